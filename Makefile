@@ -1,0 +1,63 @@
+# `make audit` and `make test` need Python 3.11 or newer, pip and make; they set up everything else in .venv.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-builtin-rules
+
+# The interpreter that .venv is made with. Choose another with `make audit PYTHON=/path/to/python3.12`.
+ifndef PYTHON
+PYTHON := $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+    if "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
+endif
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?= -n auto --dist worksteal
+DEPENDS := pyproject.toml constraints.txt
+
+.PHONY: help audit test lint format report clean
+.DEFAULT_GOAL := help
+
+help:  ## Show the targets.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+audit: $(VENV)/.installed  ## Prove the op library and print the audit.
+	@$(BIN)/certgrad audit
+
+test: $(VENV)/.installed-dev  ## Run the tests.
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-dev  ## Run ruff and mypy.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev  ## Format the code and fix what ruff can fix.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+report: $(VENV)/.installed  ## Rewrite reports/.
+	$(BIN)/certgrad report
+
+clean:  ## Remove the environment and the caches.
+	rm -rf $(VENV) .certgrad_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# A system Python may come without ensurepip (Debian's does); its own pip then installs pip into the environment.
+$(VENV)/.created:
+	@"$(or $(PYTHON),false)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || { \
+	    echo "certgrad needs Python 3.11 or newer, and $(if $(PYTHON),$(PYTHON) is older or does not run,none is on PATH)." >&2; \
+	    echo "Install one, or name it: make $(or $(MAKECMDGOALS),audit) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) with $$("$(PYTHON)" --version) (once; a minute or two)"
+	@rm -rf $(VENV)
+	@"$(PYTHON)" -m venv $(VENV) >/dev/null 2>&1 || { \
+	    rm -rf $(VENV); "$(PYTHON)" -m venv --without-pip $(VENV) && \
+	    "$(PYTHON)" -m pip --python $(BIN)/python install --quiet pip; }
+	@touch $@
+
+$(VENV)/.installed: $(DEPENDS) | $(VENV)/.created
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(DEPENDS) | $(VENV)/.created
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed
