@@ -1,0 +1,60 @@
+"""The command's entry: every subcommand is registered here, and every error becomes a message and an exit code."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import certgrad
+from certgrad.cli._errors import guarded
+from certgrad.cli.audit import audit
+from certgrad.cli.explain import explain
+from certgrad.cli.list import list_ops
+from certgrad.cli.report import report
+from certgrad.cli.table import table
+
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "audit": audit,
+    "explain": explain,
+    "list": list_ops,
+    "table": table,
+    "report": report,
+}
+
+app = typer.Typer(
+    name="certgrad",
+    help="Prove hand-written JAX derivative rules: for every shape, over the real numbers, with no tolerance.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _name, _function in _COMMANDS.items():
+    app.command(_name)(guarded(_function))
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"certgrad {certgrad.__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show `≠` gets `?`; it must not get a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    app()

@@ -1,0 +1,77 @@
+"""Exit codes, and how an error becomes a message."""
+
+import functools
+import os
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+from typing import ParamSpec, TypeVar
+
+import typer
+
+from certgrad.errors import CertgradError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ExitCode(IntEnum):
+    """What the process's exit status says."""
+
+    DISCHARGED = 0
+    REFUTED = 1
+    USAGE = 2
+    INTERNAL = 3
+    NOTHING_SELECTED = 5
+
+
+class InternalError(Exception):
+    """A defect of certgrad itself, met while it did `task`. `details` is the traceback."""
+
+    def __init__(self, task: str, summary: str, details: str) -> None:
+        super().__init__(summary)
+        self.task = task
+        self.details = details
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose errors are one paragraph on stderr and the right exit code; never a traceback.
+
+    With CERTGRAD_DEBUG=1 in the environment the traceback is printed as well.
+    """
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except CertgradError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(error.exit_code) from None
+        except InternalError as error:
+            _report(error)
+            raise typer.Exit(ExitCode.INTERNAL) from None
+        except Exception as error:
+            _report(InternalError("running this command", describe(error), traceback.format_exc()))
+            raise typer.Exit(ExitCode.INTERNAL) from None
+
+    return run
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line: `ZeroDivisionError: division by zero`."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _report(error: InternalError) -> None:
+    debug = os.environ.get("CERTGRAD_DEBUG") == "1"
+    if debug:
+        typer.echo(error.details, err=True)
+    again = "" if debug else ", with what it prints when you run it again under CERTGRAD_DEBUG=1"
+    typer.echo(
+        f"internal error: certgrad failed while {error.task} ({error}). This is a defect of certgrad, not of your "
+        f"input, and nothing was certified. Please report it{again}.",
+        err=True,
+    )

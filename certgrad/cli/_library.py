@@ -1,0 +1,74 @@
+"""The op library as the commands see it. The kernel and JAX are imported on first use, not when the command starts."""
+
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from certgrad.errors import UnknownOpError
+
+if TYPE_CHECKING:
+    from certgrad.obligations.certificate import Certificate
+    from certgrad.ops._declare import Op
+
+
+def prepare() -> None:
+    """Keep JAX on the CPU, before it is first imported: a proof only traces, and must not depend on the devices."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def names() -> list[str]:
+    """The ops of the library, in declaration order."""
+    prepare()
+    from certgrad.ops import registry
+
+    return list(registry.names())
+
+
+def get(name: str) -> "Op":
+    """The op of that name or alias."""
+    prepare()
+    from certgrad.ops import registry
+
+    return registry.get(name)
+
+
+def audit_op(name: str) -> "Certificate":
+    """Prove the op."""
+    prepare()
+    from certgrad.obligations import audit_op as prove
+
+    return prove(name)
+
+
+def formula(name: str, kind: str) -> str:
+    """The obligation as an equation."""
+    prepare()
+    from certgrad.obligations import obligation
+
+    return str(obligation(name, kind).text)
+
+
+def aliases() -> dict[str, str]:
+    """Other names of ops, each with the op that it names."""
+    return {alias: name for name in names() for alias in get(name).aliases}
+
+
+def resolve(name: str, also: Iterable[str] = ()) -> str:
+    """The op that `name` means, by name or alias. Raises UnknownOpError with close matches, `also` among them."""
+    known, other = names(), aliases()
+    if name in known:
+        return name
+    if name in other:
+        return other[name]
+    close = get_close_matches(name.lower(), [*known, *other], n=3, cutoff=0.6)
+    close += get_close_matches(name.upper(), list(also), n=2, cutoff=0.6)
+    hint = f"Did you mean {_either(close)}? " if close else ""
+    if any(character in name for character in "*?["):
+        hint = f"For a pattern use --select '{name}'. "
+    what = "an op of the library, nor a code" if also else "an op of the library"
+    raise UnknownOpError(f"'{name}' is not {what}. {hint}`certgrad list` shows all {len(known)} ops.")
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

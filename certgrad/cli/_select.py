@@ -1,0 +1,112 @@
+"""`--select` and `--ignore`: which obligations of which ops."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import CODES, Certificate, Claim, worst
+
+_CODE = re.compile(r"[Cc][Gg]\d*")
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Parsed patterns: globs of op names, globs of obligation ids (`soft*.vjp_is_adjoint`), prefixes of codes."""
+
+    ops: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+    def matches_op(self, names: Sequence[str]) -> bool:
+        """Whether a glob matches one of the op's names."""
+        return any(fnmatchcase(name, glob) for glob in self.ops for name in names)
+
+    def matches_id(self, name: str, kind: str) -> bool:
+        """Whether a glob matches the obligation's id."""
+        return any(fnmatchcase(f"{name}.{kind}", glob) for glob in self.ids)
+
+    def matches_code(self, code: str) -> bool:
+        """Whether the code, or a prefix of it, is listed."""
+        return code.startswith(self.codes)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The ops that remain, and which of their obligations."""
+
+    ops: tuple[str, ...]
+    select: Patterns
+    ignore: Patterns
+    aliases: Mapping[str, Sequence[str]]
+
+    def narrow(self, certificate: Certificate) -> Certificate | None:
+        """The certificate with the selected claims only and their verdict; None if no claim is selected."""
+        claims = [claim for claim in certificate.claims if self._wants(certificate.op, claim)]
+        if len(claims) == len(certificate.claims):
+            return certificate
+        verdict = worst([claim.verdict for claim in claims])
+        return msgspec.structs.replace(certificate, claims=claims, verdict=verdict) if claims else None
+
+    def _wants(self, op: str, claim: Claim) -> bool:
+        names = [op, *self.aliases.get(op, ())]
+        by_name = not (self.select.ops or self.select.ids)
+        by_name = by_name or self.select.matches_op(names) or self.select.matches_id(op, claim.kind)
+        by_code = not self.select.codes or self.select.matches_code(claim.code)
+        ignored = self.ignore.matches_id(op, claim.kind) or self.ignore.matches_code(claim.code)
+        return by_name and by_code and not ignored
+
+
+def choose(
+    known: Sequence[str],
+    aliases: Mapping[str, Sequence[str]],
+    targets: Sequence[str],
+    select: Sequence[str],
+    ignore: Sequence[str],
+) -> Selection:
+    """What to audit: the targets (all ops if there are none), narrowed. Raises UsageError for a pattern that can match
+    nothing.
+    """
+    chosen = parse("--select", select, known, aliases)
+    dropped = parse("--ignore", ignore, known, aliases)
+    ops = []
+    for op in known:
+        names = [op, *aliases.get(op, ())]
+        ids = any(chosen.matches_id(op, kind) for kind in CODES)
+        wanted = not (chosen.ops or chosen.ids) or chosen.matches_op(names) or ids
+        if wanted and (not targets or op in targets) and not dropped.matches_op(names):
+            ops.append(op)
+    return Selection(tuple(ops), chosen, dropped, aliases)
+
+
+def parse(option: str, values: Sequence[str], known: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> Patterns:
+    """Comma separated patterns, each checked to match something that exists."""
+    ops, ids, codes = [], [], []
+    names = [*known, *(alias for op in known for alias in aliases.get(op, ()))]
+    for item in (part.strip() for value in values for part in value.split(",")):
+        if not item:
+            raise UsageError(
+                f"{option} has an empty pattern. Separate patterns with single commas: {option} 'soft*,CG102'."
+            )
+        if _CODE.fullmatch(item):
+            if not any(code.startswith(item.upper()) for code in CODES.values()):
+                raise UsageError(f"{option}: no code begins with '{item}'. The codes are {', '.join(CODES.values())}.")
+            codes.append(item.upper())
+        elif "." in item:
+            if not any(fnmatchcase(f"{op}.{kind}", item) for op in known for kind in CODES):
+                raise UsageError(
+                    f"{option}: '{item}' matches no obligation. An obligation is named OP.KIND, "
+                    f"with KIND one of {', '.join(CODES)}."
+                )
+            ids.append(item)
+        else:
+            if not any(fnmatchcase(name, item) for name in names):
+                raise UsageError(
+                    f"{option}: '{item}' matches no op of the library and is no code. "
+                    "`certgrad list` shows the ops; a pattern may use * and ?, as in 'soft*'."
+                )
+            ops.append(item)
+    return Patterns(tuple(ops), tuple(ids), tuple(codes))

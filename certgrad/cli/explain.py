@@ -1,0 +1,33 @@
+"""`certgrad explain`: what is claimed of one op, or what a code means."""
+
+from typing import Annotated
+
+import typer
+
+from certgrad.cli import _console, _library
+
+
+def explain(subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An op (log) or a code (CG101).")]) -> None:
+    """Say what is proved of an op, or what a code means.
+
+    For an op: what is claimed, under which hypotheses, what the rule returns where nothing is claimed, and its source.
+    """
+    from certgrad.report.codes import CODES
+    from certgrad.report.explanation import Declaration, explain_code, explain_op
+
+    width = _console.width()
+    if subject.upper() in CODES:
+        typer.echo(explain_code(CODES[subject.upper()], width), nl=False)
+        return
+    name = _library.resolve(subject, also=CODES)
+    op = _library.get(name)
+    certificate = _library.audit_op(name)
+    declaration = Declaration(
+        doc=op.doc or "",
+        aliases=op.aliases,
+        jax=op.like,
+        torch=op.torch,
+        params=op.params,
+        formulas={claim.kind: _library.formula(name, claim.kind) for claim in certificate.claims},
+    )
+    typer.echo(explain_op(certificate, declaration, width), nl=False)

@@ -1,0 +1,48 @@
+"""`certgrad report`: rewrite the committed report of the op library, or check that it is current."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certgrad.cli import _console, _library
+from certgrad.cli._errors import ExitCode
+
+
+def report(
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not current.")] = False,
+    directory: Annotated[Path, typer.Option(metavar="PATH", help="The directory of the report.")] = Path("reports"),
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+) -> None:
+    """Rewrite the committed report, or check it.
+
+    The report is a Markdown page, one certificate an op, and their schema.
+
+    Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
+    """
+    from certgrad.cli import _run
+    from certgrad.report import committed_report
+
+    names = _library.names()
+    audited = list(_console.progress(_run.run(names, jobs), len(names), shown=True))
+    certificates = [entry.certificate for entry in audited]
+    files = committed_report.render(certificates)
+    if not check:
+        changed = committed_report.write(directory, files)
+        typer.echo(f"{directory}: {len(files)} files, {len(changed)} changed")
+        return
+    stale = committed_report.stale(directory, files)
+    if not stale:
+        typer.echo(f"{directory}: {len(files)} files, all current")
+        return
+    for line in stale:
+        typer.echo(f"{directory}/{line}")
+    differences = committed_report.version_differences(directory, certificates)
+    if differences:
+        typer.echo(
+            f"The report was made with other versions: {'; '.join(differences)}. "
+            "Install with `pip install -c constraints.txt -e .` to compare like with like.",
+            err=True,
+        )
+    typer.echo(f"{len(stale)} of the report's files are not current. Run `certgrad report` and commit them.", err=True)
+    raise typer.Exit(ExitCode.REFUTED)

@@ -1,0 +1,1 @@
+"""Reports: pure functions from certificates to text. Nothing here proves, times or writes anything."""

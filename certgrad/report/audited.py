@@ -1,0 +1,79 @@
+"""What an audit hands to the reports, and the few facts about it that every format states."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from certgrad.obligations.certificate import ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
+
+SHORT_NAMES = {"jvp_is_derivative": "jvp", "vjp_is_adjoint": "vjp", "rule_runs_forward": "fwd"}
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A certificate and the seconds that it took. The time is for the reader; a certificate never holds it."""
+
+    certificate: Certificate
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One case of one obligation that was not proved."""
+
+    op: str
+    claim: Claim
+    case: CaseClaim
+
+
+def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
+    """Every hypothesis of the certificate once, in the order of its claims."""
+    seen: dict[str, Hypothesis] = {}
+    for claim in certificate.claims:
+        for hypothesis in claim.hypotheses:
+            seen.setdefault(hypothesis.text, hypothesis)
+    return list(seen.values())
+
+
+def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
+    """The refuted, unproved and surrogate cases, in order. A claim that names no case stands for itself."""
+    found = []
+    for certificate in certificates:
+        for claim in certificate.claims:
+            if is_discharged(claim.verdict):
+                continue
+            cases = [case for case in claim.cases if not is_discharged(case.verdict)]
+            found += [Finding(certificate.op, claim, case) for case in cases or [_whole(certificate, claim)]]
+    return found
+
+
+def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:
+    return CaseClaim(signature="; ".join(certificate.signature), statics={}, scope="", verdict=claim.verdict)
+
+
+def is_discharged(verdict: VerdictName) -> bool:
+    """Whether the verdict is a proof, with or without hypotheses."""
+    return verdict in ("proved", "proved under hypotheses")
+
+
+def count(certificates: Sequence[Certificate]) -> dict[VerdictName, int]:
+    """How many certificates carry each verdict, every verdict listed."""
+    return {verdict: sum(c.verdict == verdict for c in certificates) for verdict in ORDER}
+
+
+def summary(certificates: Sequence[Certificate]) -> str:
+    """One line: `95 ops: 60 proved, 35 proved under hypotheses, 0 unproved, 0 refuted`."""
+    counts = count(certificates)
+    shown: list[VerdictName] = ["proved", "proved under hypotheses", "surrogate", "unproved", "refuted"]
+    parts = [f"{counts[verdict]} {verdict}" for verdict in shown if verdict != "surrogate" or counts[verdict]]
+    return f"{len(certificates)} {'op' if len(certificates) == 1 else 'ops'}: {', '.join(parts)}"
+
+
+def conventions(certificate: Certificate) -> list[str]:
+    """The conventions as short text: `0 at x = 0`."""
+    return [f"{convention.rule} at {convention.point}" for convention in certificate.conventions]
+
+
+def case_name(case: CaseClaim) -> str:
+    """The case as the op declares it: `*a n *c -> *a *c (axis=-1)`."""
+    statics = ", ".join(f"{name}={value}" for name, value in case.statics.items())
+    return f"{case.signature} ({statics})" if statics else case.signature

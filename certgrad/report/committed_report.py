@@ -1,0 +1,92 @@
+"""The committed report: `reports/README.md`, the schema, and one certificate an op, as a mapping from path to bytes."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import Certificate
+from certgrad.report import json, markdown, trust
+from certgrad.report.audited import count, findings_of, summary
+from certgrad.report.files import write_atomically
+from certgrad.report.text import block
+
+_CERTIFICATES = "certificates"
+
+
+def render(certificates: Sequence[Certificate]) -> dict[str, bytes]:
+    """Every file of the report, by its path inside the report's directory."""
+    files = {"README.md": _front_page(certificates).encode(), "schema.json": json.schema()}
+    return files | {f"{_CERTIFICATES}/{c.op}.json": json.encode(c) for c in certificates}
+
+
+def _front_page(certificates: Sequence[Certificate]) -> str:
+    found = findings_of(certificates)
+    findings = [f"```text\n{block(finding)}\n```" for finding in found] or ["None: every obligation is discharged."]
+    rows = markdown.table(certificates, link=_CERTIFICATES + "/{op}.json").rstrip("\n")
+    sections = [trust.INTRODUCTION, _counts(certificates), trust.OPS, rows, "## Findings", *findings]
+    return "\n\n".join(sections) + "\n"
+
+
+def _counts(certificates: Sequence[Certificate]) -> str:
+    counts = count(certificates).items()
+    rows = [f"| {verdict} | {number} |" for verdict, number in counts if number or verdict != "surrogate"]
+    return "\n".join(["## Counts", "", f"{summary(certificates)}.", "", "| verdict | ops |", "| --- | --- |", *rows])
+
+
+def write(directory: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Bring the directory up to date and return what changed. Each file is replaced whole; stale certificates go."""
+    changed = stale(directory, files)
+    try:
+        for path, content in files.items():
+            target = directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if _read(target) != content:
+                write_atomically(target, content)
+        for path in _left_over(directory, files):
+            os.unlink(directory / path)
+    except OSError as error:
+        raise UsageError(
+            f"The report cannot be written to {directory}: {error.strerror or error}. "
+            "Choose a writable directory with --directory."
+        ) from None
+    return changed
+
+
+def stale(directory: Path, files: Mapping[str, bytes]) -> list[str]:
+    """One line for each file that is missing, out of date or left over; empty if the directory is current."""
+    lines = []
+    for path, content in files.items():
+        present = _read(directory / path)
+        if present is None:
+            lines.append(f"{path}: missing")
+        elif present != content:
+            lines.append(f"{path}: out of date")
+    return lines + [f"{path}: left over, no such op" for path in _left_over(directory, files)]
+
+
+def version_differences(directory: Path, certificates: Sequence[Certificate]) -> list[str]:
+    """How the versions in the committed certificates differ from this audit's: `jax 0.10.1, now 0.10.2`."""
+    differences: dict[str, None] = {}
+    for certificate in certificates:
+        present = _read(directory / _CERTIFICATES / f"{certificate.op}.json")
+        try:
+            committed = json.decode(present or b"").versions
+        except ValueError:
+            continue
+        for name, version in certificate.versions.items():
+            if committed.get(name, version) != version:
+                differences[f"{name} {committed[name]}, now {version}"] = None
+    return list(differences)
+
+
+def _left_over(directory: Path, files: Mapping[str, bytes]) -> list[str]:
+    found = sorted((directory / _CERTIFICATES).glob("*.json"))
+    return [path for path in (f"{_CERTIFICATES}/{entry.name}" for entry in found) if path not in files]
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

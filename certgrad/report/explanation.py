@@ -1,0 +1,106 @@
+"""`certgrad explain`: everything about one op, or one code, for someone who has not seen the project."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
+from certgrad.report.audited import case_name
+from certgrad.report.codes import Code
+from certgrad.report.text import fields, fill
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What an op's declaration says beside its certificate: plain text for the reader."""
+
+    doc: str
+    aliases: Sequence[str] = ()
+    jax: str | None = None
+    torch: str | None = None
+    params: Mapping[str, str | None] = field(default_factory=dict)
+    formulas: Mapping[str, str] = field(default_factory=dict)
+    """The traced obligation as an equation, by kind."""
+
+
+def explain_op(certificate: Certificate, declaration: Declaration, width: int | None = None) -> str:
+    """The op's signature, what is claimed of it and under which hypotheses, its conventions, its source."""
+    sections = [
+        _heading(certificate, declaration, width),
+        *(_claim(claim, declaration.formulas.get(claim.kind, ""), width) for claim in certificate.claims),
+        _conventions(certificate, width),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def explain_code(code: Code, width: int | None = None) -> str:
+    """What the code stands for, and a rule that breaks it."""
+    parts = [
+        f"{code.code} {code.kind}: {code.title}",
+        fill(code.statement, width, "  "),
+        "\n\n".join(fill(paragraph, width) for paragraph in code.meaning.split("\n\n")),
+        "For example:",
+        textwrap.indent(code.example, "  "),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(certificate: Certificate, declaration: Declaration, width: int | None) -> str:
+    first, _, more = declaration.doc.strip().partition("\n")
+    title = f"{certificate.op}: {first}" if first else certificate.op
+    rows = [
+        ("signature", "\n".join(dict.fromkeys(certificate.signature))),
+        ("domain", " and ".join(certificate.domain) or "all real inputs"),
+        ("parameters", _parameters(declaration.params)),
+        ("aliases", ", ".join(declaration.aliases)),
+        ("the same as", ", ".join(name for name in (declaration.jax, declaration.torch) if name)),
+        ("source", certificate.source),
+        ("verdict", certificate.verdict),
+    ]
+    body = textwrap.dedent(more).strip()
+    return "\n".join([title, *(["", body, ""] if body else []), *fields(rows, width)])
+
+
+def _parameters(params: Mapping[str, str | None]) -> str:
+    listed = [f"{name} with {constraint}" if constraint else name for name, constraint in params.items()]
+    return ", ".join(listed) + ": every real value, not only the default" if listed else ""
+
+
+def _claim(claim: Claim, formula: str, width: int | None) -> str:
+    scopes = dict.fromkeys(case.scope for case in claim.cases if case.scope)
+    cases = list(dict.fromkeys(map(case_name, claim.cases)))
+    rows = [
+        ("states", claim.statement),
+        ("traced", formula),
+        ("for", "; ".join(scopes)),
+        ("cases", "\n".join(cases) if len(cases) > 1 else ""),
+        ("under", "\n".join(map(_hypothesis, claim.hypotheses)) or _no_hypothesis(claim)),
+        ("uses", "; ".join(claim.facts)),
+        ("idealises", "; ".join(claim.idealisations)),
+        ("reason", "\n".join(dict.fromkeys(case.reason for case in claim.cases if case.reason))),
+        ("residual", "\n".join(dict.fromkeys(case.residual for case in claim.cases if case.residual))),
+    ]
+    return "\n".join([f"{claim.code} {claim.id}: {claim.verdict}", *fields(rows, width)])
+
+
+def _no_hypothesis(claim: Claim) -> str:
+    return "no hypothesis" if claim.verdict == "proved" else ""
+
+
+def _hypothesis(hypothesis: Hypothesis) -> str:
+    size = "excludes a set of measure zero" if hypothesis.negligible else "a real restriction: it fails on an open set"
+    notes = "; ".join(note for note in (hypothesis.source, size) if note)
+    return f"{hypothesis.text}   {hypothesis.prose} ({notes})"
+
+
+def _conventions(certificate: Certificate, width: int | None) -> str:
+    if not certificate.conventions:
+        return ""
+    intro = "Convention: what the rule returns where nothing is claimed, beside what JAX and PyTorch return there."
+    header = ("at", "certgrad", "JAX", "PyTorch")
+    rows = [header, *((c.point, c.rule, c.jax or "-", c.torch or "-") for c in certificate.conventions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
+    lines = [
+        "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join([fill(intro, width), *lines])

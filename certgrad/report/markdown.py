@@ -1,0 +1,48 @@
+"""The library as a Markdown table, and an audit's findings as Markdown."""
+
+from collections.abc import Sequence
+
+from certgrad.obligations.certificate import Certificate
+from certgrad.report.audited import conventions, findings_of, hypotheses_of, summary
+from certgrad.report.text import block, obligations
+
+_HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
+
+
+def render(certificates: Sequence[Certificate]) -> str:
+    """An audit: the summary, the table, the findings."""
+    parts = [summary(certificates) + ".", table(certificates)]
+    found = findings_of(certificates)
+    if found:
+        parts += ["## Findings", *(f"```text\n{block(finding)}\n```" for finding in found)]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def table(certificates: Sequence[Certificate], link: str = "") -> str:
+    """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`."""
+    lines = [_row(_HEADER), _row(["---"] * len(_HEADER))]
+    for certificate in certificates:
+        name = f"`{certificate.op}`"
+        lines.append(
+            _row(
+                (
+                    f"[{name}]({link.format(op=certificate.op)})" if link else name,
+                    "<br>".join(map(code, dict.fromkeys(certificate.signature))),
+                    obligations(certificate),
+                    certificate.verdict,
+                    ", ".join(code(hypothesis.text) for hypothesis in hypotheses_of(certificate)),
+                    ", ".join(map(code, conventions(certificate))),
+                )
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def code(text: str) -> str:
+    """A code span that is safe in a table cell: bars escaped, backticks fenced."""
+    text = " ".join(text.split()).replace("|", "\\|")
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,152 @@
+"""The audit as text for a terminal or a log: a table, a block for each finding, a summary line."""
+
+import textwrap
+from collections.abc import Sequence
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from certgrad.obligations.certificate import Ball, Certificate, Witness
+from certgrad.report.audited import (
+    SHORT_NAMES,
+    Audited,
+    Finding,
+    case_name,
+    conventions,
+    findings_of,
+    hypotheses_of,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_STYLES = {
+    "proved": "green",
+    "proved under hypotheses": "cyan",
+    "surrogate": "magenta",
+    "unproved": "yellow",
+    "refuted": "bold red",
+}
+_LEGEND = (
+    "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
+    "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
+    "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain OP` says more."
+)
+_DIGITS = 24
+
+
+def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
+    """The whole text report. `width` is the terminal's, and colours it; None gives plain text, as wide as it needs."""
+    certificates = [entry.certificate for entry in audited]
+    parts = [] if quiet else [table(audited, width), fill(_LEGEND, width), ""]
+    for finding in findings_of(certificates):
+        parts += [block(finding, width), ""]
+    return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
+
+
+def table(audited: Sequence[Audited], width: int | None = None) -> str:
+    """One row an op: obligations, verdict, hypotheses, convention, time."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("op", "obligations", "verdict"):
+        grid.add_column(name, no_wrap=True)
+    grid.add_column("hypotheses", overflow="fold")
+    grid.add_column("convention", overflow="fold")
+    grid.add_column("time", justify="right", no_wrap=True)
+    for entry in audited:
+        certificate = entry.certificate
+        grid.add_row(
+            Text(certificate.op),
+            Text(obligations(certificate)),
+            Text(certificate.verdict, style=_STYLES[certificate.verdict]),
+            Text(", ".join(hypothesis.text for hypothesis in hypotheses_of(certificate))),
+            Text(", ".join(conventions(certificate))),
+            Text(duration(entry.seconds)),
+        )
+    return _print(grid, width)
+
+
+def _print(grid: "Table", width: int | None) -> str:
+    from rich.console import Console
+
+    buffer = StringIO()
+    coloured = width is not None
+    console = Console(
+        file=buffer,
+        width=width or 10_000,
+        force_terminal=coloured,
+        color_system="auto" if coloured else None,
+        legacy_windows=False,
+    )
+    console.print(grid)
+    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+
+
+def obligations(certificate: Certificate) -> str:
+    """The short names of the certificate's obligations: `jvp vjp fwd`."""
+    return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
+
+
+def block(finding: Finding, width: int | None = None) -> str:
+    """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
+    claim, case = finding.claim, finding.case
+    rows = [("claim", claim.statement), ("case", case_name(case)), ("scope", case.scope)]
+    rows += [("reason", case.reason), ("residual", case.residual)]
+    if case.witness is not None:
+        rows += _witness(case.witness)
+    return "\n".join([f"{claim.code} {claim.id}: {case.verdict}", *fields(rows, width)])
+
+
+def _witness(witness: Witness) -> list[tuple[str, str]]:
+    assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
+    values = [*witness.inputs.items(), *witness.tangents.items(), *witness.seeds.items()]
+    lines = [", ".join(f"{name} = {value}" for name, value in assigned)] if assigned else []
+    lines += [f"{name} = {array(value)}" for name, value in values]
+    rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]
+    rows += [("at", witness.where), ("left side", ball(witness.lhs)), ("right side", ball(witness.rhs))]
+    return [*rows, ("gap", f"{witness.relative_gap} (relative)")]
+
+
+def array(value: list | str) -> str:
+    """A nested list of rationals as text: `[[1/2, 3], [0, 1]]`."""
+    return value if isinstance(value, str) else "[" + ", ".join(array(entry) for entry in value) + "]"
+
+
+def ball(value: Ball) -> str:
+    """A ball as `midpoint ± radius`; a midpoint with very many digits is cut, and shows that it is."""
+    mantissa, mark, exponent = value.midpoint.partition("e")
+    if len(mantissa) > _DIGITS:
+        mantissa = mantissa[:_DIGITS] + "…"
+    return f"{mantissa}{mark}{exponent} ± {value.radius}"
+
+
+def fields(rows: Sequence[tuple[str, str]], width: int | None = None, indent: str = "  ") -> list[str]:
+    """Labelled lines, aligned and wrapped; rows without a value are left out."""
+    rows = [(label, value) for label, value in rows if value]
+    column = max((len(label) for label, _ in rows), default=0)
+    lines = []
+    for label, value in rows:
+        first = f"{indent}{label:<{column}}  "
+        for line in value.splitlines():
+            lines.append(fill(line, width, first, " " * len(first)))
+            first = " " * len(first)
+    return lines
+
+
+def fill(text: str, width: int | None = None, first: str = "", rest: str | None = None) -> str:
+    """Text wrapped at the terminal's width (at 100 columns where there is none), with hanging indents."""
+    return textwrap.fill(
+        text,
+        max(width or 100, 40),
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time to two or three figures: `12 ms`, `7.2 s`."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
