@@ -44,5 +44,8 @@ def report(
             "Install with `pip install -c constraints.txt -e .` to compare like with like.",
             err=True,
         )
-    typer.echo(f"{len(stale)} of the report's files are not current. Run `certgrad report` and commit them.", err=True)
+    are, them = ("is", "it") if len(stale) == 1 else ("are", "them")
+    typer.echo(
+        f"{len(stale)} of the report's files {are} not current. Run `certgrad report` and commit {them}.", err=True
+    )
     raise typer.Exit(ExitCode.REFUTED)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
 from certgrad.report.audited import case_name
 from certgrad.report.codes import Code
-from certgrad.report.text import fields, fill
+from certgrad.report.text import fields, fill, witness_rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def _heading(certificate: Certificate, declaration: Declaration, width: int | No
         ("verdict", certificate.verdict),
     ]
     body = textwrap.dedent(more).strip()
-    return "\n".join([title, *(["", body, ""] if body else []), *fields(rows, width)])
+    return "\n".join([title, "", *([body, ""] if body else []), *fields(rows, width)])
 
 
 def _parameters(params: Mapping[str, str | None]) -> str:
@@ -80,6 +80,9 @@ def _claim(claim: Claim, formula: str, width: int | None) -> str:
         ("reason", "\n".join(dict.fromkeys(case.reason for case in claim.cases if case.reason))),
         ("residual", "\n".join(dict.fromkeys(case.residual for case in claim.cases if case.residual))),
     ]
+    witness = next((case.witness for case in claim.cases if case.witness is not None), None)
+    if witness is not None:
+        rows += witness_rows(witness)
     return "\n".join([f"{claim.code} {claim.id}: {claim.verdict}", *fields(rows, width)])
 
 
@@ -88,9 +91,9 @@ def _no_hypothesis(claim: Claim) -> str:
 
 
 def _hypothesis(hypothesis: Hypothesis) -> str:
-    size = "excludes a set of measure zero" if hypothesis.negligible else "a real restriction: it fails on an open set"
+    size = "excludes a set of measure zero" if hypothesis.negligible else "excludes an open set"
     notes = "; ".join(note for note in (hypothesis.source, size) if note)
-    return f"{hypothesis.text}   {hypothesis.prose} ({notes})"
+    return f"{hypothesis.text}\n  {hypothesis.prose} ({notes})"
 
 
 def _conventions(certificate: Certificate, width: int | None) -> str:

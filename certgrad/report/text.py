@@ -92,14 +92,14 @@ def obligations(certificate: Certificate) -> str:
 def block(finding: Finding, width: int | None = None) -> str:
     """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
     claim, case = finding.claim, finding.case
-    rows = [("claim", claim.statement), ("case", case_name(case)), ("scope", case.scope)]
-    rows += [("reason", case.reason), ("residual", case.residual)]
+    rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.witness is not None:
-        rows += _witness(case.witness)
+        rows += witness_rows(case.witness)
     return "\n".join([f"{claim.code} {claim.id}: {case.verdict}", *fields(rows, width)])
 
 
-def _witness(witness: Witness) -> list[tuple[str, str]]:
+def witness_rows(witness: Witness) -> list[tuple[str, str]]:
+    """A witness as labelled values: the shape, the inputs, and both sides."""
     assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
     values = [*witness.inputs.items(), *witness.tangents.items(), *witness.seeds.items()]
     lines = [", ".join(f"{name} = {value}" for name, value in assigned)] if assigned else []

@@ -3,22 +3,23 @@
 INTRODUCTION = """\
 # What certgrad proves about its op library
 
-`certgrad report` writes this directory and `certgrad report --check` says whether it is current. Do not edit it by hand.
+`certgrad report` writes this directory, and `certgrad report --check` says whether it is current. Do not edit it by
+hand.
 
 ## What a verdict means
 
 Every op ships a forward, a JVP and a VJP written by hand.
 
-- `proved`: the JVP is the derivative of the forward and the VJP is the adjoint of the JVP, for **every shape** that fits
-  the op's signature (dimensions are at least 1) and **every real input**.
+- `proved`: the JVP is the derivative of the forward and the VJP is the adjoint of the JVP, for **every shape** that
+  fits the op's signature (dimensions are at least 1) and **every real input**.
 - `proved under hypotheses`: the same, at every input that satisfies the conditions listed beside it.
 - `refuted`: a concrete shape and rational input are given at which the two sides provably differ.
 - `unproved`: the proof did not close, and the certificate says why. It is not a claim in either direction.
 - `surrogate`: the author declared that the rule is deliberately not the derivative.
 
 The theorem is about real numbers, **not about float32**: it says nothing of rounding, overflow or underflow. The
-derivative is taken along a direction; it is the Fréchet derivative, because on the open set that the hypotheses describe
-each op is a composition of continuously differentiable functions.
+derivative is taken along a direction; it is the Fréchet derivative, because on the open set that the hypotheses
+describe each op is a composition of continuously differentiable functions.
 
 ## What is trusted
 
@@ -40,6 +41,6 @@ each op is a composition of continuously differentiable functions.
 OPS = """\
 ## Ops
 
-The name of an op links to its certificate, which follows [schema.json](schema.json). `jvp`: the JVP is the derivative of
-the forward. `vjp`: the VJP is the adjoint of the JVP. `fwd`: the rule returns the forward's value. A convention is what
-the rule returns where nothing is claimed."""
+The name of an op links to its certificate, which follows [schema.json](schema.json). `jvp`: the JVP is the derivative
+of the forward. `vjp`: the VJP is the adjoint of the JVP. `fwd`: the rule returns the forward's value. A convention is
+what the rule returns where nothing is claimed."""

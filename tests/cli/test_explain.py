@@ -1,0 +1,45 @@
+"""`certgrad explain`: an op, a code, and names that are neither."""
+
+from collections.abc import Callable
+
+from tests.cli.conftest import Library, Result
+
+Run = Callable[..., Result]
+
+
+def test_op(library: Library, certgrad: Run) -> None:
+    result = certgrad("explain", "relu")
+    assert result.code == 0
+    assert result.out.startswith("relu: One line.\n\nMore.\n\n")
+    assert "  aliases      rectifier\n" in result.out
+    assert "  traced  relu = jvp_is_derivative\n" in result.out
+    assert "  x = 0  0         0    0\n" in result.out
+
+
+def test_alias(library: Library, certgrad: Run) -> None:
+    assert certgrad("explain", "rectifier").out == certgrad("explain", "relu").out
+
+
+def test_code_in_either_case(library: Library, certgrad: Run) -> None:
+    result = certgrad("explain", "cg101")
+    assert result.code == 0
+    assert result.out.startswith("CG101 jvp_is_derivative: the JVP is the derivative of the forward\n")
+    assert result.out == certgrad("explain", "CG101").out
+
+
+def test_unknown_name(library: Library, certgrad: Run) -> None:
+    result = certgrad("explain", "rellu")
+    assert result.code == 2
+    assert result.err == (
+        "error: 'rellu' is not an op of the library, nor a code. Did you mean relu? `certgrad list` shows all 3 ops.\n"
+    )
+
+
+def test_unknown_code(library: Library, certgrad: Run) -> None:
+    result = certgrad("explain", "CG104")
+    assert result.code == 2
+    assert "Did you mean CG10" in result.err
+
+
+def test_missing_name(library: Library, certgrad: Run) -> None:
+    assert certgrad("explain").code == 2

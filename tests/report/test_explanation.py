@@ -1,0 +1,33 @@
+"""`explain`: golden text for an op with a kink, one with a domain, a refuted one, and a code."""
+
+from certgrad.obligations.certificate import Certificate
+from certgrad.report.codes import CODES
+from certgrad.report.explanation import Declaration, explain_code, explain_op
+from tests.report import fabricated
+from tests.report.golden import check
+
+
+def explained(certificate: Certificate, doc: str, **fields: object) -> str:
+    return explain_op(certificate, Declaration(doc, **fields))  # type: ignore[arg-type]
+
+
+def test_relu() -> None:
+    formulas = {"jvp_is_derivative": "[x[i] > 0]·dx[i] = [x[i] > 0]·dx[i]"}
+    text = explained(
+        fabricated.RELU, "max(x, 0), elementwise.", jax="jax.nn.relu", torch="torch.relu", formulas=formulas
+    )
+    check("explain_relu.txt", text)
+
+
+def test_log() -> None:
+    doc = "Natural logarithm, elementwise.\n\n    Outside its domain jnp.log returns NaN."
+    check("explain_log.txt", explained(fabricated.LOG, doc, aliases=("ln",), params={"eps": "eps > 0", "c": None}))
+
+
+def test_refuted_and_unproved() -> None:
+    check("explain_mul.txt", explained(fabricated.SWAPPED, "Product."))
+    check("explain_sort.txt", explained(fabricated.UNKNOWN, ""))
+
+
+def test_code() -> None:
+    check("explain_CG102.txt", explain_code(CODES["CG102"]))

@@ -1,0 +1,67 @@
+"""The text report: golden output, and what must not be in it."""
+
+import re
+
+import pytest
+
+from certgrad.obligations.certificate import Ball
+from certgrad.report import text
+from certgrad.report.audited import Audited
+from tests.report import fabricated
+from tests.report.golden import check
+
+
+def audited(certificates: list) -> list[Audited]:
+    return [Audited(certificate, 0.012 * (1 + index)) for index, certificate in enumerate(certificates)]
+
+
+def test_report_of_every_verdict() -> None:
+    check("audit.txt", text.render(audited(fabricated.ALL), 7.24))
+
+
+def test_quiet_prints_findings_and_the_summary_only() -> None:
+    check("audit_quiet.txt", text.render(audited(fabricated.ALL), 7.24, quiet=True))
+
+
+def test_quiet_without_findings_is_one_line() -> None:
+    printed = text.render(audited(fabricated.PROVED), 0.5, quiet=True)
+    assert printed == "3 ops: 1 proved, 2 proved under hypotheses, 0 unproved, 0 refuted (500 ms)\n"
+
+
+def test_plain_text_has_no_escape_codes_and_no_trailing_blanks() -> None:
+    printed = text.render(audited(fabricated.ALL), 1)
+    assert "\x1b" not in printed
+    assert all(line == line.rstrip() for line in printed.splitlines())
+
+
+def test_brackets_in_hypotheses_are_not_read_as_markup() -> None:
+    assert "x[i] ≠ 0" in text.table(audited([fabricated.RELU]))
+    assert "x[i] ≠ 0" in text.table(audited([fabricated.RELU]), width=200)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_terminal_is_not_overrun(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    printed = text.table(audited(fabricated.ALL), width=width)
+    assert "\x1b[" in printed
+    printed = re.sub(r"\x1b\[[0-9;]*m", "", printed)
+    assert max(map(len, printed.splitlines())) <= max(width, 40)
+
+
+def test_one_op_is_singular() -> None:
+    assert text.render(audited([fabricated.SIGMOID]), 1, quiet=True).startswith("1 op: 1 proved")
+
+
+def test_balls_are_cut_visibly() -> None:
+    assert text.ball(Ball(midpoint="1." + "3" * 50 + "e-7", radius="1e-99")) == "1." + "3" * 22 + "…e-7 ± 1e-99"
+    assert text.ball(Ball(midpoint="2", radius="0")) == "2 ± 0"
+
+
+def test_arrays_are_nested_lists_of_rationals() -> None:
+    assert text.array([["1/2", "3"], ["0", "1"]]) == "[[1/2, 3], [0, 1]]"
+    assert text.array("1/2") == "1/2"
+
+
+@pytest.mark.parametrize("seconds, shown", [(0.0004, "0 ms"), (0.0124, "12 ms"), (7.24, "7.2 s"), (61, "61.0 s")])
+def test_durations(seconds: float, shown: str) -> None:
+    assert text.duration(seconds) == shown
