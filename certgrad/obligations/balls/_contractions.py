@@ -1,0 +1,152 @@
+"""Sums of products: dot_general and convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._scalars import ZERO, Real
+from certgrad.obligations.balls._tangents import Tangent
+from certgrad.obligations.balls._values import Array, tangent_or_none
+
+
+def inner(xs: Sequence[Real], ys: Sequence[Real]) -> Real:
+    """The sum of products of two rows."""
+    total: Real = ZERO
+    for x, y in zip(xs, ys, strict=True):
+        total = s.add(total, s.mul(x, y))
+    return total
+
+
+def inner_tangent(coefficients: Sequence[Real], tangents: Sequence[Tangent]) -> Tangent:
+    """The sum of coefficients times tangents."""
+    total: Tangent = None
+    for x, dy in zip(coefficients, tangents, strict=True):
+        total = t.plus(total, t.scaled(x, dy))
+    return total
+
+
+def _matrices(x: Array, batch: Sequence[int], contract: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
+    """x as (batch, free, contracted), and the shape of its free axes."""
+    free = [axis for axis in range(x.ndim) if axis not in batch and axis not in contract]
+    shape = tuple(x.shape[axis] for axis in free)
+    sizes = [
+        int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64)) for axes in (tuple(batch), free, tuple(contract))
+    ]
+    return x.transpose([*batch, *free, *contract]).reshape(sizes), shape
+
+
+def _table(pair: Callable[[Any, Any], Any], left: Array, right: Array) -> Array:
+    """pair(row of left, row of right) for every two rows, batch by batch."""
+    out = np.empty((left.shape[0], left.shape[1], right.shape[1]), dtype=object)
+    for b in range(left.shape[0]):
+        rows, columns = left[b].tolist(), right[b].tolist()
+        for i, row in enumerate(rows):
+            for j, column in enumerate(columns):
+                out[b, i, j] = pair(row, column)
+    return out
+
+
+@primitive("dot_general")
+def _dot_general(ctx: Context, params: Params, x: Value, y: Value) -> Value:
+    (x_contract, y_contract), (x_batch, y_batch) = params["dimension_numbers"]
+    left, x_free = _matrices(x.primal, x_batch, x_contract)
+    right, y_free = _matrices(y.primal, y_batch, y_contract)
+    shape = (*(x.primal.shape[axis] for axis in x_batch), *x_free, *y_free)
+    if not x.real or not y.real:
+        if x.tangent is not None or y.tangent is not None or x.real != y.real:
+            raise Unsupported("dot_general of integers that jump")
+        return Value(np.einsum("bik,bjk->bij", left, right).reshape(shape))
+    out = _table(inner, left, right).reshape(shape)
+    parts = []
+    if x.tangent is not None:
+        moves = _matrices(x.tangent, x_batch, x_contract)[0]
+        parts.append(_table(lambda row, column: inner_tangent(column, row), moves, right))
+    if y.tangent is not None:
+        moves = _matrices(y.tangent, y_batch, y_contract)[0]
+        parts.append(_table(inner_tangent, left, moves))
+    if not parts:
+        return Value(out)
+    total = parts[0]
+    for at in np.ndindex(total.shape) if len(parts) == 2 else ():
+        total[at] = t.plus(total[at], parts[1][at])
+    return Value(out, tangent_or_none(total.reshape(shape)))
+
+
+# convolution
+
+
+def _taps(params: Params, x: Array, w: Array, at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Pairs (index into x, index into w) whose products make up the output at (batch, channel, *place)."""
+    batch, channel, *place = at
+    channels = w.shape[0]
+    group = channel // (channels // params["feature_group_count"])
+    batches = x.shape[0] // params["batch_group_count"]
+    row = batch + (channel // (channels // params["batch_group_count"])) * batches
+    lows = [low for low, _ in params["padding"]]
+    for offset in product(*(range(n) for n in w.shape[2:])):
+        source = []
+        for k, o, stride, low, dilate, holes, n in zip(
+            offset,
+            place,
+            params["window_strides"],
+            lows,
+            params["rhs_dilation"],
+            params["lhs_dilation"],
+            x.shape[2:],
+            strict=True,
+        ):
+            raw = o * stride + k * dilate - low
+            if raw % holes or not 0 <= raw // holes < n:
+                break
+            source.append(raw // holes)
+        else:
+            for feature in range(w.shape[1]):
+                yield (row, group * w.shape[1] + feature, *source), (channel, feature, *offset)
+
+
+def _conv_size(n: int, k: int, stride: int, pads: tuple[int, int], dilate: int, holes: int) -> int:
+    wide = (n - 1) * holes + 1 if n else 0
+    reach = (k - 1) * dilate + 1 if k else 0
+    return max((wide + sum(pads) - reach) // stride + 1, 0)
+
+
+@primitive("conv_general_dilated")
+def _conv(ctx: Context, params: Params, x: Value, w: Value) -> Value:
+    if not x.real:
+        raise Unsupported("convolution of integers")
+    d = params["dimension_numbers"]
+    image, kernel = x.primal.transpose(d.lhs_spec), w.primal.transpose(d.rhs_spec)
+    dimage = None if x.tangent is None else x.tangent.transpose(d.lhs_spec)
+    dkernel = None if w.tangent is None else w.tangent.transpose(d.rhs_spec)
+    spatial = [
+        _conv_size(*sizes)
+        for sizes in zip(
+            image.shape[2:],
+            kernel.shape[2:],
+            params["window_strides"],
+            params["padding"],
+            params["rhs_dilation"],
+            params["lhs_dilation"],
+            strict=True,
+        )
+    ]
+    shape = (image.shape[0] // params["batch_group_count"], kernel.shape[0], *spatial)
+    out, dout = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
+    for at in np.ndindex(shape):
+        taps = list(_taps(params, image, kernel, at))
+        xs, ws = [image[i] for i, _ in taps], [kernel[j] for _, j in taps]
+        out[at] = inner(xs, ws)
+        if dimage is not None:
+            dout[at] = inner_tangent(ws, [dimage[i] for i, _ in taps])
+        if dkernel is not None:
+            dout[at] = t.plus(dout[at], inner_tangent(xs, [dkernel[j] for _, j in taps]))
+    back = np.argsort(d.out_spec)
+    return Value(out.transpose(back), tangent_or_none(dout.transpose(back)))

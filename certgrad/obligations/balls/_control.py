@@ -1,0 +1,83 @@
+"""Programs inside programs: calls, branches, loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import filled, tangent_or_none
+
+MAX_STEPS = 10_000
+"""A while loop that runs longer is refused."""
+
+
+@primitive(
+    "jit", "pjit", "closed_call", "call", "core_call", "remat2", "remat", "checkpoint", "remat_opt", "eval_jaxpr",
+    "composite",
+)  # fmt: skip
+def _call(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    inner = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+    return ctx.run(inner, list(xs))
+
+
+@primitive("custom_jvp_call", "custom_vjp_call")
+def _custom(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    """A custom derivative inside a program means its primal function."""
+    return ctx.run(params["call_jaxpr"], list(xs))
+
+
+@primitive("cond")
+def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]:
+    branches = params["branches"]
+    which = max(0, min(int(index.primal[()]), len(branches) - 1))
+    outs = ctx.run(branches[which], list(xs))
+    if index.tangent is None:
+        return outs
+    return [Value(out.primal, np.full(out.primal.shape, KINK, dtype=object)) for out in outs]
+
+
+def _stacked(slices: list[Value]) -> Value:
+    primal = np.stack([x.primal for x in slices])
+    if all(x.tangent is None for x in slices):
+        return Value(primal)
+    return Value(primal, tangent_or_none(np.stack([filled(x) for x in slices])))
+
+
+def _at(x: Value, step: int) -> Value:
+    primal = x.primal[step : step + 1].reshape(x.primal.shape[1:])
+    return Value(primal, None if x.tangent is None else x.tangent[step : step + 1].reshape(primal.shape))
+
+
+@primitive("scan")
+def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    consts, carried = _jaxpr.scan_counts(params)
+    fixed, carry, rows = list(xs[:consts]), list(xs[consts : consts + carried]), xs[consts + carried :]
+    length = int(params["length"])
+    steps = range(length - 1, -1, -1) if params["reverse"] else range(length)
+    emitted: list[list[Value]] = []
+    for step in steps:
+        outs = ctx.run(params["jaxpr"], [*fixed, *carry, *(_at(x, step) for x in rows)])
+        carry, ys = outs[:carried], outs[carried:]
+        emitted.append(ys)
+    if not emitted:
+        raise Unsupported("scan of length 0")
+    if params["reverse"]:
+        emitted.reverse()
+    return [*carry, *(_stacked(list(column)) for column in zip(*emitted, strict=True))]
+
+
+@primitive("while")
+def _while(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    in_test, in_body = params["cond_nconsts"], params["body_nconsts"]
+    test, body, carry = list(xs[:in_test]), list(xs[in_test : in_test + in_body]), list(xs[in_test + in_body :])
+    for _ in range(MAX_STEPS):
+        (go,) = ctx.run(params["cond_jaxpr"], [*test, *carry])
+        if go.tangent is not None:
+            raise NotDifferentiable("the exit of a while loop jumps at this point")
+        if not go.primal[()]:
+            return carry
+        carry = ctx.run(params["body_jaxpr"], [*body, *carry])
+    raise Unsupported(f"while loop of more than {MAX_STEPS} steps")

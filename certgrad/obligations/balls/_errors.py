@@ -1,0 +1,21 @@
+"""What the ball evaluator raises when a point or a program is beyond it. None of these is a verdict."""
+
+
+class BallError(Exception):
+    """Base of everything that this package raises on purpose."""
+
+
+class Unsupported(BallError):
+    """The program uses a primitive, or a form of one, that has no semantics here."""
+
+
+class Undecided(BallError):
+    """A comparison of two real numbers that the balls, at this precision, cannot decide."""
+
+
+class NotDifferentiable(BallError):
+    """The point is a kink, a jump or outside the domain: no derivative to compare with."""
+
+
+class MalformedRule(BallError):
+    """A rule that does not trace, or returns the wrong number or shape of outputs."""

@@ -1,0 +1,145 @@
+"""The interpreter: a traced program at concrete shapes, run on arrays of scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._primitives import RULES
+from certgrad.obligations.balls._registry import Rule
+from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, tangent_or_none
+
+PRECISION = 512
+"""Default working precision in bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One equation, ready to run: operands and results are slots of the program's memory."""
+
+    rule: Rule | None
+    name: str
+    params: dict[str, Any]
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A traced program, compiled to slots. Constants and literals stand in `initial`."""
+
+    initial: tuple[Value | None, ...]
+    inputs: tuple[int, ...]
+    dtypes: tuple[Any, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+    def run(self, ctx: Context, arguments: Sequence[Value]) -> list[Value]:
+        """The outputs at these arguments.
+
+        Raises:
+            Unsupported: an equation's primitive has no rule.
+            Undecided: a comparison cannot be decided at this precision.
+        """
+        memory: list[Any] = list(self.initial)
+        for slot, value in zip(self.inputs, arguments, strict=True):
+            memory[slot] = value
+        for step in self.steps:
+            if step.rule is None:
+                raise Unsupported(f"primitive {step.name}")
+            out = step.rule(ctx, step.params, *[memory[slot] for slot in step.operands])
+            if type(out) is Value:
+                memory[step.results[0]] = out
+            else:
+                for slot, value in zip(step.results, out, strict=True):
+                    memory[slot] = value
+        return [memory[slot] for slot in self.outputs]
+
+
+@lru_cache(maxsize=1024)
+def program(jaxpr: Any) -> Program:
+    """Compile a ClosedJaxpr (or a Jaxpr without constants)."""
+    inner, consts = _jaxpr.parts(jaxpr)
+    slots: dict[Any, int] = {}
+    initial: list[Value | None] = []
+
+    def new(value: Value | None = None) -> int:
+        initial.append(value)
+        return len(initial) - 1
+
+    def define(var: Any, value: Value | None = None) -> int:
+        slots[var] = new(value)
+        return slots[var]
+
+    def read(atom: Any) -> int:
+        if _jaxpr.is_literal(atom):
+            return new(constant(atom.val, atom.aval.dtype))
+        return slots[atom]
+
+    for var, value in zip(inner.constvars, consts, strict=True):
+        define(var, constant(value, var.aval.dtype))
+    inputs = tuple(define(var) for var in inner.invars)
+    steps = []
+    for equation in inner.eqns:
+        operands = tuple(read(atom) for atom in equation.invars)
+        results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
+        name = equation.primitive.name
+        steps.append(Step(RULES.get(name), name, equation.params, operands, results))
+    outputs = tuple(read(atom) for atom in inner.outvars)
+    return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The outputs of a program, and their derivatives along the direction that was given.
+
+    A float output is an object array of scalars; integers and booleans are numpy arrays. An entry of a tangent is a
+    scalar, None (constant) or KINK. `used_stop_gradient` says that a stopped value depended on the inputs.
+    """
+
+    values: list[Array]
+    tangents: list[Array]
+    used_stop_gradient: bool
+
+
+def evaluate(
+    jaxpr: Any,
+    arguments: Sequence[Any],
+    tangents: Sequence[Any | None] | None = None,
+    *,
+    precision: int = PRECISION,
+    keep_stopped: bool = False,
+) -> Evaluation:
+    """Run a traced program on rigorous reals.
+
+    `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
+    `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,
+    stop_gradient is the identity; without, it makes constants and is recorded.
+
+    Raises:
+        Unsupported: a primitive without semantics here.
+        Undecided: a comparison that needs more precision.
+        NotDifferentiable: the exit of a while loop jumps at this point.
+    """
+    compiled = program(jaxpr)
+    with s.precision(precision):
+        values = [argument(x, dtype) for x, dtype in zip(arguments, compiled.dtypes, strict=True)]
+        if tangents is not None:
+            values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]
+        ctx = Context(run=lambda inner, xs: program(inner).run(ctx, xs), keep_stopped=keep_stopped)
+        outs = compiled.run(ctx, values)
+    moves = [np.full(out.primal.shape, None, dtype=object) if out.tangent is None else out.tangent for out in outs]
+    return Evaluation([out.primal for out in outs], moves, ctx.used_stop_gradient)
+
+
+def _with_tangent(x: Value, dx: Any | None) -> Value:
+    if dx is None:
+        return x
+    return Value(x.primal, tangent_or_none(argument(dx, np.float64).primal))

@@ -1,0 +1,263 @@
+"""Real functions of one real variable: value, exactly known values, limits at infinity, domain, derivative.
+
+One row a function, keyed by the name of its lax primitive. The derivative is written here by hand (sympy's table,
+which the kernel uses, is not consulted). The tests compare each row with JAX's numerics and with `jax.jvp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import inf, nan
+
+from flint import acb, arb, fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._scalars import HALF, ONE, TWO, UNKNOWN, ZERO, Real
+
+Limit = int | float | Callable[[], arb]
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A smooth function on an open domain, with the values it takes on the boundary.
+
+    `exact` maps small integers to values that are known exactly (or are infinite). `limits` are the values at
+    -inf and +inf. `inside` is asked only where the ball function gave nothing: False means undefined.
+    `derivative(x, y)` is f'(x), given y = f(x); it is not finite where f has no derivative.
+    """
+
+    ball: Callable[[arb], arb]
+    derivative: Callable[[Real, Real], Real]
+    exact: Mapping[int, int | float] = field(default_factory=dict)
+    limits: tuple[Limit, Limit] = (nan, nan)
+    inside: Callable[[Real], bool] = lambda x: True
+    rational: Callable[[fmpq], Real] | None = None
+
+    def __call__(self, x: Real) -> Real:
+        """f(x)."""
+        kind = type(x)
+        if kind is fmpq:
+            if x.height_bits() <= 2:
+                for point, value in self.exact.items():
+                    if x == point:
+                        return value if type(value) is float else fmpq(value)
+            if self.rational is not None:
+                exact = self.rational(x)
+                if exact is not None:
+                    return exact
+            y = self.ball(arb(x))
+        elif kind is arb:
+            y = self.ball(x)
+        elif x is UNKNOWN or x != x:
+            return x
+        else:
+            return _limit(self.limits[x > 0])
+        if y.is_finite():
+            return y
+        try:
+            return UNKNOWN if self.inside(x) else nan
+        except Undecided:
+            return UNKNOWN
+
+
+def _limit(value: Limit) -> Real:
+    if callable(value):
+        return value()
+    return value if isinstance(value, float) else fmpq(value)
+
+
+def _reciprocal(x: Real) -> Real:
+    return s.div(ONE, x)
+
+
+def _one_minus_square(x: Real) -> Real:
+    return s.sub(ONE, s.mul(x, x))
+
+
+def _one_plus_square(x: Real) -> Real:
+    return s.add(ONE, s.mul(x, x))
+
+
+def _root(x: Real) -> Real:
+    return FUNCTIONS["sqrt"](x)
+
+
+def _exp(x: Real) -> Real:
+    return FUNCTIONS["exp"](x)
+
+
+def _log_abs_gamma(x: arb) -> arb:
+    return x.lgamma() if x > 0 else -abs(x.rgamma()).log()
+
+
+def _polygamma_ball(order: int, x: arb) -> arb:
+    return acb(x).polygamma(order).real
+
+
+def trigamma(x: Real) -> Real:
+    """The derivative of digamma."""
+    if not s.finite(x):
+        return ZERO if x == inf else x if x is UNKNOWN else nan
+    return s.known(_polygamma_ball(1, s.ball(x)))
+
+
+def polygamma(order: int, x: Real) -> Real:
+    """The order-th derivative of digamma."""
+    if order == 0:
+        return FUNCTIONS["digamma"](x)
+    if not s.finite(x):
+        return ZERO if x == inf else x if x is UNKNOWN else nan
+    y = s.known(_polygamma_ball(order, s.ball(x)))
+    return nan if y is UNKNOWN and _pole(x) else y
+
+
+def _pole(x: Real) -> bool:
+    """Whether x is a pole of the Gamma function: 0, -1, -2, ..."""
+    return bool(x <= 0) and s.is_integer(x)
+
+
+def _not_pole(x: Real) -> bool:
+    return not _pole(x)
+
+
+def _above(bound: int) -> Callable[[Real], bool]:
+    return lambda x: s.sign(s.sub(x, fmpq(bound))) > 0
+
+
+def _within_one(x: Real) -> bool:
+    return s.sign(s.sub(ONE, s.mul(x, x))) > 0
+
+
+def _cube_root(x: arb) -> arb:
+    return -(-x).root(3) if x < 0 else x.root(3)
+
+
+def _rational_root(x: fmpq) -> fmpq | None:
+    return s.whole_root(x, 2) if x >= 0 else None
+
+
+def _rational_rsqrt(x: fmpq) -> fmpq | None:
+    root = s.whole_root(x, 2) if x > 0 else None
+    return root and 1 / root
+
+
+def _rational_cube_root(x: fmpq) -> fmpq | None:
+    root = s.whole_root(abs(x), 3)
+    return root if root is None or x >= 0 else -root
+
+
+def _rational_exp2(x: fmpq) -> fmpq | None:
+    return fmpq(2) ** int(x.numerator) if x.denominator == 1 and x.height_bits() < 10 else None
+
+
+def _at_zero_half(x: fmpq) -> fmpq | None:
+    return None if x else HALF
+
+
+def _logistic(x: arb) -> arb:
+    return 1 / (1 + (-x).exp())
+
+
+def _side(x: Real) -> Real:
+    """The derivative of |x|."""
+    try:
+        return fmpq(s.sign(x)) if s.finite(x) and s.sign(x) else nan
+    except Undecided:
+        return UNKNOWN
+
+
+def _half_pi() -> arb:
+    return arb.pi() / 2
+
+
+FUNCTIONS: dict[str, Function] = {
+    # exponentials and logarithms
+    "exp": Function(arb.exp, lambda x, y: y, {0: 1}, (0, inf)),
+    "exp2": Function(
+        lambda x: (x * arb.const_log2()).exp(),
+        lambda x, y: s.mul(y, arb.const_log2()),
+        {0: 1},
+        (0, inf),
+        rational=_rational_exp2,
+    ),
+    "expm1": Function(arb.expm1, lambda x, y: s.add(y, ONE), {0: 0}, (-1, inf)),
+    "log": Function(arb.log, lambda x, y: _reciprocal(x), {0: -inf, 1: 0}, (nan, inf), _above(0)),
+    "log2": Function(
+        lambda x: x.log() / arb.const_log2(),
+        lambda x, y: _reciprocal(s.mul(x, arb.const_log2())),
+        {0: -inf, 1: 0, 2: 1},
+        (nan, inf),
+        _above(0),
+    ),
+    "log1p": Function(arb.log1p, lambda x, y: _reciprocal(s.add(ONE, x)), {-1: -inf, 0: 0}, (nan, inf), _above(-1)),
+    "logistic": Function(_logistic, lambda x, y: s.mul(y, s.sub(ONE, y)), {}, (0, 1), rational=_at_zero_half),
+    # circular and hyperbolic functions
+    "sin": Function(arb.sin, lambda x, y: FUNCTIONS["cos"](x), {0: 0}),
+    "cos": Function(arb.cos, lambda x, y: s.neg(FUNCTIONS["sin"](x)), {0: 1}),
+    "tan": Function(arb.tan, lambda x, y: _one_plus_square(y), {0: 0}),
+    "asin": Function(arb.asin, lambda x, y: _reciprocal(_root(_one_minus_square(x))), {0: 0}, inside=_within_one),
+    "acos": Function(
+        arb.acos, lambda x, y: s.neg(_reciprocal(_root(_one_minus_square(x)))), {1: 0}, inside=_within_one
+    ),
+    "atan": Function(
+        arb.atan, lambda x, y: _reciprocal(_one_plus_square(x)), {0: 0}, (lambda: -_half_pi(), _half_pi)
+    ),
+    "sinh": Function(arb.sinh, lambda x, y: FUNCTIONS["cosh"](x), {0: 0}, (-inf, inf)),
+    "cosh": Function(arb.cosh, lambda x, y: FUNCTIONS["sinh"](x), {0: 1}, (inf, inf)),
+    "tanh": Function(arb.tanh, lambda x, y: _one_minus_square(y), {0: 0}, (-1, 1)),
+    "asinh": Function(arb.asinh, lambda x, y: _reciprocal(_root(_one_plus_square(x))), {0: 0}, (-inf, inf)),
+    "acosh": Function(
+        arb.acosh, lambda x, y: _reciprocal(_root(s.sub(s.mul(x, x), ONE))), {1: 0}, (nan, inf), _above(1)
+    ),
+    "atanh": Function(
+        arb.atanh, lambda x, y: _reciprocal(_one_minus_square(x)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one
+    ),
+    # roots and powers
+    "sqrt": Function(
+        arb.sqrt, lambda x, y: s.div(HALF, y), {0: 0, 1: 1}, (nan, inf), _above(0), rational=_rational_root
+    ),
+    "rsqrt": Function(
+        arb.rsqrt, lambda x, y: s.div(s.neg(y), s.mul(TWO, x)), {1: 1}, (nan, 0), _above(0), rational=_rational_rsqrt
+    ),
+    "cbrt": Function(
+        _cube_root,
+        lambda x, y: _reciprocal(s.mul(fmpq(3), s.mul(y, y))),
+        {0: 0, 1: 1},
+        (-inf, inf),
+        rational=_rational_cube_root,
+    ),
+    # error and Gamma functions
+    "erf": Function(arb.erf, lambda x, y: _bell(x), {0: 0}, (-1, 1)),
+    "erfc": Function(arb.erfc, lambda x, y: s.neg(_bell(x)), {0: 1}, (2, 0)),
+    "erf_inv": Function(
+        arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one
+    ),
+    "lgamma": Function(
+        _log_abs_gamma,
+        lambda x, y: FUNCTIONS["digamma"](x),
+        {1: 0, 2: 0},
+        (inf, inf),
+        rational=lambda x: inf if _pole(x) else None,
+    ),
+    "digamma": Function(arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), _not_pole),
+    # Bessel functions, exponentially scaled
+    "bessel_i0e": Function(
+        lambda x: abs(x).bessel_i(0, scaled=True),
+        lambda x, y: s.sub(FUNCTIONS["bessel_i1e"](x), s.mul(_side(x), y)),
+        {0: 1},
+        (0, 0),
+    ),
+    "bessel_i1e": Function(
+        lambda x: x.bessel_i(1) * (-abs(x)).exp(),
+        lambda x, y: s.sub(s.sub(FUNCTIONS["bessel_i0e"](x), s.div(y, x)), s.mul(_side(x), y)),
+        {0: 0},
+        (0, 0),
+    ),
+}
+
+
+def _bell(x: Real) -> Real:
+    """erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
+    return s.mul(_exp(s.neg(s.mul(x, x))), 2 / arb.pi().sqrt())

@@ -1,0 +1,49 @@
+"""Every touch of JAX's internals that the evaluator makes: how a traced program is read, in jax 0.10 and later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+Jaxpr = Any
+"""A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
+
+
+def parts(jaxpr: Jaxpr) -> tuple[Any, Sequence[Any]]:
+    """The open program and the values of its constants."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    return inner, tuple(getattr(jaxpr, "consts", ()) or ())
+
+
+def is_literal(atom: Any) -> bool:
+    """Whether an operand is a literal."""
+    return isinstance(atom, core.Literal)
+
+
+def is_dropped(var: Any) -> bool:
+    """Whether an output is bound to no name."""
+    return type(var).__name__ == "DropVar"
+
+
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, and how many are carried."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carry, _ = params["ft_in"].unpack()
+    return len(consts), len(carry)
+
+
+def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct]) -> Jaxpr:
+    """Trace at concrete shapes in float64, leaving the caller's configuration as it is."""
+    with jax.enable_x64(True):
+        return jax.make_jaxpr(function)(*arguments)
+
+
+def placeholder(shape: Sequence[int], kind: str) -> jax.ShapeDtypeStruct:
+    """An argument to trace at: float64, int64 or bool."""
+    dtype = {"float": np.float64, "int": np.int64, "bool": np.bool_}[kind]
+    return jax.ShapeDtypeStruct(tuple(shape), dtype)

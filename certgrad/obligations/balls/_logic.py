@@ -1,0 +1,172 @@
+"""Comparisons, booleans, bits, selection and conversion between number types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._elementwise import elementwise, pointwise
+from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._scalars import ZERO, Real
+from certgrad.obligations.balls._tangents import KINK, Tangent
+from certgrad.obligations.balls._values import filled, is_float, lifted, tangent_or_none
+
+
+def _refused(*operands: Any) -> Any:
+    raise Unsupported("bitwise operation on floats")
+
+
+# comparisons: a tie between numbers that the inputs move is a jump of the result
+
+
+def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    return None if da is None and db is None else t.unknown_if_undecided(t.tied(a, b), KINK)
+
+
+def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:
+    value = lifted(lambda a, b: holds(s.compare(a, b)), 2)
+
+    def rule(ctx: Context, params: Params, a: Value, b: Value) -> Value:
+        if not a.real:
+            return pointwise(names[0], _refused, _refused, integer, a, b)
+        out = value(a.primal, b.primal).astype(bool)
+        if a.tangent is None and b.tangent is None:
+            return Value(out)
+        return Value(out, tangent_or_none(lifted(_tie_mark, 4)(a.primal, b.primal, a.tangent, b.tangent)))
+
+    primitive(*names)(rule)
+
+
+_comparison(("eq", "eq_to"), lambda order: order == 0, np.equal)
+_comparison(("ne",), lambda order: order != 0, np.not_equal)
+_comparison(("lt", "lt_to"), lambda order: order == -1, np.less)
+_comparison(("gt",), lambda order: order == 1, np.greater)
+_comparison(("le", "le_to"), lambda order: order in (-1, 0), np.less_equal)
+_comparison(("ge",), lambda order: order in (0, 1), np.greater_equal)
+
+
+@primitive("is_finite")
+def _is_finite(ctx: Context, params: Params, x: Value) -> Value:
+    return Value(lifted(_finite, 1)(x.primal).astype(bool))
+
+
+def _finite(x: Real) -> bool:
+    if x is s.UNKNOWN:
+        raise Undecided("is_finite of a value that is not known at this precision")
+    return s.finite(x)
+
+
+# booleans and bits
+
+elementwise("and", value=_refused, tangent=_refused, integer=np.bitwise_and)
+elementwise("or", value=_refused, tangent=_refused, integer=np.bitwise_or)
+elementwise("xor", value=_refused, tangent=_refused, integer=np.bitwise_xor)
+elementwise("not", value=_refused, tangent=_refused, integer=np.invert)
+elementwise("shift_left", value=_refused, tangent=_refused, integer=np.left_shift)
+elementwise("shift_right_arithmetic", value=_refused, tangent=_refused, integer=np.right_shift)
+elementwise("population_count", value=_refused, tangent=_refused, integer=np.bitwise_count)
+
+
+# selection
+
+
+@primitive("select_n")
+def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
+    index = which.primal.astype(np.int64)
+    if index.shape != cases[0].primal.shape:
+        index = np.broadcast_to(index, cases[0].primal.shape)
+    primal = np.choose(index, [c.primal for c in cases]) if len(cases) > 2 else _pick(index, *(c.primal for c in cases))
+    if which.tangent is None and all(c.tangent is None for c in cases):
+        return Value(primal)
+    tangents = [filled(c) for c in cases]
+    tangent = np.choose(index, tangents) if len(cases) > 2 else _pick(index, *tangents)
+    if which.tangent is not None:
+        marks = np.broadcast_to(which.tangent, primal.shape)
+        tangent = tangent.copy()
+        for at in np.ndindex(primal.shape):
+            if marks[at] is not None and not _same([c.primal[at] for c in cases], [d[at] for d in tangents]):
+                tangent[at] = marks[at]
+    return Value(primal, tangent_or_none(tangent))
+
+
+def _pick(index: Any, first: Any, second: Any | None = None) -> Any:
+    return first if second is None else np.where(index == 0, first, second)
+
+
+def _same(values: list[Any], tangents: list[Any]) -> bool:
+    """Whether all branches are one constant: then a jump of the predicate does not matter."""
+    return all(d is None for d in tangents) and all(t.tied(values[0], v) for v in values[1:])
+
+
+# conversion
+
+
+def _to_real(n: Any) -> Real:
+    return fmpq(int(n))
+
+
+@primitive("convert_element_type")
+def _convert(ctx: Context, params: Params, x: Value) -> Value:
+    dtype = params["new_dtype"]
+    if is_float(dtype):
+        return x if x.real else Value(lifted(_to_real, 1)(x.primal), x.tangent)
+    kind = np.dtype(dtype).kind
+    if kind not in "iub":
+        raise Unsupported(f"conversion to {np.dtype(dtype)}")
+    if not x.real:
+        return Value(x.primal.astype(dtype), x.tangent)
+    to_bool = kind == "b"
+    primal = lifted(_is_nonzero if to_bool else _whole, 1)(x.primal).astype(dtype)
+    if x.tangent is None:
+        return Value(primal)
+    return Value(primal, tangent_or_none(lifted(_bool_mark if to_bool else _int_mark, 2)(x.primal, x.tangent)))
+
+
+def _is_nonzero(x: Real) -> bool:
+    return s.compare(x, ZERO) != 0
+
+
+def _whole(x: Real) -> int:
+    if type(x) is float:
+        raise Unsupported("conversion of an infinity or nan to an integer")
+    return s.as_int(s.truncate(x))
+
+
+def _bool_mark(x: Real, dx: Tangent) -> Tangent:
+    return None if dx is None else t.unknown_if_undecided(t.tied(x, ZERO), KINK)
+
+
+def _int_mark(x: Real, dx: Tangent) -> Tangent:
+    return None if dx is None else t.jump(dx) if x == s.truncate(x) and x != ZERO else None
+
+
+# identities
+
+
+@primitive("copy", "copy_p", "reduce_precision", "real", "conj", "name", "sharding_constraint", "pvary")
+def _identity(ctx: Context, params: Params, x: Value) -> Value:
+    return x
+
+
+@primitive("optimization_barrier", "device_put")
+def _identities(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    return list(xs)
+
+
+@primitive("stop_gradient")
+def _stop_gradient(ctx: Context, params: Params, x: Value) -> Value:
+    if x.tangent is None:
+        return x
+    ctx.used_stop_gradient = True
+    return x if ctx.keep_stopped else Value(x.primal)
+
+
+@primitive("zeros_like")
+def _zeros_like(ctx: Context, params: Params, x: Value) -> Value:
+    return Value(np.full(x.primal.shape, ZERO, dtype=object) if x.real else np.zeros_like(x.primal))

@@ -1,0 +1,234 @@
+"""Folds along axes: reductions, cumulative operations, argmax, sort, top_k."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._functions import FUNCTIONS
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._scalars import ONE, ZERO, Real
+from certgrad.obligations.balls._tangents import KINK, Tangent
+from certgrad.obligations.balls._values import Array, filled, tangent_or_none
+
+Step = tuple[Callable[[Real, Real], Real], Callable[[Real, Real, Real, Tangent, Tangent], Tangent]]
+
+
+def log_add_exp(a: Real, b: Real) -> Real:
+    """log(exp a + exp b)."""
+    exp, log = FUNCTIONS["exp"], FUNCTIONS["log"]
+    return log(s.add(exp(a), exp(b)))
+
+
+def _log_add_exp_tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    exp = FUNCTIONS["exp"]
+    return t.plus(t.scaled(exp(s.sub(a, out)), da), t.scaled(exp(s.sub(b, out)), db))
+
+
+SUM: Step = (s.add, lambda out, a, b, da, db: t.plus(da, db))
+PRODUCT: Step = (s.mul, t.product)
+MAX: Step = (s.maximum, t.extremum(1))
+MIN: Step = (s.minimum, t.extremum(-1))
+LOGSUMEXP: Step = (log_add_exp, _log_add_exp_tangent)
+
+
+def folded(step: Step, empty: Real, values: Sequence[Real], tangents: Sequence[Tangent]) -> tuple[Real, Tangent]:
+    """The fold of a list of duals from the left."""
+    if not values:
+        return empty, None
+    value, tangent = step
+    out, dout = values[0], tangents[0]
+    for x, dx in zip(values[1:], tangents[1:], strict=True):
+        before = out
+        out = value(before, x)
+        if dout is not None or dx is not None:
+            dout = tangent(out, before, x, dout, dx)
+    return out, dout
+
+
+def _rows(array: Array, axes: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
+    """The array with `axes` last and flattened into one, and the shape of the rest."""
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    shape = tuple(array.shape[axis] for axis in kept)
+    size = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
+    return array.transpose([*kept, *axes]).reshape((*shape, size)), shape
+
+
+def _reduction(name: str, step: Step | None, empty: Real, discrete: Callable[..., Any]) -> None:
+    def rule(ctx: Context, params: Params, x: Value) -> Value:
+        axes = tuple(params["axes"])
+        if not x.real:
+            return _marked(np.asarray(discrete(x.primal, axis=axes)).astype(x.primal.dtype), x, axes)
+        if step is None:
+            raise Unsupported(f"primitive {name} of floats")
+        rows, shape = _rows(x.primal, axes)
+        out = np.empty(shape, dtype=object)
+        if x.tangent is None:
+            constants = (None,) * rows.shape[-1]
+            for at in np.ndindex(shape):
+                out[at] = folded(step, empty, rows[at].tolist(), constants)[0]
+            return Value(out)
+        moves, dout = _rows(x.tangent, axes)[0], np.empty(shape, dtype=object)
+        for at in np.ndindex(shape):
+            out[at], dout[at] = folded(step, empty, rows[at].tolist(), moves[at].tolist())
+        return Value(out, tangent_or_none(dout))
+
+    primitive(name)(rule)
+
+
+def _marked(out: Array, x: Value, axes: Sequence[int]) -> Value:
+    if x.tangent is None:
+        return Value(out)
+    rows, shape = _rows(x.tangent, axes)
+    marks = np.empty(shape, dtype=object)
+    for at in np.ndindex(shape):
+        marks[at] = t.spread(*rows[at])
+    return Value(out, tangent_or_none(marks))
+
+
+_reduction("reduce_sum", SUM, ZERO, np.sum)
+_reduction("reduce_prod", PRODUCT, ONE, np.prod)
+_reduction("reduce_max", MAX, -s.inf, np.max)
+_reduction("reduce_min", MIN, s.inf, np.min)
+_reduction("reduce_and", None, None, np.all)
+_reduction("reduce_or", None, None, np.any)
+_reduction("reduce_xor", None, None, np.bitwise_xor.reduce)
+
+
+# cumulative operations
+
+
+def _cumulative(name: str, step: Step, discrete: Any) -> None:
+    value, tangent = step
+
+    def rule(ctx: Context, params: Params, x: Value) -> Value:
+        axis, turned = params["axis"], params["reverse"]
+        source = np.flip(x.primal, axis) if turned else x.primal
+        if not x.real:
+            if discrete is None:
+                raise Unsupported(f"primitive {name} of integers")
+            if x.tangent is not None:
+                raise Unsupported(f"primitive {name} of integers that jump")
+            out = discrete.accumulate(source, axis=axis).astype(x.primal.dtype)
+            return Value(np.flip(out, axis) if turned else out)
+        rows = np.moveaxis(source, axis, -1).copy()
+        moves = np.moveaxis(np.flip(filled(x), axis) if turned else filled(x), axis, -1).copy()
+        for at in np.ndindex(rows.shape[:-1]):
+            row, drow = rows[at], moves[at]
+            for k in range(1, row.shape[0]):
+                before, x_k = row[k - 1], row[k]
+                row[k] = value(before, x_k)
+                if drow[k - 1] is not None or drow[k] is not None:
+                    drow[k] = tangent(row[k], before, x_k, drow[k - 1], drow[k])
+        out, dout = np.moveaxis(rows, -1, axis), np.moveaxis(moves, -1, axis)
+        if turned:
+            out, dout = np.flip(out, axis), np.flip(dout, axis)
+        return Value(out, None if x.tangent is None else tangent_or_none(dout))
+
+    primitive(name)(rule)
+
+
+_cumulative("cumsum", SUM, np.add)
+_cumulative("cumprod", PRODUCT, np.multiply)
+_cumulative("cummax", MAX, np.maximum)
+_cumulative("cummin", MIN, np.minimum)
+_cumulative("cumlogsumexp", LOGSUMEXP, None)
+
+
+# order: argmax, sort, top_k
+
+
+def _order(a: Any, b: Any) -> int:
+    order = s.compare(a, b) if not isinstance(a, np.generic | int | bool) else int(a > b) - int(a < b)
+    if order is None:
+        raise Undecided("nan in an order")
+    return order
+
+
+def _extreme_index(side: int, row: list[Any], drow: list[Tangent]) -> tuple[int, Tangent]:
+    best = 0
+    for k in range(1, len(row)):
+        if _order(row[k], row[best]) * side > 0:
+            best = k
+    ties = [k for k in range(len(row)) if k != best and _order(row[k], row[best]) == 0]
+    crossing = [drow[k] for k in (best, *ties)] if ties else []
+    return best, KINK if any(d is not None for d in crossing) else None
+
+
+def _arg(name: str, side: int) -> None:
+    def rule(ctx: Context, params: Params, x: Value) -> Value:
+        axes = tuple(params["axes"])
+        rows, shape = _rows(x.primal, axes)
+        moves = _rows(filled(x), axes)[0]
+        out, marks = np.empty(shape, dtype=params["index_dtype"]), np.empty(shape, dtype=object)
+        for at in np.ndindex(shape):
+            out[at], marks[at] = _extreme_index(side, rows[at].tolist(), moves[at].tolist())
+        return Value(out, tangent_or_none(marks))
+
+    primitive(name)(rule)
+
+
+_arg("argmax", 1)
+_arg("argmin", -1)
+
+
+def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) -> tuple[list[int], list[bool]]:
+    """A stable order of the columns of `keys`, and which places hold a tie that the inputs can break."""
+
+    def against(i: int, j: int) -> int:
+        return next((side * o for o in (_order(key[i], key[j]) for key in keys) if o), 0)
+
+    order = sorted(range(len(keys[0])), key=cmp_to_key(against))
+    moving = [any(d[i] is not None for d in dkeys) for i in order]
+    tied = [False] * len(order)
+    for k in range(len(order) - 1):
+        if (moving[k] or moving[k + 1]) and against(order[k], order[k + 1]) == 0:
+            tied[k] = tied[k + 1] = True
+    return order, tied
+
+
+@primitive("sort")
+def _sort(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    axis, count = params["dimension"], params["num_keys"]
+    rows = [np.moveaxis(x.primal, axis, -1) for x in xs]
+    moves = [np.moveaxis(filled(x), axis, -1) for x in xs]
+    outs, douts = [r.copy() for r in rows], [m.copy() for m in moves]
+    for at in np.ndindex(rows[0].shape[:-1]):
+        keys, dkeys = [r[at].tolist() for r in rows[:count]], [m[at].tolist() for m in moves[:count]]
+        if not keys[0]:
+            continue
+        order, tied = _sorted_row(keys, dkeys, 1)
+        for k, (source, tie) in enumerate(zip(order, tied, strict=True)):
+            for out, dout, row, move in zip(outs, douts, rows, moves, strict=True):
+                out[at][k] = row[at][source]
+                dout[at][k] = KINK if tie else move[at][source]
+    return [
+        Value(np.moveaxis(out, -1, axis), tangent_or_none(np.moveaxis(dout, -1, axis)))
+        for out, dout in zip(outs, douts, strict=True)
+    ]
+
+
+@primitive("top_k")
+def _top_k(ctx: Context, params: Params, x: Value) -> list[Value]:
+    k, axis = params["k"], params.get("axis", x.primal.ndim - 1)
+    rows, moves = np.moveaxis(x.primal, axis, -1), np.moveaxis(filled(x), axis, -1)
+    shape = (*rows.shape[:-1], k)
+    out, dout = np.empty(shape, dtype=rows.dtype), np.empty(shape, dtype=object)
+    which, marks = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=object)
+    for at in np.ndindex(rows.shape[:-1]):
+        order, tied = _sorted_row([rows[at].tolist()], [moves[at].tolist()], -1)
+        for place in range(k):
+            source = order[place]
+            out[at][place], which[at][place] = rows[at][source], source
+            dout[at][place] = KINK if tied[place] else moves[at][source]
+            marks[at][place] = KINK if tied[place] else None
+    return [
+        Value(np.moveaxis(out, -1, axis), tangent_or_none(np.moveaxis(dout, -1, axis))),
+        Value(np.moveaxis(which, -1, axis), tangent_or_none(np.moveaxis(marks, -1, axis))),
+    ]

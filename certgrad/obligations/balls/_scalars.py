@@ -1,0 +1,293 @@
+"""Real scalars: exact rationals while they last, rigorous balls after that, and IEEE's special values.
+
+A scalar is one of
+
+- `fmpq`: exactly this rational (everything that rational operations produce; ties are decided exactly);
+- `arb`: a finite real number inside the ball (every `arb` object stands for one real, so `a is b` means equal);
+- `float`: exactly `inf`, `-inf` or `nan`. nan is *undefined*. Zero carries no sign, so x / 0 is nan;
+- `UNKNOWN`: no information at this precision, for example 1 / [-1e-150, 1e-150]. It propagates like nan, so that
+  an unselected lane poisons nothing, and only a comparison or a final comparison of sides trips over it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from math import isnan
+from typing import Any, Final
+
+from flint import arb, ctx, fmpq, fmpz
+
+from certgrad.obligations.balls._errors import Undecided
+
+EXACT_BITS: Final = 4096
+"""A rational that grows beyond this many bits is demoted to a ball."""
+
+
+class Unknown:
+    """The type of `UNKNOWN`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = Unknown()
+Real = Any
+"""fmpq | arb | float | Unknown; `Any` because python-flint ships no usable types."""
+
+inf: Final = math.inf
+nan: Final = math.nan
+ZERO: Final = fmpq(0)
+ONE: Final = fmpq(1)
+TWO: Final = fmpq(2)
+HALF: Final = fmpq(1, 2)
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Set the working precision of all ball arithmetic inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def rational(x: int | Fraction | fmpq) -> fmpq:
+    """An exact Python number as an exact scalar."""
+    return x if type(x) is fmpq else fmpq(int(x.numerator), int(x.denominator))
+
+
+def ball(x: Real) -> arb:
+    """A finite scalar as a ball."""
+    return x if type(x) is arb else arb(x)
+
+
+def finite(x: Real) -> bool:
+    """Whether x is certainly a finite real number."""
+    return type(x) is fmpq or type(x) is arb
+
+
+def _kept(q: fmpq) -> Real:
+    return q if q.height_bits() <= EXACT_BITS else arb(q)
+
+
+def known(x: arb) -> Real:
+    """The result of a ball function: itself if finite, else no information."""
+    return x if x.is_finite() else UNKNOWN
+
+
+def add(a: Real, b: Real) -> Real:
+    """a + b."""
+    ta, tb = type(a), type(b)
+    if ta is fmpq and tb is fmpq:
+        return _kept(a + b)
+    if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
+        if ta is fmpq and not a:
+            return b
+        if tb is fmpq and not b:
+            return a
+        return a + b
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    return (a if ta is float else 0.0) + (b if tb is float else 0.0)
+
+
+def neg(a: Real) -> Real:
+    """-a."""
+    return UNKNOWN if a is UNKNOWN else -a
+
+
+def sub(a: Real, b: Real) -> Real:
+    """a - b; exactly 0 where both are the same number."""
+    ta, tb = type(a), type(b)
+    if ta is fmpq and tb is fmpq:
+        return _kept(a - b)
+    if a is b and ta is arb:
+        return ZERO
+    return add(a, neg(b))
+
+
+def mul(a: Real, b: Real) -> Real:
+    """a * b; exactly 0 where a factor is exactly 0 and the other is finite."""
+    ta, tb = type(a), type(b)
+    if ta is fmpq and tb is fmpq:
+        return _kept(a * b)
+    if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
+        if (ta is fmpq and not a) or (tb is fmpq and not b):
+            return ZERO
+        return a * b
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    try:
+        return _unit(a) * _unit(b)
+    except Undecided:
+        return UNKNOWN
+
+
+def _unit(a: Real) -> float:
+    return a if type(a) is float else float(sign(a))
+
+
+def div(a: Real, b: Real) -> Real:
+    """a / b; undefined where b is exactly 0, unknown where b may be 0."""
+    ta, tb = type(a), type(b)
+    if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
+        if tb is fmpq:
+            if not b:
+                return nan
+            return _kept(a / b) if ta is fmpq else a / b
+        quotient = known(a / b)
+        if quotient is UNKNOWN:
+            return UNKNOWN
+        if a is b:
+            return ONE
+        return ZERO if ta is fmpq and not a else quotient
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    if tb is float:
+        return nan if ta is float or isnan(b) else ZERO
+    try:
+        side = sign(b)
+    except Undecided:
+        return UNKNOWN
+    return a * side if side else nan
+
+
+def power(a: Real, n: int) -> Real:
+    """a to an integer power; a**0 = 1, and undefined for a = 0 and n < 0."""
+    if n == 0:
+        return UNKNOWN if a is UNKNOWN else ONE
+    if n < 0:
+        return div(ONE, power(a, -n))
+    if type(a) is fmpq:
+        if a.height_bits() * n > EXACT_BITS:
+            return arb(a) ** n
+        return a**n
+    if type(a) is arb:
+        return a**n
+    return UNKNOWN if a is UNKNOWN else a**n
+
+
+def compare(a: Real, b: Real) -> int | None:
+    """-1, 0 or 1 as a is below, equal to or above b; None if either is nan.
+
+    Raises:
+        Undecided: the balls overlap and the two are not known to be the same number.
+    """
+    ta, tb = type(a), type(b)
+    if ta is fmpq and tb is fmpq:
+        return -1 if a < b else int(a > b)
+    if a is UNKNOWN or b is UNKNOWN:
+        raise Undecided("a value that is not known at this precision is compared")
+    if ta is float or tb is float:
+        x, y = a if ta is float else 0.0, b if tb is float else 0.0
+        return None if isnan(x) or isnan(y) else -1 if x < y else int(x > y)
+    if a < b:
+        return -1
+    if a > b:
+        return 1
+    if a is b or a == b:
+        return 0
+    raise Undecided(f"{_brief(a)} against {_brief(b)}")
+
+
+def sign(a: Real) -> int:
+    """-1, 0 or 1; a is not nan."""
+    if type(a) is fmpq:
+        return -1 if a < 0 else int(a > 0)
+    order = compare(a, ZERO)
+    assert order is not None
+    return order
+
+
+def maximum(a: Real, b: Real) -> Real:
+    """The larger; nan if either is nan; an enclosure where the balls overlap."""
+    return _extremum(a, b, 1)
+
+
+def minimum(a: Real, b: Real) -> Real:
+    """The smaller; nan if either is nan; an enclosure where the balls overlap."""
+    return _extremum(a, b, -1)
+
+
+def _extremum(a: Real, b: Real, side: int) -> Real:
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    try:
+        order = compare(a, b)
+    except Undecided:
+        return ball(a).max(ball(b)) if side > 0 else ball(a).min(ball(b))
+    if order is None:
+        return nan
+    return a if order * side >= 0 else b
+
+
+def floor(a: Real) -> Real:
+    """The largest integer below or equal."""
+    if type(a) is fmpq:
+        return fmpq(a.floor())
+    if type(a) is arb:
+        whole = a.floor().unique_fmpz()
+        return UNKNOWN if whole is None else fmpq(whole)
+    return a
+
+
+def ceil(a: Real) -> Real:
+    """The smallest integer above or equal."""
+    return neg(floor(neg(a)))
+
+
+def truncate(a: Real) -> Real:
+    """Rounded toward zero."""
+    try:
+        return a if not finite(a) else floor(a) if sign(a) >= 0 else ceil(a)
+    except Undecided:
+        return ZERO if abs(a) < 1 else UNKNOWN
+
+
+def is_integer(a: Real) -> bool:
+    """Whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
+    if type(a) is fmpq:
+        return a.denominator == 1
+    if type(a) is arb:
+        if not a.contains_integer():
+            return False
+        raise Undecided(f"whether {_brief(a)} is an integer")
+    raise Undecided("whether a special value is an integer")
+
+
+def as_int(a: Real) -> int:
+    """An exact integer scalar as a Python int."""
+    if type(a) is not fmpq or a.denominator != 1:
+        raise Undecided("an integer that is not exactly known")
+    return int(a.numerator)
+
+
+def overlap(a: Real, b: Real) -> bool:
+    """Whether a and b can be the same number: two finite scalars only."""
+    if type(a) is fmpq and type(b) is fmpq:
+        return bool(a == b)
+    return bool(ball(a).overlaps(ball(b)))
+
+
+def whole_root(q: fmpq, n: int) -> fmpq | None:
+    """The exact n-th root of a non-negative rational, if it is rational."""
+    p, r = _whole_root(q.numerator, n), _whole_root(q.denominator, n)
+    return None if p is None or r is None else fmpq(p, r)
+
+
+def _whole_root(p: fmpz, n: int) -> fmpz | None:
+    root = p.isqrt() if n == 2 else p.root(n)
+    return root if root**n == p else None
+
+
+def _brief(a: Real) -> str:
+    return str(a) if type(a) is not arb else a.str(12)
+
+

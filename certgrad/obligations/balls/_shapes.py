@@ -1,0 +1,148 @@
+"""Primitives that move entries about and compute nothing: the same moves for the array and for its tangent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._values import Array, filled, is_float, tangent_or_none
+
+Move = Callable[[Params, Array], Array]
+
+
+def _moving(*names: str) -> Callable[[Move], Move]:
+    """Register a primitive of one operand that only moves entries."""
+
+    def register(move: Move) -> Move:
+        def rule(ctx: Context, params: Params, x: Value) -> Value:
+            return moved(lambda array: move(params, array), x)
+
+        primitive(*names)(rule)
+        return move
+
+    return register
+
+
+def moved(move: Callable[..., Array], *operands: Value) -> Value:
+    """Apply one move of entries to arrays and to tangents alike (constants have the tangent None)."""
+    primal = move(*(x.primal for x in operands))
+    if all(x.tangent is None for x in operands):
+        return Value(primal)
+    return Value(primal, tangent_or_none(move(*(filled(x) for x in operands))))
+
+
+@_moving("broadcast_in_dim")
+def _broadcast_in_dim(params: Params, x: Array) -> Array:
+    shape, dims = params["shape"], params["broadcast_dimensions"]
+    spread = [1] * len(shape)
+    for axis, dim in enumerate(dims):
+        spread[dim] = x.shape[axis]
+    return np.broadcast_to(x.reshape(spread), shape)
+
+
+@_moving("broadcast_to")
+def _broadcast_to(params: Params, x: Array) -> Array:
+    return np.broadcast_to(x, params["shape"])
+
+
+@_moving("reshape")
+def _reshape(params: Params, x: Array) -> Array:
+    if params.get("dimensions") is not None:
+        raise Unsupported("reshape with dimensions")
+    return x.reshape(params["new_sizes"])
+
+
+@_moving("squeeze")
+def _squeeze(params: Params, x: Array) -> Array:
+    return np.squeeze(x, axis=tuple(params["dimensions"]))
+
+
+@_moving("expand_dims")
+def _expand_dims(params: Params, x: Array) -> Array:
+    return np.expand_dims(x, axis=tuple(params["dimensions"]))
+
+
+@_moving("transpose")
+def _transpose(params: Params, x: Array) -> Array:
+    return np.transpose(x, params["permutation"])
+
+
+@_moving("rev")
+def _rev(params: Params, x: Array) -> Array:
+    return np.flip(x, axis=tuple(params["dimensions"]))
+
+
+@_moving("tile")
+def _tile(params: Params, x: Array) -> Array:
+    return np.tile(x, params["reps"])
+
+
+@_moving("slice")
+def _slice(params: Params, x: Array) -> Array:
+    starts, limits = params["start_indices"], params["limit_indices"]
+    strides = params["strides"] or (1,) * len(starts)
+    return x[tuple(slice(a, b, c) for a, b, c in zip(starts, limits, strides, strict=True))]
+
+
+@primitive("split")
+def _split(ctx: Context, params: Params, x: Value) -> list[Value]:
+    axis = params["axis"]
+    ends = np.cumsum(params["sizes"])
+    cuts = [slice(int(end - size), int(end)) for end, size in zip(ends, params["sizes"], strict=True)]
+    lead = (slice(None),) * axis
+    return [moved(lambda array, cut=cut: array[(*lead, cut)], x) for cut in cuts]
+
+
+@primitive("unstack")
+def _unstack(ctx: Context, params: Params, x: Value) -> list[Value]:
+    axis = params["axis"]
+    return [moved(lambda array, i=i: np.take(array, i, axis=axis), x) for i in range(x.primal.shape[axis])]
+
+
+@primitive("concatenate")
+def _concatenate(ctx: Context, params: Params, *xs: Value) -> Value:
+    return moved(lambda *arrays: np.concatenate(arrays, axis=params["dimension"]), *xs)
+
+
+@primitive("stack")
+def _stack(ctx: Context, params: Params, *xs: Value) -> Value:
+    return moved(lambda *arrays: np.stack(arrays, axis=params["axis"]), *xs)
+
+
+@primitive("pad")
+def _pad(ctx: Context, params: Params, x: Value, fill: Value) -> Value:
+    return moved(lambda array, value: padded(array, value[()], params["padding_config"]), x, fill)
+
+
+def padded(x: Array, fill: Any, config: Any) -> Array:
+    """lax.pad: interior padding first, then edges, which may be negative."""
+    out = x
+    for axis, (low, high, interior) in enumerate(config):
+        size = out.shape[axis]
+        full = max(size + max(size - 1, 0) * interior, 0)
+        shape = list(out.shape)
+        shape[axis] = max(low, 0) + full + max(high, 0)
+        wide = np.empty(shape, dtype=out.dtype)
+        wide.fill(fill)
+        lead = (slice(None),) * axis
+        start = max(low, 0)
+        wide[(*lead, slice(start, start + full, interior + 1))] = out
+        out = wide[(*lead, slice(max(-low, 0), shape[axis] - max(-high, 0)))]
+    return out
+
+
+@primitive("iota")
+def _iota(ctx: Context, params: Params, *sizes: Value) -> Value:
+    shape, axis = params["shape"], params["dimension"]
+    along = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
+    if is_float(params["dtype"]):
+        exact = np.empty(along.shape, dtype=object)
+        for index in np.ndindex(along.shape):
+            exact[index] = fmpq(int(along[index]))
+        return Value(np.broadcast_to(exact, shape))
+    return Value(np.broadcast_to(along.astype(params["dtype"]), shape))

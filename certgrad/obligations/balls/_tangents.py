@@ -1,0 +1,128 @@
+"""Tangents: the derivative of every scalar along one direction, beside its value.
+
+A tangent is
+
+- `None`: the scalar is constant near this point (it does not depend on the inputs, or is locally constant);
+- a scalar of `_scalars`: the derivative;
+- `KINK`: the scalar depends on the inputs and has no derivative here (a tie, a jump, the edge of a domain).
+
+A derivative of 0 is not a constant: sqrt(t^2) has an inner derivative of 0 at t = 0. That is why `None` exists.
+KINK propagates and is dropped only by a select that does not pick it, or by stop_gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._functions import Function
+from certgrad.obligations.balls._scalars import ONE, UNKNOWN, Real
+
+
+class Kink:
+    """The type of `KINK`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "KINK"
+
+
+KINK: Final = Kink()
+Tangent = Any
+"""None | Real | Kink."""
+
+
+def plus(da: Tangent, db: Tangent) -> Tangent:
+    """The tangent of a sum."""
+    if da is None:
+        return db
+    if db is None:
+        return da
+    return KINK if da is KINK or db is KINK else s.add(da, db)
+
+
+def negated(da: Tangent) -> Tangent:
+    """The tangent of -a."""
+    return da if da is None or da is KINK else s.neg(da)
+
+
+def minus(da: Tangent, db: Tangent) -> Tangent:
+    """The tangent of a difference."""
+    return plus(da, negated(db))
+
+
+def scaled(coefficient: Real, da: Tangent) -> Tangent:
+    """A partial derivative times the tangent it belongs to."""
+    return da if da is None or da is KINK else s.mul(coefficient, da)
+
+
+def by_partial(coefficient: Callable[[], Real], da: Tangent) -> Tangent:
+    """As `scaled`, where the partial derivative may fail to exist: then the point is a kink."""
+    if da is None or da is KINK:
+        return da
+    slope = coefficient()
+    return KINK if type(slope) is float else s.mul(slope, da)
+
+
+def tied(a: Real, b: Real) -> bool | None:
+    """Whether a and b are the same number; None where the balls cannot tell."""
+    try:
+        return s.compare(a, b) == 0
+    except Undecided:
+        return None
+
+
+def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
+    """The tangent of f(x): f'(x) dx."""
+
+    def tangent(y: Real, x: Real, dx: Tangent) -> Tangent:
+        return by_partial(lambda: function.derivative(x, y), dx)
+
+    return tangent
+
+
+def product(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    """b da + a db."""
+    return plus(scaled(b, da), scaled(a, db))
+
+
+def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    """(da - (a/b) db) / b."""
+    return by_partial(lambda: s.div(ONE, b), minus(da, scaled(out, db)))
+
+
+def extremum(side: int) -> Callable[..., Tangent]:
+    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie."""
+
+    def tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+        if da is None and db is None:
+            return None
+        try:
+            order = s.compare(a, b)
+        except Undecided:
+            return UNKNOWN
+        if order == 0 or order is None:
+            return KINK
+        return da if order * side > 0 else db
+
+    return tangent
+
+
+def jump(*tangents: Tangent) -> Tangent:
+    """The mark of a result that is constant except where it jumps: KINK at a jump that the inputs can cross."""
+    return None if all(d is None for d in tangents) else KINK
+
+
+def spread(*tangents: Tangent) -> Tangent:
+    """The mark of an integer or boolean computed from marked ones."""
+    return KINK if any(d is KINK for d in tangents) else None
+
+
+def unknown_if_undecided(tie: bool | None, mark: Tangent) -> Tangent:
+    """The mark where a tie is certain, nothing where it is excluded, UNKNOWN in between."""
+    if mark is None or tie is False:
+        return None
+    return mark if tie else UNKNOWN

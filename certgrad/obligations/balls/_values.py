@@ -1,0 +1,121 @@
+"""Arrays of scalars: what flows through the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from math import isinf, isnan
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Unsupported
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Value:
+    """An array and its tangent.
+
+    A float array has dtype object and holds scalars. Integers and booleans keep numpy's own dtype and semantics.
+    `tangent` is None (all constant) or an object array of the same shape; for integers and booleans its entries are
+    None or KINK: whether the entry jumps at this very point.
+    """
+
+    primal: Array
+    tangent: Array | None = None
+
+    @property
+    def real(self) -> bool:
+        """Whether this is an array of real scalars."""
+        return self.primal.dtype == object
+
+
+@dataclass
+class Context:
+    """One run of the interpreter: how to run an inner program, and what was seen on the way."""
+
+    run: Callable[[Any, list[Value]], list[Value]]
+    keep_stopped: bool = False
+    used_stop_gradient: bool = field(default=False)
+
+
+def boxed(x: Any) -> Array:
+    """An array of dtype object, also where numpy's ufuncs return the bare element of a rank-0 result."""
+    if type(x) is np.ndarray:
+        return x
+    out = np.empty((), dtype=object)
+    out[()] = x
+    return out
+
+
+@cache
+def lifted(function: Callable[..., Any], arity: int) -> Callable[..., Array]:
+    """A scalar function as a broadcasting function of object arrays."""
+    ufunc = np.frompyfunc(function, arity, 1)
+    return lambda *arrays: boxed(ufunc(*arrays))
+
+
+def tangent_or_none(array: Array) -> Array | None:
+    """The array, or None where every entry is constant."""
+    return None if all(d is None for d in array.flat) else array
+
+
+def filled(value: Value) -> Array:
+    """The tangent as an array, of None where the value is constant."""
+    if value.tangent is not None:
+        return value.tangent
+    return np.full(value.primal.shape, None, dtype=object)
+
+
+def is_float(dtype: Any) -> bool:
+    """Whether a dtype stands for the reals here."""
+    return np.dtype(dtype).kind == "f" or str(dtype) in ("bfloat16",) or str(dtype).startswith("float")
+
+
+def literal(x: Any, dtype: Any) -> Any:
+    """A float as the shortest decimal that rounds to it; inf and nan as themselves."""
+    number = float(x)
+    if isnan(number) or isinf(number):
+        return number
+    text = repr(number) if np.dtype(dtype).itemsize == 8 else str(np.asarray(x, dtype=dtype)[()])
+    return s.rational(Fraction(text))
+
+
+def constant(x: Any, dtype: Any) -> Value:
+    """A literal or captured array of a traced program."""
+    array = np.asarray(x)
+    if is_float(dtype):
+        out = np.empty(array.shape, dtype=object)
+        for index in np.ndindex(array.shape):
+            out[index] = literal(array[index], dtype)
+        return Value(out)
+    return Value(_discrete(array, dtype))
+
+
+def argument(x: Any, dtype: Any) -> Value:
+    """An input, read exactly: for a float, an array or nested list of ints, Fractions, floats or scalars."""
+    if not is_float(dtype):
+        return Value(_discrete(np.asarray(x), dtype))
+    array = x if isinstance(x, np.ndarray) else np.array(x, dtype=object)
+    return Value(lifted(_scalar, 1)(array.astype(object)))
+
+
+def _scalar(x: Any) -> Any:
+    if type(x) is float and not (isnan(x) or isinf(x)):
+        return s.rational(Fraction(x))
+    return s.rational(x) if isinstance(x, int | Fraction | np.integer) and not isinstance(x, fmpq) else x
+
+
+def _discrete(array: Array, dtype: Any) -> Array:
+    kind = np.dtype(dtype).kind
+    if kind not in "iub":
+        if array.dtype.names == () or kind == "V":
+            return np.zeros(array.shape, dtype=bool)
+        raise Unsupported(f"dtype {dtype}")
+    return array.astype(dtype)

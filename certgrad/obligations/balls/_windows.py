@@ -1,0 +1,130 @@
+"""Sliding windows: pooling and the primitives of its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._reductions import MAX, MIN, SUM, Step, folded
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._scalars import ZERO, Real
+from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import filled, tangent_or_none
+
+Index = tuple[int, ...]
+
+
+def _ones(params: Params, key: str) -> Any:
+    return params.get(key) or (1,) * len(params["window_dimensions"])
+
+
+def _window_shape(params: Params, shape: Index) -> Index:
+    sizes = []
+    for n, k, stride, pads, holes, dilate in zip(
+        shape,
+        params["window_dimensions"],
+        params["window_strides"],
+        params["padding"],
+        _ones(params, "base_dilation"),
+        _ones(params, "window_dilation"),
+        strict=True,
+    ):
+        wide = (n - 1) * holes + 1 if n else 0
+        sizes.append(max((wide + sum(pads) - ((k - 1) * dilate + 1)) // stride + 1, 0))
+    return tuple(sizes)
+
+
+def _window(params: Params, shape: Index, at: Index) -> Iterator[Index]:
+    """The indices under the window of one output; padding is left out, being the identity of the fold."""
+    for offset in product(*(range(k) for k in params["window_dimensions"])):
+        source = []
+        for o, k, stride, (low, _), holes, dilate, n in zip(
+            at,
+            offset,
+            params["window_strides"],
+            params["padding"],
+            _ones(params, "base_dilation"),
+            _ones(params, "window_dilation"),
+            shape,
+            strict=True,
+        ):
+            raw = o * stride + k * dilate - low
+            if raw % holes or not 0 <= raw // holes < n:
+                break
+            source.append(raw // holes)
+        else:
+            yield tuple(source)
+
+
+def _reduce_window(name: str, step: Step, empty: Real) -> None:
+    def rule(ctx: Context, params: Params, x: Value) -> Value:
+        if not x.real:
+            raise Unsupported(f"primitive {name} of integers")
+        shape, moves = x.primal.shape, filled(x)
+        out = np.empty(_window_shape(params, shape), dtype=object)
+        dout = np.empty(out.shape, dtype=object)
+        for at in np.ndindex(out.shape):
+            places = list(_window(params, shape, at))
+            out[at], dout[at] = folded(step, empty, [x.primal[p] for p in places], [moves[p] for p in places])
+        return Value(out, tangent_or_none(dout))
+
+    primitive(name)(rule)
+
+
+_reduce_window("reduce_window_sum", SUM, ZERO)
+_reduce_window("reduce_window_max", MAX, -s.inf)
+_reduce_window("reduce_window_min", MIN, s.inf)
+
+
+def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
+    """Where the window's selected entry is (the first, as in XLA), and whether a tie that inputs can break is there."""
+    side = {"ge": 1, "gt": 1, "le": -1, "lt": -1}[params["select_prim"].name]
+    moves = filled(x)
+    best: Index | None = None
+    tied = False
+    for place in _window(params, x.primal.shape, at):
+        if best is None:
+            best = place
+            continue
+        order = s.compare(x.primal[place], x.primal[best])
+        if order is None:
+            raise Undecided("nan in a window")
+        if order * side > 0:
+            best, tied = place, False
+        elif order == 0 and (moves[place] is not None or moves[best] is not None):
+            tied = True
+    return best, tied
+
+
+@primitive("select_and_scatter_add")
+def _select_and_scatter_add(ctx: Context, params: Params, source: Value, x: Value) -> Value:
+    out = np.full(x.primal.shape, ZERO, dtype=object)
+    dout, moves = np.full(x.primal.shape, None, dtype=object), filled(source)
+    for at in np.ndindex(source.primal.shape):
+        place, tied = _selected(params, x, at)
+        if place is None:
+            continue
+        out[place] = s.add(out[place], source.primal[at])
+        if tied:
+            for other in _window(params, x.primal.shape, at):
+                dout[other] = KINK
+        else:
+            dout[place] = t.plus(dout[place], moves[at])
+    return Value(out, tangent_or_none(dout))
+
+
+@primitive("select_and_gather_add")
+def _select_and_gather_add(ctx: Context, params: Params, tangents: Value, x: Value) -> Value:
+    out = np.full(_window_shape(params, x.primal.shape), ZERO, dtype=object)
+    dout, moves = np.full(out.shape, None, dtype=object), filled(tangents)
+    for at in np.ndindex(out.shape):
+        place, tied = _selected(params, x, at)
+        if place is not None:
+            out[at], dout[at] = tangents.primal[place], KINK if tied else moves[place]
+    return Value(out, tangent_or_none(dout))
