@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
 from certgrad.report import json, markdown, trust
@@ -72,7 +74,7 @@ def version_differences(directory: Path, certificates: Sequence[Certificate]) ->
         present = _read(directory / _CERTIFICATES / f"{certificate.op}.json")
         try:
             committed = json.decode(present or b"").versions
-        except ValueError:
+        except msgspec.MsgspecError:
             continue
         for name, version in certificate.versions.items():
             if committed.get(name, version) != version:
