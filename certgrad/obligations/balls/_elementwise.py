@@ -12,7 +12,7 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS, polygamma
-from certgrad.obligations.balls._registry import RULES, Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ONE, TWO, UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK, Tangent
 from certgrad.obligations.balls._values import Array, lifted
@@ -293,14 +293,15 @@ def _round(ctx: Context, params: Params, x: Value) -> Value:
 
 # maximum, minimum, clamp, remainder
 
-elementwise("max", value=s.maximum, tangent=t.extremum(1), integer=np.maximum)
-elementwise("min", value=s.minimum, tangent=t.extremum(-1), integer=np.minimum)
+_MAX, _MIN = t.extremum(1), t.extremum(-1)
+elementwise("max", value=s.maximum, tangent=_MAX, integer=np.maximum)
+elementwise("min", value=s.minimum, tangent=_MIN, integer=np.minimum)
 
 
 @primitive("clamp")
 def _clamp(ctx: Context, params: Params, low: Value, x: Value, high: Value) -> Value:
-    above = RULES["max"](ctx, {}, low, x)
-    return RULES["min"](ctx, {}, above, high)
+    above = pointwise("clamp", s.maximum, _MAX, np.maximum, low, x)
+    return pointwise("clamp", s.minimum, _MIN, np.minimum, above, high)
 
 
 def _remainder(a: Real, b: Real) -> Real:

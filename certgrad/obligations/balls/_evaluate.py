@@ -55,7 +55,7 @@ class Program:
             if step.rule is None:
                 raise Unsupported(f"primitive {step.name}")
             out = step.rule(ctx, step.params, *[memory[slot] for slot in step.operands])
-            if type(out) is Value:
+            if isinstance(out, Value):
                 memory[step.results[0]] = out
             else:
                 for slot, value in zip(step.results, out, strict=True):

@@ -15,14 +15,14 @@ from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import KINK, Tangent
-from certgrad.obligations.balls._values import filled, is_float, lifted, tangent_or_none
+from certgrad.obligations.balls._values import Array, filled, is_float, lifted, tangent_or_none
 
 
 def _refused(*operands: Any) -> Any:
     raise Unsupported("bitwise operation on floats")
 
 
-# comparisons: a tie between numbers that the inputs move is a jump of the result
+# comparisons: a tie between numbers that the inputs move is a jump of the result (x against itself is not: isnan)
 
 
 def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
@@ -36,7 +36,7 @@ def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], int
         if not a.real:
             return pointwise(names[0], _refused, _refused, integer, a, b)
         out = value(a.primal, b.primal).astype(bool)
-        if a.tangent is None and b.tangent is None:
+        if a is b or (a.tangent is None and b.tangent is None):
             return Value(out)
         return Value(out, tangent_or_none(lifted(_tie_mark, 4)(a.primal, b.primal, a.tangent, b.tangent)))
 
@@ -81,11 +81,11 @@ def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
     index = which.primal.astype(np.int64)
     if index.shape != cases[0].primal.shape:
         index = np.broadcast_to(index, cases[0].primal.shape)
-    primal = np.choose(index, [c.primal for c in cases]) if len(cases) > 2 else _pick(index, *(c.primal for c in cases))
+    primal = _picked(index, [c.primal for c in cases])
     if which.tangent is None and all(c.tangent is None for c in cases):
         return Value(primal)
     tangents = [filled(c) for c in cases]
-    tangent = np.choose(index, tangents) if len(cases) > 2 else _pick(index, *tangents)
+    tangent = _picked(index, tangents)
     if which.tangent is not None:
         marks = np.broadcast_to(which.tangent, primal.shape)
         tangent = tangent.copy()
@@ -95,8 +95,11 @@ def _select(ctx: Context, params: Params, which: Value, *cases: Value) -> Value:
     return Value(primal, tangent_or_none(tangent))
 
 
-def _pick(index: Any, first: Any, second: Any | None = None) -> Any:
-    return first if second is None else np.where(index == 0, first, second)
+def _picked(index: Array, cases: list[Array]) -> Array:
+    out = cases[0]
+    for k in range(1, len(cases)):
+        out = np.where(index == k, cases[k], out)
+    return out
 
 
 def _same(values: list[Any], tangents: list[Any]) -> bool:

@@ -10,7 +10,6 @@ from math import isinf, isnan
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
@@ -107,9 +106,10 @@ def argument(x: Any, dtype: Any) -> Value:
 
 
 def _scalar(x: Any) -> Any:
-    if type(x) is float and not (isnan(x) or isinf(x)):
-        return s.rational(Fraction(x))
-    return s.rational(x) if isinstance(x, int | Fraction | np.integer) and not isinstance(x, fmpq) else x
+    if isinstance(x, float | np.floating):
+        number = float(x)
+        return number if isnan(number) or isinf(number) else s.rational(Fraction(number))
+    return s.rational(x) if isinstance(x, int | Fraction | np.integer) else x
 
 
 def _discrete(array: Array, dtype: Any) -> Array:

@@ -1,0 +1,341 @@
+"""Every primitive against JAX's float64 numerics, values and directional derivatives, at several shapes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flint import arb, fmpq
+from jax import lax
+from jax.ad_checkpoint import checkpoint_name
+
+from certgrad.obligations.balls import KINK, RULES, Unsupported, evaluate
+
+Function = Callable[..., Any]
+
+
+def spread(shape: tuple[int, ...], low: float, high: float, salt: int = 0) -> np.ndarray:
+    """Distinct dyadic numbers inside (low, high), away from integers and from each other, in mixed order."""
+    size = int(np.prod(shape))
+    places = np.random.default_rng(size + salt).permutation(size) + 0.53
+    grid = low + (high - low) * places / max(size, 1)
+    return (np.round(grid * 2**20) / 2**20).reshape(shape)
+
+
+def number(x: Any) -> float:
+    return 0.0 if x is None else float(x)
+
+
+def numbers(array: np.ndarray) -> np.ndarray:
+    return np.vectorize(number, otypes=[float])(array) if array.size else np.zeros(array.shape)
+
+
+def names_of(jaxpr: Any) -> set[str]:
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    names = set()
+    for equation in inner.eqns:
+        names.add(equation.primitive.name)
+        for value in equation.params.values():
+            for one in value if isinstance(value, tuple) else (value,):
+                if hasattr(one, "eqns"):
+                    names |= names_of(one)
+    return names
+
+
+def agree(function: Function, *inputs: np.ndarray, derivative: bool = True, tolerance: float = 1e-9) -> set[str]:
+    """Compare with JAX; returns the primitives that were met."""
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(function)(*inputs)
+        wanted = jax.tree.leaves(function(*map(jnp.asarray, inputs)))
+        floats = [np.asarray(x).dtype.kind == "f" for x in inputs]
+        got = evaluate(jaxpr, inputs, precision=128)
+        for value, want in zip(got.values, wanted, strict=True):
+            assert value.shape == want.shape
+            np.testing.assert_allclose(numbers(value), np.asarray(want, float), rtol=tolerance, atol=tolerance)
+        if derivative:
+            moves = [spread(np.shape(x), -1, 2, salt=7) if f else None for x, f in zip(inputs, floats, strict=True)]
+            zero = [m if m is not None else np.zeros(np.shape(x), jax.dtypes.float0) for m, x in zip(moves, inputs)]
+            wanted = jax.tree.leaves(jax.jvp(function, inputs, tuple(zero))[1])
+            got = evaluate(jaxpr, inputs, moves, precision=128)
+            for value, want in zip(got.tangents, wanted, strict=True):
+                if want.dtype != jax.dtypes.float0:
+                    np.testing.assert_allclose(numbers(value), np.asarray(want), rtol=tolerance, atol=tolerance)
+    return names_of(jaxpr)
+
+
+SHAPES = [(), (3,), (1, 2), (2, 3)]
+UNARY: dict[str, tuple[Function, float, float]] = {
+    "abs": (jnp.abs, -3, 3),
+    "neg": (jnp.negative, -3, 3),
+    "sign": (jnp.sign, -3, 3),
+    "floor": (jnp.floor, -3, 3),
+    "ceil": (jnp.ceil, -3, 3),
+    "round even": (jnp.round, -3, 3),
+    "round away": (lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), -3, 3),
+    "exp": (jnp.exp, -3, 3),
+    "exp2": (lax.exp2, -3, 3),
+    "log": (jnp.log, 0, 3),
+    "log2": (jnp.log2, 0, 3),
+    "expm1": (jnp.expm1, -3, 3),
+    "log1p": (jnp.log1p, -1, 3),
+    "tanh": (jnp.tanh, -3, 3),
+    "logistic": (jax.nn.sigmoid, -3, 3),
+    "sin": (jnp.sin, -3, 3),
+    "cos": (jnp.cos, -3, 3),
+    "tan": (jnp.tan, -1.5, 1.5),
+    "asin": (jnp.arcsin, -1, 1),
+    "acos": (jnp.arccos, -1, 1),
+    "atan": (jnp.arctan, -3, 3),
+    "sinh": (jnp.sinh, -3, 3),
+    "cosh": (jnp.cosh, -3, 3),
+    "asinh": (jnp.arcsinh, -3, 3),
+    "acosh": (jnp.arccosh, 1, 3),
+    "atanh": (jnp.arctanh, -1, 1),
+    "sqrt": (jnp.sqrt, 0, 3),
+    "rsqrt": (lax.rsqrt, 0, 3),
+    "cbrt": (jnp.cbrt, -3, 3),
+    "square": (jnp.square, -3, 3),
+    "cube": (lambda x: lax.integer_pow(x, 3), -3, 3),
+    "inverse square": (lambda x: lax.integer_pow(x, -2), -3, 3),
+    "erf": (lax.erf, -3, 3),
+    "erfc": (lax.erfc, -3, 3),
+    "erf_inv": (lax.erf_inv, -1, 1),
+    "lgamma": (lax.lgamma, -3, 3),
+    "digamma": (lax.digamma, -3, 3),
+    "polygamma": (lambda x: lax.polygamma(jnp.full_like(x, 2.0), x), 0.25, 3),
+    "bessel_i0e": (lax.bessel_i0e, -3, 3),
+    "bessel_i1e": (lax.bessel_i1e, -3, 3),
+    "reduce_precision": (lambda x: lax.reduce_precision(x, 11, 52), -3, 3),
+    "float32 and back": (lambda x: x.astype(jnp.float32).astype(jnp.float64), -3, 3),
+    "stop_gradient": (lambda x: x + lax.stop_gradient(x * x), -3, 3),
+    "is_finite": (lambda x: jnp.isfinite(x) * x, -3, 3),
+    "to int": (lambda x: (3 * x).astype(int) * x, -3, 3),
+    "to bool": (lambda x: x.astype(bool) * x, -3, 3),
+    "clip": (lambda x: lax.clamp(-1.0, x, 1.5), -3, 3),
+    "relu": (jax.nn.relu, -3, 3),
+    "gelu": (jax.nn.gelu, -3, 3),
+    "softplus": (jax.nn.softplus, -3, 3),
+    "nan_to_num": (jnp.nan_to_num, -3, 3),
+    "sinc": (jnp.sinc, -3, 3),
+}
+BINARY: dict[str, tuple[Function, float, float]] = {
+    "add": (jnp.add, -3, 3),
+    "sub": (jnp.subtract, -3, 3),
+    "mul": (jnp.multiply, -3, 3),
+    "div": (jnp.divide, -3, 3),
+    "max": (jnp.maximum, -3, 3),
+    "min": (jnp.minimum, -3, 3),
+    "pow": (jnp.power, 0, 3),
+    "rem": (lax.rem, -3, 3),
+    "mod": (jnp.mod, -3, 3),
+    "atan2": (jnp.arctan2, -3, 3),
+    "logaddexp": (jnp.logaddexp, -3, 3),
+    "compare": (lambda x, y: (x < y) * x + (x <= y) * 2.0 + (x > y) * y + (x >= y) + (x == y) * 3 + (x != y), -3, 3),
+    "logic": (lambda x, y: (((x < 0) & (y < 1)) | ~(x > y)) * x + ((x < 1) ^ (y < 0)) * y, -3, 3),
+    "where": (lambda x, y: jnp.where(x < y, x * y, x), -3, 3),
+    "select of three": (lambda x, y: lax.select_n((x < y).astype(jnp.int32) + (x < 0), x, y, x * y), -3, 3),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str, shape: tuple[int, ...]) -> None:
+    function, low, high = UNARY[name]
+    agree(function, spread(shape, low, high), tolerance=1e-6 if name in ("float32 and back",) else 1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, shape: tuple[int, ...]) -> None:
+    function, low, high = BINARY[name]
+    agree(function, spread(shape, low, high), spread(shape, low, high, salt=1) + 1 / 128)
+
+
+M = spread((2, 3), -3, 3)
+N = spread((3, 4), -3, 3, salt=2)
+T = spread((2, 3, 4), -3, 3, salt=3)
+V = spread((6,), -3, 3, salt=4)
+I = np.array([2, 0, -1])
+J = np.array([2, 0, 1])
+STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
+    "broadcast": (lambda x: jnp.broadcast_to(x[:, None, :], (2, 4, 3)), (M,)),
+    "reshape": (lambda x: x.reshape(4, 3, 2), (T,)),
+    "squeeze": (lambda x: jnp.squeeze(x[:1], 0), (M,)),
+    "expand": (lambda x: jnp.expand_dims(x, (0, 2)), (M,)),
+    "transpose": (lambda x: x.transpose(2, 0, 1), (T,)),
+    "concatenate": (lambda x, y: jnp.concatenate([x, 2 * x, jnp.ones((2, 1))], 1), (M, M)),
+    "stack": (lambda x: jnp.stack([x, x * x], 1), (M,)),
+    "pad": (lambda x: lax.pad(x, 2.5, [(1, -1, 2), (-1, 2, 0)]), (M,)),
+    "pad away": (lambda x: lax.pad(x, 1.0, [(-1, -1, 0), (0, 0, 1)]), (M,)),
+    "slice": (lambda x: x[:, 1:4:2, ::3], (T,)),
+    "rev": (lambda x: x[::-1, ::-1], (M,)),
+    "split": (lambda x: jnp.split(x, [1, 3], axis=2), (T,)),
+    "tile": (lambda x: jnp.tile(x, (2, 2)), (M,)),
+    "unstack": (lambda x: jnp.unstack(x, axis=1), (M,)),
+    "iota": (lambda x: x * lax.iota(float, 6) + jnp.arange(6), (V,)),
+    "eye": (lambda x: x * jnp.eye(2, 3) + jnp.tril(x), (M,)),
+    "dynamic_slice": (lambda x: lax.dynamic_slice(x, (1, 2), (1, 2)), (N,)),
+    "dynamic_update_slice": (lambda x, y: lax.dynamic_update_slice(x, y, (9, 1)), (N, M[:, :2])),
+    "take": (lambda x, i: jnp.take(x, i, axis=1), (M, I)),
+    "take clipped": (lambda x, i: jnp.take(x, 5 * i, axis=0, mode="clip"), (M, I)),
+    "take filled": (lambda x, i: jnp.take(x, 2 * i, axis=1, mode="fill", fill_value=0), (M, I)),
+    "index": (lambda x, i: x[:, i, i], (T[:, :, :3], I)),
+    "take_along": (lambda x, i: jnp.take_along_axis(x, i[:2, None] % 3, axis=1), (M, I)),
+    "batched gather": (lambda x, i: jax.vmap(lambda row, k: row[k])(x, i[:2]), (M, I)),
+    "scatter": (lambda x, y, i: x.at[:, i].set(y, unique_indices=True), (M, M[:, ::-1], J)),
+    "scatter-add": (lambda x, y, i: x.at[i - i].add(y), (N, N, I)),
+    "scatter-mul": (lambda x, y, i: x.at[i].multiply(y, unique_indices=True), (N, N[::-1], J)),
+    "scatter-sub": (lambda x, y, i: x.at[i].subtract(y), (N, N[::-1], I)),
+    "batched scatter": (lambda x, y, i: jax.vmap(lambda a, b, k: a.at[k].add(b))(x, y, i), (N, N[:, 0], I)),
+    "dropped scatter": (lambda x, y, i: x.at[4 * i].add(y, mode="drop"), (N, N, I)),
+    "sum": (lambda x: (x.sum(), x.sum(1), x.sum((0, 2), keepdims=True)), (T,)),
+    "max": (lambda x: (x.max(), x.max(1), x.min((0, 2))), (T,)),
+    "prod": (lambda x: (x.prod(), x.prod(1)), (M,)),
+    "var": (lambda x: (x.var(), x.std(1)), (M,)),
+    "all any": (lambda x: ((x > 0).all(1) * x[:, 0], (x > 0).any() * x), (M,)),
+    "argmax": (lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 0), x * jnp.argmax(x)), (M,)),
+    "cumsum": (lambda x: (jnp.cumsum(x, 0), jnp.cumsum(x, 1), lax.cumsum(x, 2, reverse=True)), (T,)),
+    "cumprod": (lambda x: (jnp.cumprod(x, 1), lax.cumprod(x, 0, reverse=True)), (M,)),
+    "cummax": (lambda x: (lax.cummax(x, 1), lax.cummin(x, 0), lax.cummax(x, 0, reverse=True)), (M,)),
+    "cumlogsumexp": (lambda x: (lax.cumlogsumexp(x, 1), lax.cumlogsumexp(x, 0, reverse=True)), (M,)),
+    "sort": (lambda x: (jnp.sort(x, 1), jnp.sort(x, 0, descending=True)), (T,)),
+    "sort pairs": (lambda x, y: lax.sort((x, y), dimension=0, num_keys=1), (V, V * V)),
+    "argsort": (lambda x: (x[jnp.argsort(x)], jnp.argsort(x)), (V,)),
+    "top_k": (lambda x: lax.top_k(x, 2), (M,)),
+    "matmul": (lambda x, y: x @ y, (M, N)),
+    "batched matmul": (lambda x, y: jnp.einsum("bij,bkj->bik", x, y), (T, T * T)),
+    "outer": (lambda x, y: jnp.einsum("i,jk->kij", x, y), (V, M)),
+    "trace": (lambda x: jnp.trace(x[:, :2]), (M,)),
+    "integer matmul": (lambda x, i: x @ (i[:, None] * i[None, :]).astype(float) + (i @ i), (M, I)),
+    "conv": (
+        lambda x, w: lax.conv_general_dilated(x, w, (2, 1), [(1, 2), (0, 1)], (1, 2), (2, 1)),
+        (spread((2, 2, 4, 3), -2, 2), spread((3, 2, 2, 2), -2, 2)),
+    ),
+    "grouped conv": (
+        lambda x, w: lax.conv_general_dilated(
+            x, w, (1,), "SAME", dimension_numbers=("NHC", "HIO", "NHC"), feature_group_count=2
+        ),
+        (spread((1, 4, 4), -2, 2), spread((3, 2, 4), -2, 2)),
+    ),
+    "conv's derivative": (
+        jax.grad(lambda x, w: lax.conv_general_dilated(x, w, (2,), [(1, 1)]).sum() ** 2, (0, 1)),
+        (spread((2, 2, 5), -2, 2), spread((3, 2, 2), -2, 2)),
+    ),
+    "batch grouped conv": (
+        lambda x, w: lax.conv_general_dilated(x, w, (1,), "VALID", batch_group_count=2),
+        (spread((4, 2, 4), -2, 2), spread((4, 2, 2), -2, 2)),
+    ),
+    "pooling": (
+        lambda x: (
+            lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME"),
+            lax.reduce_window(x, jnp.inf, lax.min, (2, 2), (1, 1), "VALID"),
+            lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), "SAME"),
+        ),
+        (N,),
+    ),
+    "pooling's derivative": (
+        jax.grad(lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID") ** 2).sum()),
+        (N,),
+    ),
+    "jit": (lambda x: jax.jit(lambda y: jnp.sin(y) * y)(x), (M,)),
+    "remat": (lambda x: jax.checkpoint(lambda y: jnp.sin(y) * y)(x), (M,)),
+    "cond": (lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), (V,)),
+    "switch": (lambda x: lax.switch(jnp.argmax(x), [jnp.sin, jnp.cos, jnp.exp], x), (V,)),
+    "scan": (lambda x: lax.scan(lambda c, y: (jnp.tanh(c * y + 1.5), c * c), x[0], x), (M,)),
+    "reverse scan": (lambda x: lax.scan(lambda c, y: (c * y, (c, y)), 0.5, x, reverse=True), (V,)),
+    "fori": (lambda x: lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) + i, x), (V,)),
+    "while": (lambda x: lax.while_loop(lambda c: c.sum() < 40, lambda c: c * c + 0.5, x), (V,)),
+    "softmax": (jax.nn.softmax, (T,)),
+    "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=1), (T,)),
+    "tanh's vjp": (lambda x, g: jax.vjp(jnp.tanh, x)[1](g), (M, M * M)),
+    "named": (lambda x: checkpoint_name(x * x, "square"), (V,)),
+    "barrier": (lambda x: lax.optimization_barrier((x, x * x)), (V,)),
+    "integers": (
+        lambda x, i: x * (jnp.abs(i) // 2 + jnp.maximum(i, 1) - i * i + (-i) % 3 + jnp.sign(i) + i**2 + (i << 1)),
+        (V[:3], I),
+    ),
+    "integer reductions": (lambda x, i: x * (i.sum() + i.max() + jnp.cumsum(i) + i.prod() + jnp.sort(i)), (V[:3], I)),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURE)
+def test_structure(name: str) -> None:
+    function, inputs = STRUCTURE[name]
+    agree(function, *inputs, derivative=name not in ("conv's derivative",))
+
+
+def test_every_rule_is_met() -> None:
+    met: set[str] = set()
+    for function, low, high in [*UNARY.values(), *BINARY.values()]:
+        arity = function.__code__.co_argcount if hasattr(function, "__code__") else 0
+        two = any(function is f for f, _, _ in BINARY.values())
+        assert arity >= 0
+        inputs = [spread((3,), low, high)] * (2 if two else 1)
+        with jax.enable_x64(True):
+            met |= names_of(jax.make_jaxpr(function)(*inputs))
+    for function, arrays in STRUCTURE.values():
+        with jax.enable_x64(True):
+            met |= names_of(jax.make_jaxpr(function)(*arrays))
+    elsewhere = {
+        *("pjit", "closed_call", "call", "core_call", "remat", "checkpoint", "remat_opt", "eval_jaxpr", "composite"),
+        *("copy", "copy_p", "real", "conj", "sharding_constraint", "pvary", "device_put", "zeros_like"),
+        *("eq_to", "lt_to", "le_to", "expand_dims", "broadcast_to", "stack", "unstack", "tile", "select_and_gather_add"),
+        *("log2", "one_minus_square", "custom_vjp_call", "reduce_xor", "population_count", "shift_right_arithmetic"),
+        *("scatter-max", "scatter-min", "scatter-sub", "add_any"),
+    }
+    assert set(RULES) - met - elsewhere == set()
+
+
+@pytest.mark.parametrize("side", [lax.max, lax.min])
+def test_scatter_extrema(side: Any) -> None:
+    with jax.enable_x64(True):
+        function = lambda x, y: x.at[I].max(y) if side is lax.max else x.at[I].min(y)  # noqa: E731
+        jaxpr = jax.make_jaxpr(function)(N, N[::-1])
+        got = evaluate(jaxpr, [N, N[::-1]], precision=128).values[0]
+        np.testing.assert_allclose(numbers(got), function(jnp.asarray(N), N[::-1]))
+
+
+def test_pooling_jvp_primitive() -> None:
+    pool = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID")  # noqa: E731
+    assert "select_and_gather_add" in agree(lambda x, d: jax.jvp(pool, (x,), (d,)), N, N * N, derivative=False)
+
+
+def test_unknown_primitive_is_named() -> None:
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(lambda x: jnp.fft.fft(x).real)(V)
+    with pytest.raises(Unsupported, match="primitive fft|complex"):
+        evaluate(jaxpr, [V])
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(lambda x: jnp.nextafter(x, x))(V)
+    with pytest.raises(Unsupported, match="primitive nextafter"):
+        evaluate(jaxpr, [V])
+
+
+def test_literals_are_shortest_decimals() -> None:
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(lambda x: 0.044715 * x + np.float64(0.1))(0.0)
+    (out,) = evaluate(jaxpr, [1]).values
+    assert out[()] == fmpq(44715, 10**6) + fmpq(1, 10)
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(lambda x: x + np.array([0.1, 0.7], np.float32))(np.zeros(2, np.float32))
+    assert list(evaluate(jaxpr, [[0, 0]]).values[0]) == [fmpq(1, 10), fmpq(7, 10)]
+
+
+def test_balls_are_tight() -> None:
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(jax.nn.softmax)(np.ones((2, 3)))
+    out = evaluate(jaxpr, [[[1, 2, 3], [0, 0, 0]]]).values[0]
+    assert all(isinstance(x, arb) and x.rel_accuracy_bits() > 490 for x in out[0])
+    assert list(out[1]) == [fmpq(1, 3)] * 3
+
+
+def test_kink_is_dropped_by_stop_gradient_only() -> None:
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(jax.nn.softmax)(np.ones(2))
+    got = evaluate(jaxpr, [[1, 1]], [[1, 3]])
+    assert got.used_stop_gradient
+    assert list(got.tangents[0]) == [fmpq(-1, 2), fmpq(1, 2)]
+    got = evaluate(jaxpr, [[1, 1]], [[1, 3]], keep_stopped=True)
+    assert got.tangents[0][0] is KINK
