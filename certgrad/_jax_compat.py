@@ -1,0 +1,101 @@
+"""A linear map with a declared transpose, as a JAX primitive: what an op's tangent is computed by.
+
+JAX has `jax.custom_derivatives.linear_call` for this, but it can neither be batched nor differentiated with respect to
+its residuals. Uses jax.extend.core and the registration tables of jax.interpreters; nothing else of certgrad.ops
+touches JAX's internals.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+Arrays = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """`apply(residuals, inputs)` and `transpose(residuals, cotangents)`: each takes and returns tuples of arrays."""
+
+    apply: Callable[[Arrays, Arrays], Arrays]
+    transpose: Callable[[Arrays, Arrays], Arrays]
+
+    def flip(self) -> "Linear":
+        """The transposed map, whose transpose is this one."""
+        return Linear(self.transpose, self.apply)
+
+    def map(self, in_axes: Sequence[int | None], size: int) -> "Linear":
+        """The map over a batch of that size: the residuals batched along `in_axes`, inputs and outputs along axis 0."""
+
+        def over(fun: Callable[[Arrays, Arrays], Arrays]) -> Callable[[Arrays, Arrays], Arrays]:
+            return jax.vmap(lambda res, lin: tuple(fun(res, lin)), in_axes=(tuple(in_axes), 0), axis_size=size)
+
+        return Linear(over(self.apply), over(self.transpose))
+
+
+def call_linear(linear: Linear, residuals: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    """`linear.apply(residuals, inputs)`, transposed by `linear.transpose`, differentiable in both arguments."""
+    return _linear_p.bind(*residuals, *inputs, linear=linear, count=len(residuals))
+
+
+_linear_p = Primitive("certgrad_linear")
+_linear_p.multiple_results = True
+
+
+def _run(*args: Any, linear: Linear, count: int) -> list[Any]:
+    # JAX may evaluate a jaxpr on Python or numpy scalars; a rule is written for arrays.
+    arrays = tuple(x if isinstance(x, jax.Array) else jnp.asarray(x) for x in args)
+    return list(linear.apply(arrays[:count], arrays[count:]))
+
+
+def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
+    return jax.make_jaxpr(lambda *args: _run(*args, linear=linear, count=count))(*avals).out_avals
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:
+    residuals, inputs = list(primals[:count]), tuple(primals[count:])
+    out = call_linear(linear, residuals, inputs)
+    terms = []
+    if any(type(t) is not ad.Zero for t in tangents[count:]):
+        terms.append(call_linear(linear, residuals, [ad.instantiate_zeros(t) for t in tangents[count:]]))
+    moving = [i for i, t in enumerate(tangents[:count]) if type(t) is not ad.Zero]
+    if moving:
+
+        def of_residuals(*values: Any) -> Arrays:
+            full = list(residuals)
+            for i, value in zip(moving, values, strict=True):
+                full[i] = value
+            return tuple(_run(*full, *inputs, linear=linear, count=count))
+
+        _, more = jax.jvp(of_residuals, [residuals[i] for i in moving], [tangents[i] for i in moving])
+        terms.append(list(more))
+    return out, terms[0] if len(terms) == 1 else [jnp.add(a, b) for a, b in zip(*terms, strict=True)]
+
+
+def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int) -> list[Any]:
+    residuals, inputs = args[:count], args[count:]
+    seeds = [ad.instantiate_zeros(ct) for ct in cotangents]
+    out = call_linear(linear.flip(), residuals, seeds)
+    wanted = [ct if ad.is_undefined_primal(x) else None for ct, x in zip(out, inputs, strict=True)]
+    return [None] * count + wanted
+
+
+def _batch(args: Sequence[Any], axes: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[int]]:
+    size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
+    inputs = []
+    for x, axis in zip(args[count:], axes[count:], strict=True):
+        inputs.append(jnp.broadcast_to(x, (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0))
+    out = call_linear(linear.map(axes[:count], size), args[:count], inputs)
+    return out, [0] * len(out)
+
+
+_linear_p.def_impl(_run)
+_linear_p.def_abstract_eval(_shapes)
+ad.primitive_jvps[_linear_p] = _jvp
+ad.primitive_transposes[_linear_p] = _transpose
+batching.primitive_batchers[_linear_p] = _batch
+mlir.register_lowering(_linear_p, mlir.lower_fun(_run, multiple_results=True))

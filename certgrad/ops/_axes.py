@@ -1,0 +1,55 @@
+"""Axis arguments of a call: brought to one form, so that the case that proves them is found."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certgrad.ops._declare import Op
+
+
+def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any]:
+    """The same keyword arguments; those that are axes as one integer, a sorted tuple of several, or None.
+
+    `axis=None` with `keepdims` becomes the tuple of all axes. Raises ValueError for an axis that is not there.
+    """
+    axis_names = {name for one in op.cases for name, value in one.statics.items() if _is_axis(value)}
+    done = dict(statics)
+    for name in axis_names & statics.keys():
+        ndim = arrays[0].ndim
+        value = statics[name]
+        if value is None and statics.get("keepdims"):
+            value = tuple(range(ndim))
+            if ndim == 0:
+                value, done["keepdims"] = None, False
+        done[name] = value if value is None else _canonical(op, name, value, ndim)
+    return done
+
+
+def matches(declared: Any, value: Any) -> bool:
+    """Whether a case with this declared value covers this value of a call."""
+    if _is_axis(declared):
+        axes = value if isinstance(value, tuple) else (value,)
+        return len(axes) == len(declared.names) and all(type(axis) is int for axis in axes)
+    return type(declared) is type(value) and declared == value
+
+
+def _is_axis(value: Any) -> bool:
+    from certgrad.ops._declare import AxisOf
+
+    return isinstance(value, AxisOf)
+
+
+def _canonical(op: Op, name: str, value: Any, ndim: int) -> Any:
+    try:
+        axes = [operator.index(axis) for axis in (value if isinstance(value, tuple | list) else [value])]
+    except TypeError:
+        raise TypeError(f"{op.name}: {name} must be an integer or a tuple of integers, not {value!r}.") from None
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"{op.name}: {name} = {axis} is no axis of {op.arg_names[0]}, which has {ndim} axes.")
+    axes = [axis % ndim for axis in axes]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{op.name}: {name} = {value!r} names an axis twice.")
+    return axes[0] if len(axes) == 1 else tuple(sorted(axes))

@@ -1,0 +1,121 @@
+"""From the arguments of a call to arrays and checked keyword arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.ops._constraint import holds
+from certgrad.ops._execute import execute
+from certgrad.ops._fit import fit
+
+if TYPE_CHECKING:
+    from certgrad.ops._declare import Case, Op
+
+
+def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The op's value. Raises TypeError or ValueError, naming op and argument, for arguments that it does not take."""
+    bound = op.__signature__.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = {name: bound.arguments[name] for name in op.statics}
+    arrays = _arrays(op, [bound.arguments[name] for name in op.arg_names])
+    params = _params(op, {name: value for name, value in given.items() if name in op.params})
+    structural = {name: value for name, value in given.items() if name not in op.params}
+    statics = params | _structural(op, arrays, structural)
+    if not any(jnp.issubdtype(x.dtype, jnp.floating) for x in arrays):
+        return op.call_rule(op.forward, *arrays, statics=statics)
+    return execute(op, arrays, statics)
+
+
+def _arrays(op: Op, values: list[Any]) -> list[Any]:
+    specs = op.cases[0].signature.inputs
+    arrays = [jnp.asarray(value) for value in values]
+    for name, spec, x in zip(op.arg_names, specs, arrays, strict=True):
+        if jnp.issubdtype(x.dtype, jnp.complexfloating):
+            raise TypeError(f"{op.name}: {name} is {x.dtype}. The rules are proved over the real numbers only.")
+        if spec.dtype == "bool" and x.dtype != jnp.bool_:
+            raise TypeError(f"{op.name}: {name} is {x.dtype}, but must be bool. Compare it, as in {name} != 0.")
+        if spec.dtype == "int" and not jnp.issubdtype(x.dtype, jnp.integer):
+            raise TypeError(f"{op.name}: {name} is {x.dtype}, but must be an integer.")
+    return _promoted(op, values, arrays)
+
+
+def _promoted(op: Op, values: list[Any], arrays: list[Any]) -> list[Any]:
+    """The float arguments in one dtype, that which jax.numpy's promotion gives them."""
+    floats = [i for i, spec in enumerate(op.cases[0].signature.inputs) if spec.dtype == "float"]
+    dtypes = {arrays[i].dtype for i in floats}
+    if len(dtypes) > 1:
+        target = jnp.result_type(*(arrays[i] for i in floats))
+        arrays = [x.astype(target) if i in floats else x for i, x in enumerate(arrays)]
+    if not op.integers and not any(jnp.issubdtype(arrays[i].dtype, jnp.floating) for i in floats):
+        target = jnp.result_type(float)
+        arrays = [x.astype(target) if i in floats else x for i, x in enumerate(arrays)]
+    return arrays
+
+
+def _params(op: Op, values: dict[str, Any]) -> dict[str, float]:
+    numbers = {name: _number(op, name, value) for name, value in values.items()}
+    for name, constraint in op.params.items():
+        if constraint is not None and not holds(constraint, numbers):
+            raise ValueError(
+                f"{op.name}: {name} = {numbers[name]:g} violates the constraint {constraint}, which its proof assumes."
+            )
+    return numbers
+
+
+def _number(op: Op, name: str, value: Any) -> float:
+    if isinstance(value, jax.core.Tracer):
+        raise TypeError(
+            f"{op.name}: {name} is a traced value ({value.aval}), but must be a concrete number: the rules have no "
+            f"derivative with respect to {name}, and it would silently be zero. "
+            f"Pass a Python number, or mark it static in jit."
+        )
+    if isinstance(value, bool | np.bool_ | str) or np.ndim(value) != 0:
+        raise TypeError(f"{op.name}: {name} must be a number, not {value!r}.")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{op.name}: {name} must be a number, not {value!r}.") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{op.name}: {name} = {number} is not a finite real number.")
+    return number
+
+
+def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The structural keyword arguments as the first case that fits the call has them."""
+    from certgrad.ops._axes import resolve
+
+    defaults = {name: op.defaults[name] for name in given if name in op.defaults}
+    statics = resolve(op, arrays, given)
+    candidates = [one for one in op.cases if _agree(one, statics, defaults)]
+    if not candidates:
+        raise ValueError(_no_case(op, given))
+    shapes = [x.shape for x in arrays]
+    if op.broadcast:
+        jnp.broadcast_shapes(*shapes)
+    elif not any(fit(one.signature, shapes) is not None for one in candidates):
+        named = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
+        forms = " or ".join(f"'{one.signature}'" for one in candidates)
+        raise ValueError(f"{op.name}: the shapes {named} do not fit its signature {forms}.")
+    return statics
+
+
+def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool:
+    from certgrad.ops._axes import matches
+
+    return all(matches(one.statics.get(name, defaults.get(name)), value) for name, value in statics.items())
+
+
+def _no_case(op: Op, given: dict[str, Any]) -> str:
+    wrong = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in one.statics.items()) for one in op.cases))
+    return f"{op.name}: {wrong} is none of the cases that its rules are proved for: {cases or 'none'}."
+
+
+def _shape(shape: Sequence[Any]) -> str:
+    return f"({', '.join(map(str, shape))})"

@@ -1,0 +1,210 @@
+"""The declaration of an op: signature, domain, forward and derivative rules, convention and source, in one place.
+
+@op("*s -> *s", domain="x > 0", like="jax.numpy.log", torch="torch.log")
+def log(x):
+    \"\"\"Natural logarithm, elementwise.\"\"\"
+    return jnp.log(x)
+
+@log.jvp
+def _(x, dx):
+    return dx / x
+
+@log.vjp
+def _(x, seed):
+    return seed / x
+"""
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from certgrad.errors import DeclarationError
+from certgrad.ops._constraint import check_constraint
+from certgrad.ops._registry import Registry
+from certgrad.ops._signature import ArraySpec, Signature, parse
+
+Rule = Callable[..., Any]
+
+registry = Registry()
+"""The ops of certgrad, and those that are declared without a registry of their own."""
+
+
+@dataclass(frozen=True)
+class AxisOf:
+    """The position of named dims in the first argument, as the value of a keyword such as `axis`."""
+
+    names: tuple[str, ...]
+
+    def position(self, spec: ArraySpec, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
+        """The axis, or a tuple of axes if there are several names, when the star groups have these ranks."""
+        axes = tuple(spec.position(name, ranks) for name in self.names)
+        return axes[0] if len(axes) == 1 else axes
+
+    def __str__(self) -> str:
+        return f"position of {', '.join(self.names)}"
+
+
+def axis_of(*names: str) -> AxisOf:
+    """The position of the named dims in the first argument: `case("*a n *c -> *a *c", axis=axis_of("n"))`."""
+    return AxisOf(names)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A signature, and the values of the structural keyword arguments with which it is the op's signature."""
+
+    signature: Signature
+    statics: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "  ".join([str(self.signature), *(f"{name}={value}" for name, value in self.statics.items())])
+
+
+def case(signature: str, **statics: Any) -> Case:
+    """One form of an op: its signature when the keyword arguments have these values."""
+    return Case(parse(signature), statics)
+
+
+class Op:
+    """A function with derivative rules, called like any JAX function, and all that its proof needs to know of it."""
+
+    def __init__(
+        self,
+        forward: Rule,
+        cases: Iterable[str | Case],
+        *,
+        domain: str | Iterable[str] = (),
+        params: Mapping[str, str | None] | None = None,
+        broadcast: bool = False,
+        integers: bool = False,
+        like: str | None = None,
+        torch: str | None = None,
+        torch_at: Mapping[str, str] | None = None,
+        convention: Mapping[str, str] | None = None,
+        source: str | None = None,
+        aliases: Iterable[str] = (),
+    ) -> None:
+        self.name = forward.__name__
+        self.forward = forward
+        self.fwd_rule: Rule | None = None
+        self.jvp_rule: Rule | None = None
+        self.vjp_rule: Rule | None = None
+        self.cases = tuple(Case(parse(one)) if isinstance(one, str) else one for one in cases)
+        self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
+        self.params = dict(params or {})
+        self.broadcast = broadcast
+        self.integers = integers
+        self.like, self.torch, self.source = like, torch, source
+        self.torch_at = dict(torch_at or {})
+        self.convention = dict(convention or {})
+        self.aliases = tuple(aliases)
+        self.doc = inspect.getdoc(forward) or ""
+        self.file = inspect.getsourcefile(forward) or "?"
+        self.line = forward.__code__.co_firstlineno
+        self.__name__, self.__doc__, self.__module__ = forward.__name__, forward.__doc__, forward.__module__
+        self.__signature__ = inspect.signature(forward)
+        self._read_arguments()
+
+    @property
+    def where(self) -> str:
+        """File and line of the declaration."""
+        return f"{Path(self.file).name}:{self.line}"
+
+    def fwd(self, rule: Rule) -> Rule:
+        """Declare `fwd(*args) -> (out, residuals)`; jvp and vjp then take the residuals in place of the arguments."""
+        self.fwd_rule = rule
+        return rule
+
+    def jvp(self, rule: Rule) -> Rule:
+        """Declare the forward-mode rule: `jvp(*args, *tangents) -> tangent of the output`."""
+        self.jvp_rule = rule
+        return rule
+
+    def vjp(self, rule: Rule) -> Rule:
+        """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one a float argument."""
+        self.vjp_rule = rule
+        return rule
+
+    def with_rules(self, **rules: Rule | None) -> "Op":
+        """An unregistered copy with other `forward`, `fwd`, `jvp` or `vjp`."""
+        other = copy.copy(self)
+        for name, rule in rules.items():
+            setattr(other, name if name == "forward" else f"{name}_rule", rule)
+        return other
+
+    def call_rule(self, rule: Rule | None, *args: Any, statics: Mapping[str, Any]) -> Any:
+        """The rule's value, with those keyword arguments that it accepts. Raises DeclarationError if there is none."""
+        if rule is None:
+            raise DeclarationError(f"Op '{self.name}' ({self.where}) is used without all of its rules.")
+        accepted = inspect.signature(rule).parameters.values()
+        if any(p.kind is p.VAR_KEYWORD for p in accepted):
+            return rule(*args, **statics)
+        names = {p.name for p in accepted if p.kind is p.KEYWORD_ONLY}
+        return rule(*args, **{name: value for name, value in statics.items() if name in names})
+
+    def check_complete(self) -> None:
+        """Raise DeclarationError, naming what is missing, unless all rules are declared."""
+        missing = [kind for kind, rule in (("jvp", self.jvp_rule), ("vjp", self.vjp_rule)) if rule is None]
+        if missing:
+            raise DeclarationError(
+                f"Op '{self.name}' ({self.where}) is declared without its {' and '.join(missing)}. "
+                f"Add {' and '.join(f'@{self.name}.{kind}' for kind in missing)} below it: an op without rules cannot "
+                "be proved, and is not registered."
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The op's value: a JAX function of its arrays, whose derivatives are the declared rules."""
+        from certgrad.ops._call import call
+
+        self.check_complete()
+        return call(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}: {'; '.join(map(str, self.cases))}>"
+
+    def _read_arguments(self) -> None:
+        parameters = self.__signature__.parameters.values()
+        positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
+        self.statics = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.arg_names = positional
+        if not self.cases:
+            raise self._wrong('has no signature; write one, as in @op("*s -> *s")')
+        for one in self.cases:
+            if len(one.signature.inputs) != len(positional):
+                raise self._wrong(
+                    f"takes {len(positional)} arrays ({', '.join(positional)}), but its signature '{one.signature}' "
+                    f"takes {len(one.signature.inputs)}; numbers and axes are keyword-only, after a '*'"
+                )
+            if any(spec.dtype != "float" for spec in one.signature.outputs):
+                raise self._wrong(f"has an output that is no float in its signature '{one.signature}'")
+            unknown = [name for name in one.statics if name not in self.statics or name in self.params]
+            if unknown:
+                raise self._wrong(f"has a case with '{unknown[0]}', which is no structural keyword argument of it")
+        for name, constraint in self.params.items():
+            if name not in self.statics:
+                raise self._wrong(f"has the parameter '{name}', which is no keyword-only argument of it")
+            if constraint is not None:
+                check_constraint(constraint, set(self.params))
+
+    def _wrong(self, problem: str) -> DeclarationError:
+        return DeclarationError(f"Op '{self.name}' ({self.where}) {problem}.")
+
+
+def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Callable[[Rule], Op]:
+    """Declare an op: one signature or several cases, then `domain`, `params`, `like`, `torch`, `convention`, `source`.
+
+    domain: what the proof assumes of the arguments, at every index: comparisons such as "x > 0"; several in a tuple.
+    params: keyword arguments that are real numbers, each with a constraint such as "eps > 0" or None.
+    broadcast: the arguments broadcast as in numpy. integers: integer arguments stay integers, as in jnp.add.
+    like, torch: the functions of JAX and PyTorch that compute the same. convention: what the rules return where the
+    domain excludes a point. torch_at: what PyTorch returns there. Raises DeclarationError.
+    """
+
+    def declare(forward: Rule) -> Op:
+        return registry.add(Op(forward, cases, **options))
+
+    return declare

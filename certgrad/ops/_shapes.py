@@ -1,0 +1,19 @@
+"""Sums of cotangents back to the shape of the argument that was broadcast."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def sum_to(x: Any, like: Any) -> Any:
+    """The sum of `x` over the axes along which `like` was broadcast to it: the transpose of that broadcast."""
+    extra = x.ndim - like.ndim
+    if extra:
+        x = jnp.sum(x, axis=tuple(range(extra)))
+    stretched = tuple(i for i, size in enumerate(like.shape) if size == 1 and x.shape[i] != 1)
+    return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
+
+
+def expand(x: Any, axis: Any, keepdims: bool) -> Any:
+    """`x`, reduced over `axis`, with those axes put back as ones if the reduction dropped them."""
+    return x if keepdims or axis is None else jnp.expand_dims(x, axis)

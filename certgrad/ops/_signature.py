@@ -1,0 +1,175 @@
+"""Signatures such as `"*b n k, *b k m -> *b n m"`: the shapes an op takes and returns, for every value of the names.
+
+Arrays are separated by commas, dims by blanks. A dim is a name, an integer, or a sum of products of them without blanks
+(`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar. `:int` or `:bool` after an array
+says that it holds no floats.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from certgrad.errors import SignatureError
+
+_TOKEN = re.compile(r"\S+")
+_DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
+_STAR = re.compile(r"\*[A-Za-z_]\w*")
+_DTYPES = ("float", "int", "bool")
+
+
+@dataclass(frozen=True)
+class Dim:
+    """The length of one axis: a name, an integer, or an expression of them such as `2*m`."""
+
+    text: str
+
+    @property
+    def name(self) -> str | None:
+        """The name, if the dim is nothing else."""
+        return self.text if self.text.isidentifier() else None
+
+    @property
+    def value(self) -> int | None:
+        """The integer, if the dim is nothing else."""
+        return int(self.text) if self.text.isdigit() else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in it, each once."""
+        return tuple(dict.fromkeys(re.findall(r"[A-Za-z_]\w*", self.text)))
+
+    def evaluate(self, sizes: Mapping[str, Any]) -> Any:
+        """The length when the names have these values (integers, or anything that adds and multiplies)."""
+        total: Any = 0
+        for sign, product in re.findall(r"([+-]?)([^+-]+)", self.text):
+            term: Any = 1
+            for factor in product.split("*"):
+                term = term * (int(factor) if factor.isdigit() else sizes[factor])
+            total = total - term if sign == "-" else total + term
+        return total
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Star:
+    """Any number of axes, the same ones wherever the name stands."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"*{self.name}"
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """The shape and the kind of dtype of one array."""
+
+    dims: tuple[Dim | Star, ...]
+    dtype: str = "float"
+
+    @property
+    def stars(self) -> tuple[str, ...]:
+        """The names of the star groups, in order."""
+        return tuple(dim.name for dim in self.dims if isinstance(dim, Star))
+
+    def shape(self, sizes: Mapping[str, Any], groups: Mapping[str, Sequence[Any]]) -> tuple[Any, ...]:
+        """The shape for these sizes of the named dims and these shapes of the star groups."""
+        shape: list[Any] = []
+        for dim in self.dims:
+            shape.extend(groups[dim.name] if isinstance(dim, Star) else [dim.evaluate(sizes)])
+        return tuple(shape)
+
+    def position(self, name: str, ranks: Mapping[str, int]) -> int:
+        """The axis where the dim `name` stands when the star groups have these ranks."""
+        axis = 0
+        for dim in self.dims:
+            if isinstance(dim, Dim) and dim.text == name:
+                return axis
+            axis += ranks[dim.name] if isinstance(dim, Star) else 1
+        raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
+
+    def __str__(self) -> str:
+        text = " ".join(map(str, self.dims))
+        return text if self.dtype == "float" else f"{text}:{self.dtype}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What an op takes and what it returns."""
+
+    inputs: tuple[ArraySpec, ...]
+    outputs: tuple[ArraySpec, ...]
+
+    @property
+    def stars(self) -> tuple[str, ...]:
+        """The star groups, each once, in order of appearance."""
+        return tuple(dict.fromkeys(star for spec in (*self.inputs, *self.outputs) for star in spec.stars))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The named dims, each once, in order of appearance."""
+        specs = (*self.inputs, *self.outputs)
+        return tuple(
+            dict.fromkeys(name for spec in specs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names)
+        )
+
+    def __str__(self) -> str:
+        left, right = (", ".join(map(str, specs)) for specs in (self.inputs, self.outputs))
+        return f"{left} -> {right}"
+
+
+def parse(text: str) -> Signature:
+    """The signature that `text` writes. Raises SignatureError, with a caret under what is wrong."""
+    if text.count("->") != 1:
+        where = text.find("->", text.find("->") + 1) if "->" in text else len(text)
+        raise _error(text, where, "a signature has exactly one '->' between what goes in and what comes out")
+    arrow = text.index("->")
+    inputs = _parse_side(text, 0, arrow)
+    outputs = _parse_side(text, arrow + 2, len(text))
+    known = {star for spec in inputs for star in spec.stars}
+    names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names}
+    for spec in outputs:
+        for dim in spec.dims:
+            missing = {dim.name} - known if isinstance(dim, Star) else set(dim.names) - names
+            if missing:
+                at = text.index(str(dim), arrow)
+                raise _error(text, at, f"'{dim}' stands in an output but in no input, so its size is unknown")
+    return Signature(inputs, outputs)
+
+
+def _parse_side(text: str, start: int, stop: int) -> tuple[ArraySpec, ...]:
+    specs, at = [], start
+    for part in text[start:stop].split(","):
+        specs.append(_parse_array(text, at, at + len(part)))
+        at += len(part) + 1
+    return tuple(specs)
+
+
+def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
+    dims: list[Dim | Star] = []
+    dtype = "float"
+    for match in _TOKEN.finditer(text, start, stop):
+        token, colon, suffix = match[0].partition(":")
+        if dtype != "float":
+            raise _error(text, match.start(), f"':{dtype}' is the last thing of an array")
+        if colon and suffix not in _DTYPES:
+            raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; write :int or :bool")
+        dtype = suffix or "float"
+        if _STAR.fullmatch(token):
+            if Star(token[1:]) in dims:
+                raise _error(text, match.start(), f"'{token}' stands twice in one array")
+            dims.append(Star(token[1:]))
+        elif _DIM.fullmatch(token):
+            dims.append(Dim(token))
+        elif token:
+            raise _error(
+                text, match.start(), f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
+            )
+    return ArraySpec(tuple(dims), dtype)
+
+
+def _error(text: str, at: int, problem: str) -> SignatureError:
+    return SignatureError(f"The signature does not parse: {problem}.\n  {text}\n  {' ' * at}^")

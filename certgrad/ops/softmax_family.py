@@ -1,0 +1,29 @@
+"""Softmax and its logarithm, along any axis."""
+
+import jax.numpy as jnp
+from jax import lax
+
+from certgrad.ops._declare import axis_of, case, op
+
+
+@op(case("*a n *c -> *a n *c", axis=axis_of("n")), like="jax.nn.softmax", torch="torch.softmax")
+def softmax(x, *, axis=-1):
+    """Softmax along one axis: exp(x) / sum(exp(x)), computed after a shift by the maximum."""
+    z = jnp.exp(x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True)))
+    return z / jnp.sum(z, axis=axis, keepdims=True)
+
+
+@softmax.fwd
+def _(x, *, axis):
+    y = softmax.forward(x, axis=axis)
+    return y, y
+
+
+@softmax.jvp
+def _(y, dx, *, axis):
+    return y * (dx - jnp.sum(y * dx, axis=axis, keepdims=True))
+
+
+@softmax.vjp
+def _(y, seed, *, axis):
+    return y * (seed - jnp.sum(y * seed, axis=axis, keepdims=True))
