@@ -2,9 +2,20 @@
 
 from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._gaps import (
+    Gap,
+    Point,
+    adjoint_gap,
+    derivative,
+    forward_gap,
+    jvp_gap,
+    settled_gap,
+)
 from certgrad.obligations.balls._primitives import RULES
+from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN
 from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._witness import WitnessPoint, find_witness
 
 __all__ = [
     "KINK",
@@ -12,10 +23,23 @@ __all__ = [
     "RULES",
     "UNKNOWN",
     "BallError",
+    "Dims",
     "Evaluation",
+    "Gap",
+    "Input",
     "MalformedRule",
     "NotDifferentiable",
+    "Point",
+    "Programs",
+    "Rule",
     "Undecided",
     "Unsupported",
+    "WitnessPoint",
+    "adjoint_gap",
+    "derivative",
     "evaluate",
+    "find_witness",
+    "forward_gap",
+    "jvp_gap",
+    "settled_gap",
 ]

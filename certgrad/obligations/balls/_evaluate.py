@@ -87,13 +87,24 @@ def program(jaxpr: Any) -> Program:
         define(var, constant(value, var.aval.dtype))
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
-    for equation in inner.eqns:
+    for equation in _live(inner):
         operands = tuple(read(atom) for atom in equation.invars)
         results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
         name = equation.primitive.name
         steps.append(Step(RULES.get(name), name, equation.params, operands, results))
     outputs = tuple(read(atom) for atom in inner.outvars)
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)
+
+
+def _live(inner: Any) -> list[Any]:
+    """The equations that an output depends on: what is computed and dropped cannot make a point undecided."""
+    needed = {atom for atom in inner.outvars if not _jaxpr.is_literal(atom)}
+    kept = []
+    for equation in reversed(inner.eqns):
+        if any(var in needed for var in equation.outvars):
+            kept.append(equation)
+            needed.update(atom for atom in equation.invars if not _jaxpr.is_literal(atom))
+    return kept[::-1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -201,9 +201,7 @@ FUNCTIONS: dict[str, Function] = {
     "acos": Function(
         arb.acos, lambda x, y: s.neg(_reciprocal(_root(_one_minus_square(x)))), {1: 0}, inside=_within_one
     ),
-    "atan": Function(
-        arb.atan, lambda x, y: _reciprocal(_one_plus_square(x)), {0: 0}, (lambda: -_half_pi(), _half_pi)
-    ),
+    "atan": Function(arb.atan, lambda x, y: _reciprocal(_one_plus_square(x)), {0: 0}, (lambda: -_half_pi(), _half_pi)),
     "sinh": Function(arb.sinh, lambda x, y: FUNCTIONS["cosh"](x), {0: 0}, (-inf, inf)),
     "cosh": Function(arb.cosh, lambda x, y: FUNCTIONS["sinh"](x), {0: 1}, (inf, inf)),
     "tanh": Function(arb.tanh, lambda x, y: _one_minus_square(y), {0: 0}, (-1, 1)),
@@ -231,9 +229,7 @@ FUNCTIONS: dict[str, Function] = {
     # error and Gamma functions
     "erf": Function(arb.erf, lambda x, y: _bell(x), {0: 0}, (-1, 1)),
     "erfc": Function(arb.erfc, lambda x, y: s.neg(_bell(x)), {0: 1}, (2, 0)),
-    "erf_inv": Function(
-        arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one
-    ),
+    "erf_inv": Function(arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one),
     "lgamma": Function(
         _log_abs_gamma,
         lambda x, y: FUNCTIONS["digamma"](x),

@@ -24,9 +24,7 @@ def _steered(out: Value, *indices: Value) -> Value:
 
 
 def _starts(operand: Array, sizes: Sequence[int], indices: Sequence[Value]) -> list[int]:
-    return [
-        max(0, min(int(i.primal[()]), n - size)) for i, n, size in zip(indices, operand.shape, sizes, strict=True)
-    ]
+    return [max(0, min(int(i.primal[()]), n - size)) for i, n, size in zip(indices, operand.shape, sizes, strict=True)]
 
 
 @primitive("dynamic_slice")

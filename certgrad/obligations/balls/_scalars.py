@@ -289,5 +289,3 @@ def _whole_root(p: fmpz, n: int) -> fmpz | None:
 
 def _brief(a: Real) -> str:
     return str(a) if type(a) is not arb else a.str(12)
-
-

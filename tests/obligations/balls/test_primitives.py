@@ -56,8 +56,9 @@ def agree(function: Function, *inputs: np.ndarray, derivative: bool = True, tole
             np.testing.assert_allclose(numbers(value), np.asarray(want, float), rtol=tolerance, atol=tolerance)
         if derivative:
             moves = [spread(np.shape(x), -1, 2, salt=7) if f else None for x, f in zip(inputs, floats, strict=True)]
-            zero = [m if m is not None else np.zeros(np.shape(x), jax.dtypes.float0) for m, x in zip(moves, inputs)]
-            wanted = jax.tree.leaves(jax.jvp(function, inputs, tuple(zero))[1])
+            still = [np.zeros(np.shape(x), jax.dtypes.float0) for x in inputs]
+            pushed = tuple(z if m is None else m for m, z in zip(moves, still, strict=True))
+            wanted = jax.tree.leaves(jax.jvp(function, inputs, pushed)[1])
             got = evaluate(jaxpr, inputs, moves, precision=128)
             for value, want in zip(got.tangents, wanted, strict=True):
                 if want.dtype != jax.dtypes.float0:
@@ -65,7 +66,7 @@ def agree(function: Function, *inputs: np.ndarray, derivative: bool = True, tole
     return names_of(jaxpr)
 
 
-SHAPES = [(), (3,), (1, 2), (2, 3)]
+SHAPES = [(), (2, 3)]
 UNARY: dict[str, tuple[Function, float, float]] = {
     "abs": (jnp.abs, -3, 3),
     "neg": (jnp.negative, -3, 3),
@@ -281,7 +282,8 @@ def test_every_rule_is_met() -> None:
     elsewhere = {
         *("pjit", "closed_call", "call", "core_call", "remat", "checkpoint", "remat_opt", "eval_jaxpr", "composite"),
         *("copy", "copy_p", "real", "conj", "sharding_constraint", "pvary", "device_put", "zeros_like"),
-        *("eq_to", "lt_to", "le_to", "expand_dims", "broadcast_to", "stack", "unstack", "tile", "select_and_gather_add"),
+        *("eq_to", "lt_to", "le_to", "expand_dims", "broadcast_to", "stack", "unstack", "tile"),
+        "select_and_gather_add",
         *("log2", "one_minus_square", "custom_vjp_call", "reduce_xor", "population_count", "shift_right_arithmetic"),
         *("scatter-max", "scatter-min", "scatter-sub", "add_any"),
     }
@@ -291,21 +293,21 @@ def test_every_rule_is_met() -> None:
 @pytest.mark.parametrize("side", [lax.max, lax.min])
 def test_scatter_extrema(side: Any) -> None:
     with jax.enable_x64(True):
-        function = lambda x, y: x.at[I].max(y) if side is lax.max else x.at[I].min(y)  # noqa: E731
+        function = lambda x, y: x.at[I].max(y) if side is lax.max else x.at[I].min(y)
         jaxpr = jax.make_jaxpr(function)(N, N[::-1])
         got = evaluate(jaxpr, [N, N[::-1]], precision=128).values[0]
         np.testing.assert_allclose(numbers(got), function(jnp.asarray(N), N[::-1]))
 
 
 def test_pooling_jvp_primitive() -> None:
-    pool = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID")  # noqa: E731
+    pool = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID")
     assert "select_and_gather_add" in agree(lambda x, d: jax.jvp(pool, (x,), (d,)), N, N * N, derivative=False)
 
 
 def test_unknown_primitive_is_named() -> None:
     with jax.enable_x64(True):
         jaxpr = jax.make_jaxpr(lambda x: jnp.fft.fft(x).real)(V)
-    with pytest.raises(Unsupported, match="primitive fft|complex"):
+    with pytest.raises(Unsupported, match=r"primitive fft|complex"):
         evaluate(jaxpr, [V])
     with jax.enable_x64(True):
         jaxpr = jax.make_jaxpr(lambda x: jnp.nextafter(x, x))(V)

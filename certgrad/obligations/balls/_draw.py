@@ -1,0 +1,136 @@
+"""Deterministic draws: concrete dims and rational points, the small and the awkward ones first."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls._gaps import Point
+from certgrad.obligations.balls._rule import Dims, Input, Programs, names_in
+from certgrad.obligations.balls._values import Array
+
+Domain = Callable[[Mapping[str, Any]], bool]
+"""domain(inputs) with nested lists of Fractions (ints, bools): whether the point is inside."""
+
+MAX_ENTRIES = 40
+"""The largest input that is drawn."""
+TRIES = 300
+"""How often a point is drawn again until it lies in the domain."""
+
+
+def seeded(*words: str) -> random.Random:
+    """A generator that depends on the words alone."""
+    return random.Random(int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big"))
+
+
+def draw_dims(inputs: Sequence[Input], rng: random.Random, fits: Callable[[Dims], bool]) -> Iterator[Dims]:
+    """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4."""
+    named, stars = names_in(inputs)
+    seen = set()
+    groups: list[tuple[int, ...]]
+    for attempt in range(60):
+        if attempt == 0:
+            sizes, groups = [2 + k % 3 for k in range(len(named))], [(2,) for _ in stars]
+        elif attempt <= 3:
+            n = (2, 1, 3)[attempt - 1]
+            sizes, groups = [n for _ in named], [((2, 3), (), (1,))[attempt - 1] for _ in stars]
+        else:
+            sizes = [rng.randint(1, 4) for _ in named]
+            groups = [tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for _ in stars]
+        key = (tuple(sizes), tuple(groups))
+        dims = Dims(dict(zip(named, sizes, strict=True)), dict(zip(stars, groups, strict=True)))
+        if key in seen or not fits(dims):
+            continue
+        seen.add(key)
+        if max((int(np.prod(dims.shape(one.dims))) for one in inputs), default=0) <= MAX_ENTRIES:
+            yield dims
+
+
+# values: each style draws one entry
+
+Style = Callable[[random.Random], Fraction]
+
+
+def _eighths(low: int, high: int) -> Style:
+    return lambda rng: Fraction(rng.randint(8 * low, 8 * high), 8)
+
+
+STYLES: dict[str, Style] = {
+    "plain": lambda rng: Fraction(rng.choice((-3, -2, -1, 1, 2, 3)), rng.choice((1, 2))),
+    "positive": lambda rng: Fraction(rng.randint(1, 24), 8),
+    "eighths": _eighths(-3, 3),
+    "unit": lambda rng: Fraction(rng.randint(1, 15), 16),
+    "signed unit": lambda rng: Fraction(rng.randint(-15, 15), 16),
+    "large": lambda rng: rng.choice((-1, 1)) * (rng.choice((5, 20, 50, 100)) + Fraction(rng.randint(-8, 8), 8)),
+    "above one": lambda rng: 1 + Fraction(rng.randint(1, 16), 8),
+    "special": lambda rng: Fraction(rng.choice((-2, -1, 0, 0, 1, 2)), rng.choice((1, 1, 2))),
+    "large positive": lambda rng: rng.choice((5, 20, 50, 100)) + Fraction(rng.randint(-8, 8), 8),
+}
+SCHEDULE = ("plain", "eighths", "positive", "large", "special", "unit", "equal", "mixed", "mixed", "large")
+"""The style of the k-th point at a shape, for all inputs; "mixed" draws a style for each input and entry."""
+
+
+def _filled(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
+    out = np.empty(shape, dtype=object)
+    for at in np.ndindex(shape):
+        out[at] = entry()
+    return out
+
+
+def _draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
+    if one.kind == "bool":
+        return _filled(shape, lambda: rng.random() < 0.5).astype(bool)
+    if one.kind == "int":
+        low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
+        return _filled(shape, lambda: rng.randint(low, high)).astype(np.int64)
+    if style == "equal":
+        value = STYLES[rng.choice(("plain", "positive", "eighths"))](rng)
+        return _filled(shape, lambda: value)
+    if style == "mixed":
+        pool = rng.sample(list(STYLES), 2)
+        return _filled(shape, lambda: STYLES[rng.choice(pool)](rng))
+    return _filled(shape, lambda: STYLES[style](rng))
+
+
+def nested(array: Array) -> Any:
+    """An array as nested lists (a bare entry at rank 0)."""
+    return array.tolist() if array.ndim else array[()]
+
+
+def draw_inputs(
+    inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], k: int, rng: random.Random, domain: Domain | None
+) -> list[Array] | None:
+    """The k-th point at these shapes that lies inside the domain, or None if none was hit."""
+    top = max((n for shape in shapes for n in shape), default=2)
+    styles = [SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
+    for attempt in range(TRIES):
+        if attempt:
+            styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
+        arrays = [
+            _draw_input(one, shape, style, rng, top) for one, shape, style in zip(inputs, shapes, styles, strict=True)
+        ]
+        if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
+            return arrays
+    return None
+
+
+def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
+    """Tangents and seeds: dense, small and rarely equal, so that one draw shows almost any difference."""
+    return _filled(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
+
+
+def draw_point(programs: Programs, kind: str, k: int, rng: random.Random, domain: Domain | None) -> Point | None:
+    """The k-th point for an obligation at the programs' shapes."""
+    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain)
+    if inputs is None:
+        return None
+    tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving]
+    seeds = []
+    if kind == "vjp_is_adjoint":
+        seeds = [draw_direction(shape, rng) for shape in programs.output_shapes]
+    return Point(inputs, [] if kind == "rule_runs_forward" else tangents, seeds)

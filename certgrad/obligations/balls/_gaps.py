@@ -1,0 +1,185 @@
+"""The two sides of an obligation at one concrete point, and whether they provably differ there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
+from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._rule import Programs
+from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
+from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import Array
+
+
+@dataclass(frozen=True)
+class Point:
+    """A concrete point: one array for each input, one tangent for each differentiable input, one seed for each
+    float output. Entries are exact (Fraction, int or bool)."""
+
+    inputs: Sequence[Array]
+    tangents: Sequence[Array]
+    seeds: Sequence[Array]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Both sides where they differ. `undefined`: one of them is nan or infinite, so the gap has no size."""
+
+    where: str
+    lhs: Real
+    rhs: Real
+    undefined: bool
+    used_stop_gradient: bool = False
+
+    @property
+    def relative(self) -> arb | None:
+        """The size of the gap relative to the larger side."""
+        if self.undefined:
+            return None
+        lhs, rhs = s.ball(self.lhs), s.ball(self.rhs)
+        return abs(lhs - rhs) / abs(lhs).max(abs(rhs))
+
+
+def _differ(lhs: Real, rhs: Real) -> str | None:
+    """None where the two sides can be equal, else "value" or "undefined"."""
+    if lhs is UNKNOWN or rhs is UNKNOWN:
+        raise Undecided("a side of the obligation is not known at this precision")
+    if s.finite(lhs) and s.finite(rhs):
+        return None if s.overlap(lhs, rhs) else "value"
+    if s.finite(lhs) or s.finite(rhs):
+        return "undefined"
+    return None if lhs == rhs or (lhs != lhs and rhs != rhs) else "undefined"
+
+
+def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool = False) -> Gap | None:
+    """The first place where values differ, else the first where one side is undefined."""
+    undefined = None
+    for where, lhs, rhs in sides:
+        how = _differ(lhs, rhs)
+        if how == "value":
+            return Gap(where, lhs, rhs, False, used_stop_gradient)
+        if how == "undefined" and undefined is None:
+            undefined = Gap(where, lhs, rhs, True, used_stop_gradient)
+    return undefined
+
+
+def _place(output: int, index: tuple[int, ...]) -> str:
+    return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
+
+
+def derivative(programs: Programs, point: Point, precision: int = PRECISION) -> tuple[list[Array], bool]:
+    """The derivative of the forward's float outputs along the point's tangent; whether stop_gradient mattered.
+
+    Raises:
+        NotDifferentiable: the forward has no derivative or no finite value at the point.
+    """
+    tangents: list[Any] = [None] * len(programs.inputs)
+    for i, dx in zip(programs.moving, point.tangents, strict=True):
+        tangents[i] = dx
+    got = evaluate(programs.forward, point.inputs, tangents, precision=precision)
+    return [_slopes(got, i) for i in programs.floats], got.used_stop_gradient
+
+
+def _slopes(got: Evaluation, output: int) -> Array:
+    values, moves = got.values[output], got.tangents[output]
+    out = np.empty(values.shape, dtype=object)
+    for at in np.ndindex(values.shape):
+        y, dy = values[at], moves[at]
+        if UNKNOWN in (y, dy):
+            raise Undecided("the forward is not known at this precision")
+        if dy is None and (s.finite(y) or y == y):
+            out[at] = ZERO
+        elif dy is KINK or not s.finite(y) or not s.finite(dy):
+            raise NotDifferentiable(f"forward has no derivative at {_place(output, at)}")
+        else:
+            out[at] = dy
+    return out
+
+
+def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+    """The rule's jvp against the derivative of the forward, entry by entry."""
+    wanted, stopped = derivative(programs, point, precision)
+    got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision).values
+    sides = [
+        (_place(i, at), left[at], right[at])
+        for i, left, right in zip(programs.floats, got, wanted, strict=True)
+        for at in np.ndindex(left.shape)
+    ]
+    with s.precision(precision):
+        return _first_gap(sides, stopped)
+
+
+def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+    """<jvp(x, dx), seed> against <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
+    cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision).values
+    missing = programs.missing
+    tangents = [
+        np.full(dx.shape, 0, dtype=object) if i in missing else dx
+        for i, dx in zip(programs.moving, point.tangents, strict=True)
+    ]
+    kept = [dx for i, dx in zip(programs.moving, tangents, strict=True) if i not in missing]
+    moved = Point(point.inputs, tangents, point.seeds)
+    stopped = False
+    if programs.rule.jvp is None:
+        pushed, stopped = derivative(programs, moved, precision)
+    else:
+        pushed = evaluate(programs.jvp, [*moved.inputs, *moved.tangents], precision=precision).values
+    with s.precision(precision):
+        lhs, rhs = _inner(pushed, point.seeds), _inner(cotangents, kept)
+        gap = _first_gap([("⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", lhs, rhs)], stopped)
+    if gap is not None and gap.undefined:
+        derivative(programs, moved, precision)
+    return gap
+
+
+def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+    total: Real = ZERO
+    for x, y in zip(left, right, strict=True):
+        for a, b in zip(x.flat, y.flat, strict=True):
+            total = s.add(total, s.mul(a, s.rational(b)))
+    return total
+
+
+def forward_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+    """The primal outputs of the rule against the forward's, entry by entry."""
+    wanted = evaluate(programs.forward, point.inputs, precision=precision).values
+    got = evaluate(programs.primal, point.inputs, precision=precision).values
+    sides = []
+    for i, (left, right) in enumerate(zip(got, wanted, strict=True)):
+        for at in np.ndindex(left.shape):
+            if i in programs.floats:
+                if s.finite(right[at]) or right[at] is UNKNOWN or right[at] == right[at]:
+                    sides.append((_place(i, at), left[at], right[at]))
+            else:
+                sides.append((_place(i, at), s.rational(int(left[at])), s.rational(int(right[at]))))
+    with s.precision(precision):
+        return _first_gap(sides)
+
+
+GAPS: dict[str, Callable[[Programs, Point, int], Gap | None]] = {
+    "jvp_is_derivative": jvp_gap,
+    "vjp_is_adjoint": adjoint_gap,
+    "rule_runs_forward": forward_gap,
+}
+
+
+def settled_gap(kind: str, programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+    """The gap at a point, with more precision where a comparison needs it; None also where the point says nothing.
+
+    A point says nothing where the forward is not differentiable, or where four times the precision decides nothing.
+    """
+    for bits in (precision, 4 * precision):
+        try:
+            return GAPS[kind](programs, point, bits)
+        except NotDifferentiable:
+            return None
+        except Undecided:
+            continue
+    return None

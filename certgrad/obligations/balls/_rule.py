@@ -1,0 +1,182 @@
+"""A rule under test as plain callables, its inputs, and its programs at one concrete shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls._errors import MalformedRule
+from certgrad.obligations.balls._values import is_float
+
+Kind = Literal["float", "int", "bool"]
+Arrays = list[Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The callables of one op at a fixed rank, taking and returning flat lists of arrays.
+
+    `forward(inputs) -> outputs`; `fwd(inputs) -> (outputs, residuals)`; `jvp(context, tangents) -> tangents` and
+    `vjp(context, seeds) -> cotangents`, where the context is the residuals if there is a `fwd`, else the inputs.
+    Tangents and cotangents stand for the differentiable inputs, in order (a cotangent may be None: no gradient);
+    seeds for the float outputs. `primal(inputs) -> outputs` is what a jvp rule returns as its primal, if it does.
+    """
+
+    forward: Callable[[Arrays], Arrays]
+    fwd: Callable[[Arrays], tuple[Arrays, Any]] | None = None
+    jvp: Callable[[Any, Arrays], Arrays] | None = None
+    vjp: Callable[[Any, Arrays], Sequence[Any]] | None = None
+    primal: Callable[[Arrays], Arrays] | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One argument: its dims as written (`n`, `*s`, `3`, `2*m`, `n+1`), its kind, and whether it has a tangent."""
+
+    name: str
+    dims: tuple[str, ...] = ()
+    kind: Kind = "float"
+    differentiable: bool = True
+
+    @property
+    def moves(self) -> bool:
+        """Whether a tangent is drawn for it."""
+        return self.differentiable and self.kind == "float"
+
+    @classmethod
+    def parse(cls, name: str, text: str, differentiable: bool = True) -> Input:
+        """From the text of an array in a signature: `*a n:int`."""
+        body, _, kind = text.partition(":")
+        if kind not in ("", "float", "int", "bool"):
+            raise ValueError(f"{name}: unknown kind {kind!r} in {text!r}")
+        return cls(name, tuple(body.split()), kind or "float", differentiable)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Dims:
+    """Concrete sizes: of named dims, and of star groups (a tuple each, its length the rank)."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    stars: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def shape(self, dims: Sequence[str]) -> tuple[int, ...]:
+        """The shape that dims as written stand for."""
+        out: list[int] = []
+        for text in dims:
+            if text.startswith("*"):
+                out.extend(self.stars[text[1:]])
+            else:
+                out.append(sum(self._product(term) for term in text.split("+")))
+        return tuple(out)
+
+    def _product(self, term: str) -> int:
+        value = 1
+        for factor in term.split("*"):
+            value *= int(factor) if factor.isdigit() else self.sizes[factor]
+        return value
+
+
+def names_in(inputs: Sequence[Input]) -> tuple[list[str], list[str]]:
+    """The named dims and the star groups of a signature's inputs, in order of appearance."""
+    texts = [text for one in inputs for text in one.dims]
+    stars = [text[1:] for text in texts if text.startswith("*")]
+    named = [name for text in texts if not text.startswith("*") for name in re.findall(r"[A-Za-z_]\w*", text)]
+    return list(dict.fromkeys(named)), list(dict.fromkeys(stars))
+
+
+class Programs:
+    """The rule's traced programs at one concrete shape, each traced when first asked for.
+
+    Raises:
+        MalformedRule: a program does not trace, or returns the wrong number or shape of outputs.
+    """
+
+    def __init__(self, rule: Rule, inputs: Sequence[Input], dims: Dims) -> None:
+        self.rule = rule
+        self.inputs = tuple(inputs)
+        self.dims = dims
+        self.shapes = [dims.shape(one.dims) for one in inputs]
+        self.moving = [i for i, one in enumerate(inputs) if one.moves]
+        self.missing: frozenset[int] = frozenset()
+
+    def _arguments(self) -> list[Any]:
+        return [_jaxpr.placeholder(shape, one.kind) for shape, one in zip(self.shapes, self.inputs, strict=True)]
+
+    def _tangents(self) -> list[Any]:
+        return [_jaxpr.placeholder(self.shapes[i], "float") for i in self.moving]
+
+    def _context(self, xs: Arrays) -> Any:
+        return xs if self.rule.fwd is None else self.rule.fwd(xs)[1]
+
+    def _trace(self, what: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        try:
+            return _jaxpr.trace(function, arguments)
+        except Exception as error:
+            shapes = ", ".join(str(shape) for shape in self.shapes)
+            raise MalformedRule(f"{what} does not trace at shapes {shapes}: {error}") from error
+
+    @cached_property
+    def forward(self) -> Any:
+        """inputs -> outputs."""
+        return self._trace("forward", lambda *xs: list(self.rule.forward(list(xs))), self._arguments())
+
+    @cached_property
+    def floats(self) -> list[int]:
+        """The positions of the float outputs."""
+        return [i for i, aval in enumerate(self.forward.out_avals) if is_float(aval.dtype)]
+
+    @cached_property
+    def output_shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the float outputs."""
+        return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
+
+    @cached_property
+    def primal(self) -> Any:
+        """inputs -> the outputs that the rule itself computes."""
+        fwd, primal = self.rule.fwd, self.rule.primal
+        if fwd is not None:
+            return self._checked("fwd", lambda *xs: list(fwd(list(xs))[0]), self._arguments(), self.forward.out_avals)
+        assert primal is not None
+        return self._checked("primal", lambda *xs: list(primal(list(xs))), self._arguments(), self.forward.out_avals)
+
+    @cached_property
+    def jvp(self) -> Any:
+        """inputs, tangents -> tangents of the float outputs."""
+        rule, count = self.rule.jvp, len(self.inputs)
+        assert rule is not None
+        avals = [self.forward.out_avals[i] for i in self.floats]
+        run = lambda *flat: list(rule(self._context(list(flat[:count])), list(flat[count:])))  # noqa: E731
+        return self._checked("jvp", run, [*self._arguments(), *self._tangents()], avals)
+
+    @cached_property
+    def vjp(self) -> Any:
+        """inputs, seeds -> cotangents of the differentiable inputs, without those that are None."""
+        rule, count = self.rule.vjp, len(self.inputs)
+        assert rule is not None
+
+        def run(*flat: Any) -> Arrays:
+            cotangents = list(rule(self._context(list(flat[:count])), list(flat[count:])))
+            if len(cotangents) != len(self.moving):
+                raise MalformedRule(f"{len(cotangents)} cotangents for {len(self.moving)} differentiable inputs")
+            self.missing = frozenset(i for i, c in zip(self.moving, cotangents, strict=True) if c is None)
+            return [c for c in cotangents if c is not None]
+
+        seeds = [_jaxpr.placeholder(shape, "float") for shape in self.output_shapes]
+        traced = self._trace("vjp", run, [*self._arguments(), *seeds])
+        kept = [self.shapes[i] for i in self.moving if i not in self.missing]
+        self._check_shapes("vjp", traced, kept)
+        return traced
+
+    def _checked(self, what: str, function: Callable[..., Any], arguments: Sequence[Any], avals: Sequence[Any]) -> Any:
+        traced = self._trace(what, function, arguments)
+        self._check_shapes(what, traced, [tuple(aval.shape) for aval in avals])
+        return traced
+
+    def _check_shapes(self, what: str, traced: Any, wanted: Sequence[tuple[int, ...]]) -> None:
+        found = [tuple(aval.shape) for aval in traced.out_avals]
+        if found != list(wanted):
+            raise MalformedRule(f"{what} returns shapes {found}, expected {list(wanted)}")
