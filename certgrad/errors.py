@@ -1,0 +1,35 @@
+"""Errors that a user can cause. Each message is one paragraph: what is wrong, where, and what to do."""
+
+
+class CertgradError(Exception):
+    """Base of every error that certgrad raises for bad input. `exit_code` is what the command line exits with."""
+
+    exit_code = 2
+
+
+class UsageError(CertgradError):
+    """A wrong option, path or combination of options."""
+
+
+class UnknownOpError(UsageError):
+    """A name that is neither an op of the library nor a code."""
+
+
+class SignatureError(CertgradError):
+    """A signature that does not parse, or does not fit the function."""
+
+
+class DomainError(CertgradError):
+    """A domain or constraint that does not parse, or names something the op does not have."""
+
+
+class DeclarationError(CertgradError):
+    """An op declared without its rules, or declared twice."""
+
+
+class RuleError(CertgradError):
+    """A rule that returns the wrong number, shape or dtype of outputs."""
+
+
+class TraceError(CertgradError):
+    """A function that JAX cannot trace at symbolic dimensions."""

@@ -1,0 +1,46 @@
+"""Budgets: a proof stops after so many steps or seconds, and the verdict is then `unproved` with that reason.
+
+Steps are counted deterministically and are what normally ends a proof; the clock is a backstop for one step that
+explodes, set so high that a verdict does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STEPS = 2_000_000
+SECONDS = 120.0
+
+
+class BudgetError(Exception):
+    """The proof used up its steps or seconds."""
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self.left = STEPS
+        self.deadline = float("inf")
+
+    def spend(self, steps: int) -> None:
+        """Count work; one step is about one product of two monomials."""
+        self.left -= steps
+        if self.left < 0:
+            raise BudgetError("budget: the proof exceeded its steps")
+        if (self.left & 1023) < steps and time.monotonic() > self.deadline:
+            raise BudgetError("budget: the proof exceeded its seconds")
+
+
+budget = _Budget()
+
+
+@contextmanager
+def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
+    """Run a block under a fresh budget."""
+    before = budget.left, budget.deadline
+    budget.left, budget.deadline = steps, time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        budget.left, budget.deadline = before

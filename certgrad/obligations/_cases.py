@@ -1,0 +1,221 @@
+"""Deciding whether a term is zero: clearing denominators, merging sums, and splitting into sign regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ._budget import budget
+from ._conditions import Atomic, Clause
+from ._facts import NEG, POS, ZERO, Fact, Facts, _deep_atoms
+from ._index import of_var
+from ._power import UndefinedTermError, cleared, power
+from ._rational import factored
+from ._sums import Rewriter, fresh
+from ._terms import (
+    ONE,
+    Access,
+    Atom,
+    Base,
+    Poly,
+    Pred,
+    Sum,
+    atoms_of,
+    monomial,
+    poly_of,
+)
+from ._terms import ZERO as NOTHING
+
+MAX_DEPTH = 14
+
+
+@dataclass(frozen=True)
+class Region:
+    """Assumptions in force: signs, and clauses with several alternatives."""
+
+    facts: Facts
+    clauses: tuple[Clause, ...] = ()
+
+    def where(self, *facts: Fact) -> Region:
+        return Region(self.facts.extended(facts), self.clauses)
+
+
+def bound_free(a: Atom) -> bool:
+    """The atom mentions no variable of a sum around it."""
+    return not any(v[0] == "b" for v in a.free)
+
+
+def predicates(poly: Poly) -> list[Pred]:
+    """Predicates that stand outside every sum, innermost first."""
+    found = [a for a in _deep_atoms(poly) if isinstance(a, Pred) and bound_free(a)]
+    return sorted(found, key=lambda a: (_nesting(a), a.key))
+
+
+def _nesting(a: Pred) -> int:
+    return sum(1 for b in _deep_atoms(a.poly) if isinstance(b, Pred))
+
+
+def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    budget.spend(50)
+    # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
+    # below start again from the term itself.
+    reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
+    if reduced.is_zero:
+        return None
+    roots = _split_roots(reduced, region.facts)
+    if roots is not None:
+        reduced = cleared(roots, fractions=True)[0]
+        if reduced.is_zero:
+            return None
+    if _summands_vanish(reduced, region, depth):
+        return None
+    choices = predicates(poly)
+    if not choices or depth >= MAX_DEPTH:
+        return reduced, region.facts.facts
+    p = choices[0].poly
+    for sign in (POS, NEG, ZERO):
+        part = inside(poly, p, sign, region)
+        if part is None:
+            continue
+        left = nonzero_part(*part, depth + 1)
+        if left is not None:
+            return left
+    return None
+
+
+def inside(poly: Poly, p: Poly, sign: int, region: Region) -> tuple[Poly, Region] | None:
+    """The term where p has the sign, with predicates decided; None if the assumptions exclude that."""
+    if not region.facts.signs(p) & sign:
+        return None
+    here = region.where(Fact(p, sign, universal=False))
+    if here.facts.contradictory:
+        return None
+    try:
+        out = decided(poly, here.facts)
+        if sign == ZERO:
+            equations = [p]
+            for clause in region.clauses:
+                possible = [a for a in clause.alternatives if _possible(a, here.facts)]
+                if not possible and not clause.guards:
+                    return None
+                if len(possible) == 1 and possible[0].relation == "= 0" and not clause.guards:
+                    equations.append(possible[0].poly)
+            for equation in equations:
+                out = eliminated(out, equation)
+    except UndefinedTermError:
+        return ONE, here  # undefined throughout the region: nothing can be shown there
+    return out, here
+
+
+def _possible(a: Atomic, facts: Facts) -> bool:
+    wanted = a.signs
+    return wanted is None or bool(facts.signs(a.poly) & wanted)
+
+
+def decided(poly: Poly, facts: Facts) -> Poly:
+    """The term with each predicate replaced by its value where the facts determine it."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Pred) and bound_free(a):
+            signs = facts.signs(a.poly)
+            if signs == POS:
+                return ONE
+            if not signs & POS:
+                return NOTHING
+        return None
+
+    for _ in range(4):  # a decided predicate can decide one around it
+        new = Rewriter(replace=value)(poly)
+        if new == poly:
+            break
+        poly = new
+    return poly
+
+
+def eliminated(poly: Poly, equation: Poly) -> Poly:
+    """The term on the set where `equation` = 0: an entry that the equation determines is replaced."""
+    solved = solve(equation)
+    if solved is None:
+        return poly
+    atom, value = solved
+    return Rewriter(replace=lambda a: value if a is atom else None)(poly)
+
+
+def solve(equation: Poly) -> tuple[Atom, Poly] | None:
+    """An entry that stands alone and linearly in the equation, with its value."""
+    terms = dict(equation.items())
+    for a in sorted(atoms_of(equation), key=lambda a: (len(a.free) == 0, a.key)):
+        c = terms.get(((a, 1),))
+        if not isinstance(a, Access) or c is None:
+            continue
+        rest = equation - poly_of(a).scale(c)
+        if a not in _deep_atoms(rest):
+            return a, rest.scale(-1 / c)
+    return None
+
+
+def _split_roots(poly: Poly, facts: Facts) -> Poly | None:
+    """(A·B)^q = A^q·B^q for fractional q where A and B are known not to be negative."""
+    changes: dict[Atom, list[tuple[Poly, int]]] = {}
+    for m in poly:
+        for a, e in m:
+            if isinstance(a, Base) and isinstance(e, Fraction) and a not in changes:
+                factors = factored(a.poly) if len(a.poly) < 40 else None
+                if factors is None or len(factors[1]) < 2 or factors[0] < 0:
+                    continue
+                if all(not facts.signs(f) & NEG for f, _ in factors[1]):
+                    changes[a] = [*factors[1], (Poly({(): factors[0]}), 1)]
+    if not changes:
+        return None
+    total = NOTHING
+    for m, c in poly.items():
+        part = monomial({a: e for a, e in m if a not in changes}).scale(c)
+        for a, e in m:
+            for f, k in changes.get(a, ()):
+                part = part * power(power(f, e), k)
+        total = total + part
+    return total
+
+
+def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
+    """poly = plain + Σ over each group's variables of its summand: sums over equal ranges are merged."""
+    plain = NOTHING
+    groups: dict[tuple[str, ...], tuple[list, Poly]] = {}
+    for mono, c in poly.sorted_items():
+        sums = [a for a, e in mono if isinstance(a, Sum) and e == 1]
+        if not sums:
+            plain = plain + Poly({mono: c})
+            continue
+        chosen = max(sums, key=lambda a: (len(a.vars), a.key))
+        key = tuple(r.key for r in chosen.ranges)
+        if key not in groups:
+            groups[key] = ([(fresh(), r) for r in chosen.ranges], NOTHING)
+        variables, summand = groups[key]
+        names = {v: of_var(w) for v, (w, _) in zip(chosen.vars, variables, strict=True)}
+        rest = monomial({a: e for a, e in mono if a is not chosen})
+        groups[key] = (variables, summand + (rest * Rewriter(names).mono(chosen.body)).scale(c))
+    return plain, [(summand, variables) for variables, summand in groups.values()]
+
+
+def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
+    """Each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
+    if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
+        return False
+    plain, groups = by_summand(poly)
+    if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
+        return False
+    return all(nonzero_part(summand, region, depth + 1) is None for summand, _ in groups)
+
+
+def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:
+    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are."""
+    facts, rest = [], []
+    for clause in clauses:
+        signs = clause.alternatives[0].signs
+        if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
+            facts.append(Fact(clause.alternatives[0].poly, signs))
+        else:
+            rest.append(clause)
+    return facts, tuple(rest)

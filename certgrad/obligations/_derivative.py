@@ -1,0 +1,120 @@
+"""The directional derivative of a term, by structure: d/dt at x + t·dx, t = 0.
+
+Predicates count as locally constant here; `_seams` adds the hypotheses under which that is true. A maximum, and a value
+behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes the value does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flint import fmpq
+
+from ._index import Var, of_var
+from ._power import power
+from ._scalar_derivatives import NoDerivativeError, derivative_of
+from ._sums import Rewriter, open_sum, sum_over
+from ._terms import (
+    ONE,
+    ZERO,
+    Access,
+    Accumulator,
+    Atom,
+    Base,
+    Exp,
+    Exponent,
+    Fn,
+    Max,
+    Mono,
+    Poly,
+    Sum,
+    access,
+    monomial,
+    poly_of,
+)
+
+ARBITRARY = "τ"
+"""First letter of the tensors that stand for arbitrary tangents."""
+
+
+class Differentiator:
+    """d of terms, given the tangent of each input tensor by name; other inputs are constant."""
+
+    def __init__(self, tangents: Mapping[str, str]) -> None:
+        self.tangents = tangents
+        self.seen: dict[Atom, Poly] = {}
+        self.arbitrary: dict[str, str] = {}
+        """For each arbitrary tangent, whether a `stop_gradient` or a maximum made it."""
+
+    def __call__(self, poly: Poly) -> Poly:
+        total = Accumulator()
+        for mono, c in poly.items():
+            total.add_poly(self.mono(mono), c)
+        return total.poly()
+
+    def mono(self, mono: Mono) -> Poly:
+        total = ZERO
+        for k, (a, e) in enumerate(mono):
+            da = self.atom(a)
+            if da.is_zero:
+                continue
+            rest: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
+            rest[a] = e - 1
+            total = total + (monomial(rest) * da).scale(fmpq(e.numerator, e.denominator))
+        return total
+
+    def atom(self, a: Atom) -> Poly:
+        found = self.seen.get(a)
+        if found is None:
+            found = self.seen[a] = self._atom(a)
+        return found
+
+    def _atom(self, a: Atom) -> Poly:
+        if isinstance(a, Access):
+            tangent = self.tangents.get(a.tensor)
+            return access(tangent, a.index) if tangent else ZERO
+        if isinstance(a, Exp):
+            return poly_of(a) * self.mono(a.mono)
+        if isinstance(a, Base):
+            return self(a.poly)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(self(body), dummies)
+        if isinstance(a, Fn):
+            if not depends(a, self.tangents):
+                return ZERO
+            if a.name == "stop":
+                return self._free_tangent(a, "stop_gradient")
+            total = ZERO
+            for k, argument in enumerate(a.args):
+                d = self(argument)
+                if not d.is_zero:
+                    total = total + derivative_of(a.name, a.args, k) * d
+            return total
+        if isinstance(a, Max):
+            return self._free_tangent(a, "maximum") if depends(a, self.tangents) else ZERO
+        return ZERO
+
+    def _free_tangent(self, a: Atom, why: str) -> Poly:
+        """An arbitrary tangent, the same for equal values: a function of the value's own free indices."""
+        variables: list[Var] = sorted(a.free)
+        abstract = Rewriter({v: of_var(("c", k, 9)) for k, v in enumerate(variables)})(poly_of(a))
+        name = f"{ARBITRARY}{abstract.key}"
+        self.arbitrary[name] = why
+        return access(name, tuple(of_var(v) for v in variables))
+
+
+def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
+    """The atom mentions one of the tensors."""
+    from ._facts import _deep_atoms
+
+    return any(isinstance(b, Access) and b.tensor in tensors for b in _deep_atoms(poly_of(a)))
+
+
+def without_stops(poly: Poly) -> Poly:
+    """The value with `stop_gradient` markers removed."""
+    return Rewriter(replace=lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(poly)
+
+
+__all__ = ["ARBITRARY", "Differentiator", "NoDerivativeError", "without_stops"]
+_ = (ONE, power)

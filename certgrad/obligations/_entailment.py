@@ -1,0 +1,55 @@
+"""Whether assumed clauses imply another clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ._conditions import Atomic, Clause, discharged
+from ._facts import Fact, Facts, _deep_atoms, _match
+from ._sums import Rewriter
+from ._terms import Access
+
+
+def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
+    """One of the assumed clauses, instantiated at the clause's own entries, implies it case by case."""
+    targets = sorted(
+        {a for x in clause.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access)}, key=lambda a: a.key
+    )
+    for known in assumed:
+        if known.guards:
+            continue
+        for instance in [known, *_instances(known, targets)]:
+            if all(_implies(a, clause, facts) for a in instance.alternatives):
+                return True
+    return discharged(clause, facts)
+
+
+def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
+    patterns = [
+        a for x in known.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access) and a.free == known.free
+    ]
+    out = []
+    for pattern in patterns:
+        for target in targets:
+            mapping = _match(pattern, target)
+            if mapping is not None:
+                out.append(known.rewritten(Rewriter(mapping)))
+    return out
+
+
+def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
+    if any(b.relation == a.relation and (b.poly == a.poly or (b.relation == "= 0" and b.poly == -a.poly)) for b in clause.alternatives):
+        return True
+    if a.relation == "not integer" and any(
+        b.relation == "not integer" and _whole(b.poly - a.poly) for b in clause.alternatives
+    ):
+        return True
+    if a.relation == "not integer" and any(b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives):
+        return True
+    signs = a.signs
+    return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
+
+
+def _whole(difference) -> bool:  # noqa: ANN001
+    c = difference.constant()
+    return c is not None and c.q == 1

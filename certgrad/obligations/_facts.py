@@ -1,0 +1,353 @@
+"""Signs of terms under assumptions: what discharges a condition, prunes a region, decides a predicate.
+
+A sign is a set of possibilities, as bits. Everything here is conservative: what cannot be decided stays possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import fmpq
+
+from ._index import Ix, Var
+from ._linear import Constraint, infeasible
+from ._power import cleared, content
+from ._terms import (
+    ONE,
+    Access,
+    Atom,
+    Base,
+    Exponent,
+    Fn,
+    IxPred,
+    Max,
+    Mono,
+    Poly,
+    Pred,
+    Sum,
+    atoms_of,
+    poly_of,
+)
+
+NEG, ZERO, POS = 1, 2, 4
+ANY, NONNEG, NONPOS, NONZERO = 7, 6, 3, 5
+
+
+def negated(signs: int) -> int:
+    return (signs & ZERO) | (POS if signs & NEG else 0) | (NEG if signs & POS else 0)
+
+
+def times(a: int, b: int) -> int:
+    out = (a & b & ZERO) | ((a | b) & ZERO if a and b else 0)
+    if (a & POS and b & POS) or (a & NEG and b & NEG):
+        out |= POS
+    if (a & POS and b & NEG) or (a & NEG and b & POS):
+        out |= NEG
+    return out
+
+
+def plus(a: int, b: int) -> int:
+    if a == ZERO:
+        return b
+    if b == ZERO:
+        return a
+    out = 0
+    for s, t in ((a, b), (b, a)):
+        if s & POS:
+            out |= POS if not t & NEG else ANY
+        if s & NEG:
+            out |= NEG if not t & POS else ANY
+    return out | (ZERO if a & b & ZERO else 0)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """The sign of a term is among `signs`, for every value of the term's index variables if `universal`."""
+
+    poly: Poly
+    signs: int
+    universal: bool = True
+
+
+class Facts:
+    """A set of assumptions. `signs(p)` is what they say of p."""
+
+    def __init__(self, facts: Iterable[Fact] = ()) -> None:
+        self.facts = tuple(facts)
+        self._known: dict[Poly, int] = {}
+        self._ground: dict[frozenset[Access], list[Fact]] = {}
+
+    def extended(self, facts: Iterable[Fact]) -> Facts:
+        return Facts((*self.facts, *facts))
+
+    def signs(self, poly: Poly) -> int:
+        found = self._known.get(poly)
+        if found is None:
+            self._known[poly] = ANY  # a question that comes back to itself is not answered
+            found = self._known[poly] = self._signs(poly)
+        return found
+
+    @property
+    def contradictory(self) -> bool:
+        """The assumptions contradict each other in a way that linear arithmetic sees."""
+        if any(not self.signs(f.poly) & f.signs for f in self.facts):
+            return True
+        ground = [f for f in self.facts if not f.universal or not f.poly.free]
+        return infeasible([c for f in ground for c in self._constraints(f)] + self._side_constraints([f.poly for f in ground]))
+
+    def _signs(self, poly: Poly) -> int:
+        c = poly.constant()
+        if c is not None:
+            return POS if c > 0 else NEG if c < 0 else ZERO
+        out = self._by_form(poly) & self._by_match(poly)
+        if len(poly) > 1 and out in (ANY, NONNEG, NONPOS, NONZERO):
+            out &= self._by_parts(poly)
+        if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):
+            out &= self._by_linear(poly, out)
+        return out
+
+    def _by_form(self, poly: Poly) -> int:
+        total = ZERO
+        for mono, c in poly.items():
+            total = plus(total, times(POS if c > 0 else NEG, self.mono_signs(mono)))
+        return total
+
+    def mono_signs(self, mono: Mono) -> int:
+        out = POS
+        for a, e in mono:
+            out = times(out, self._power_signs(a, e))
+        return out
+
+    def _power_signs(self, a: Atom, e: Exponent) -> int:
+        if a.positive:
+            return POS
+        signs = self.atom_signs(a)
+        if isinstance(e, Fraction):
+            return POS if e < 0 else signs & NONNEG or NONNEG
+        if e < 0:
+            # 1/0 can stand in a lane that is not selected: it says nothing, and never that there is no such case.
+            signs = signs & NONZERO or NONZERO
+        if e % 2 == 0:
+            return (signs & ZERO) | (POS if signs & NONZERO else 0)
+        return signs
+
+    def atom_signs(self, a: Atom) -> int:
+        if a.positive:
+            return POS
+        if isinstance(a, Pred):
+            inside = self.signs(a.poly)
+            return POS if inside == POS else ZERO if not inside & POS else NONNEG
+        if isinstance(a, IxPred):
+            return NONNEG
+        if isinstance(a, Sum):
+            body = self.mono_signs(a.body)
+            return body if all(r.positive for r in a.ranges) else body | ZERO
+        if isinstance(a, Max):
+            return self.signs(a.body)
+        if isinstance(a, Base):
+            return self.signs(a.poly)
+        if isinstance(a, Fn):
+            return self._fn_signs(a) & self._by_match(poly_of(a))
+        return self._by_match(poly_of(a)) & self._by_bounds(a)
+
+    def _fn_signs(self, a: Fn) -> int:
+        if a.name in ("erf", "atan", "asinh", "asin", "atanh", "erf_inv", "cbrt", "stop"):
+            return self.signs(a.args[0])
+        if a.name == "log":
+            return self.signs(a.args[0] - ONE)
+        if a.name in ("acosh", "acos"):
+            return NONNEG
+        return ANY
+
+    def _by_bounds(self, a: Atom) -> int:
+        """c·a + k > 0 with k ≤ 0 says a > 0."""
+        out = ANY
+        for fact in self.relevant([poly_of(a)]):
+            if fact.signs & NEG and fact.signs & POS:
+                continue
+            for p, signs in ((fact.poly, fact.signs), (-fact.poly, negated(fact.signs))):
+                c = dict(p.items()).get(((a, 1),))
+                if c is None or c < 0 or signs & NEG:
+                    continue
+                rest = (-(p - poly_of(a).scale(c))).scale(1 / c)
+                if a in _deep_atoms(rest):
+                    continue
+                below = Facts().signs(rest)
+                if not below & NEG:
+                    out &= POS if signs == POS or below == POS else NONNEG
+        return out
+
+    def _by_match(self, poly: Poly) -> int:
+        """A fact about the same term up to a factor of known sign."""
+        out = ANY
+        facts = self.relevant([poly])
+        if not facts:
+            return out
+        c, taken, rest = content(poly)
+        for fact in facts:
+            c2, taken2, rest2 = content(fact.poly)
+            if rest != rest2:
+                continue
+            strict = not fact.signs & ZERO  # then every factor of the fact's term is nonzero
+            ratio = POS if c / c2 > 0 else NEG
+            for a in {**taken, **taken2}:
+                e = taken.get(a, 0) - taken2.get(a, 0)
+                if e == 0 or a.positive:
+                    continue
+                if strict and a in taken2 and (fact.signs == NONZERO or (isinstance(e, int) and e % 2 == 0)):
+                    continue
+                ratio = ANY
+            out &= times(ratio, fact.signs)
+        return out
+
+    def _by_parts(self, poly: Poly) -> int:
+        """Signs of a common factor and of what is left; then of the factors over the rationals."""
+        numerator, denominators = cleared(poly)
+        if numerator.is_zero:
+            return ZERO
+        outer = POS
+        for a, k in denominators.items():
+            outer = times(outer, self._power_signs(a, -k))
+        c, taken, rest = content(numerator)
+        outer = times(outer, POS if c > 0 else NEG)
+        for a, e in taken.items():
+            outer = times(outer, self._power_signs(a, e))
+        if rest != poly and len(rest) < 40:
+            return times(outer, self.signs(rest))
+        from ._rational import factored
+
+        factors = factored(rest) if 1 < len(rest) < 40 else None
+        if factors is None or (len(factors[1]) == 1 and factors[1][0][1] == 1):
+            return ANY
+        outer = times(outer, POS if factors[0] > 0 else NEG)
+        for factor, k in factors[1]:
+            signs = self.signs(factor)
+            outer = times(outer, signs if k % 2 else (signs & ZERO) | (POS if signs & NONZERO else 0))
+        return outer
+
+    def _by_linear(self, poly: Poly, possible: int) -> int:
+        relevant = self.relevant([poly])
+        constraints = [c for f in relevant for c in self._constraints(f)]
+        constraints += self._side_constraints([poly, *(f.poly for f in relevant)])
+        if not constraints:
+            return possible
+        out = 0
+        if possible & POS and not infeasible([*constraints, Constraint(poly, strict=True)]):
+            out |= POS
+        if possible & NEG and not infeasible([*constraints, Constraint(-poly, strict=True)]):
+            out |= NEG
+        if possible & ZERO and not infeasible([*constraints, Constraint(poly, False), Constraint(-poly, False)]):
+            out |= ZERO
+        return out
+
+    def _constraints(self, fact: Fact) -> list[Constraint]:
+        if fact.signs == POS:
+            return [Constraint(fact.poly, True)]
+        if fact.signs == NEG:
+            return [Constraint(-fact.poly, True)]
+        if fact.signs == ZERO:
+            return [Constraint(fact.poly, False), Constraint(-fact.poly, False)]
+        if fact.signs == NONNEG:
+            return [Constraint(fact.poly, False)]
+        if fact.signs == NONPOS:
+            return [Constraint(-fact.poly, False)]
+        return []
+
+    def _side_constraints(self, polys: list[Poly]) -> list[Constraint]:
+        """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
+        out: dict[Mono, list[Constraint]] = {}
+        for mono in (m for p in polys for m in p if m and m not in out):
+            term = Poly({mono: fmpq(1)})
+            signs = self.mono_signs(mono)
+            here: list[Constraint] = []
+            if not signs & NEG:
+                here.append(Constraint(term, signs == POS))
+            elif not signs & POS:
+                here.append(Constraint(-term, signs == NEG))
+            if len(mono) == 1 and mono[0][1] == 1:
+                a = mono[0][0]
+                if isinstance(a, Fn) and a.name in ("erf", "sin", "cos"):
+                    here += [Constraint(ONE - term, a.name == "erf"), Constraint(ONE + term, a.name == "erf")]
+                if isinstance(a, (Pred, IxPred)):
+                    here.append(Constraint(ONE - term, False))
+                if type(a).__name__ == "Dim" and a.positive:
+                    here.append(Constraint(term - ONE, False))
+            out[mono] = here
+        return [c for cs in out.values() for c in cs]
+
+    # --- universal facts, instantiated at the accesses that a question mentions ---
+
+    def relevant(self, polys: list[Poly]) -> list[Fact]:
+        if not self.facts:
+            return []
+        accesses = frozenset(a for p in polys for a in _deep_atoms(p) if isinstance(a, Access))
+        found = self._ground.get(accesses)
+        if found is None:
+            table: dict[tuple[Poly, int], Fact] = {}
+            for fact in self.facts:
+                for ground in _instances(fact, sorted(accesses, key=lambda a: a.key)):
+                    table.setdefault((ground.poly, ground.signs), ground)
+            found = self._ground[accesses] = list(table.values())
+        return found
+
+
+def _deep_atoms(poly: Poly) -> list[Atom]:
+    """All atoms, those inside other atoms too (but not below a binder's own variables)."""
+    out: dict[Atom, None] = {}
+    stack = atoms_of(poly)
+    while stack:
+        a = stack.pop()
+        if a in out:
+            continue
+        out[a] = None
+        for inner in parts(a):
+            stack.extend(atoms_of(inner))
+    return list(out)
+
+
+def parts(a: Atom) -> list[Poly]:
+    """The polynomials an atom is made of."""
+    if isinstance(a, Fn):
+        return list(a.args)
+    if isinstance(a, (Base, Pred)):
+        return [a.poly]
+    if isinstance(a, Max):
+        return [a.body]
+    if isinstance(a, Sum):
+        return [Poly({a.body: fmpq(1)})]
+    if hasattr(a, "mono"):
+        return [Poly({a.mono: fmpq(1)})]
+    return []
+
+
+def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
+    if not fact.universal or not fact.poly.free:
+        yield fact
+        return
+    from ._sums import substitute
+
+    patterns = [a for a in _deep_atoms(fact.poly) if isinstance(a, Access) and a.free == fact.poly.free]
+    for pattern in patterns:
+        for target in accesses:
+            mapping = _match(pattern, target)
+            if mapping is not None:
+                yield Fact(substitute(fact.poly, mapping), fact.signs, universal=False)
+
+
+def _match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
+    if pattern.tensor != target.tensor:
+        return None
+    mapping: dict[Var, Ix] = {}
+    for p, t in zip(pattern.index, target.index, strict=True):
+        v = p.variable()
+        if v is None:
+            if p != t:
+                return None
+        elif mapping.setdefault(v, t) != t:
+            return None
+    return mapping
+
+
+__all__ = ["ANY", "NEG", "NONNEG", "NONPOS", "NONZERO", "POS", "ZERO", "Fact", "Facts", "negated", "parts", "plus", "times"]

@@ -1,0 +1,235 @@
+"""The three obligations of a rule, as terms that must vanish, and their proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ._cases import Region, facts_of, nonzero_part
+from ._conditions import Clause, Clauses, discharged, merged
+from ._derivative import ARBITRARY, Differentiator, NoDerivativeError, without_stops
+from ._entailment import entailed
+from ._facts import Fact, Facts
+from ._index import Ix, of_var, template
+from ._pairing import paired
+from ._power import UndefinedTermError, pred
+from ._problem import Problem
+from ._seams import seam_hypotheses
+from ._sums import Rewriter, fresh, substitute, sum_over
+from ._tensor import own_index
+from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, access
+from .semantics import UnprovedError
+
+
+@dataclass
+class Outcome:
+    """What came of one attempt: a reason and a residual if it failed, else the hypotheses it needs."""
+
+    hypotheses: list[Clause] = field(default_factory=list)
+    reason: str = ""
+    residual: Poly | None = None
+    region: tuple[Fact, ...] = ()
+    surrogate: bool = False
+
+    @property
+    def proved(self) -> bool:
+        return not self.reason
+
+
+@dataclass
+class Obligation:
+    """Terms that must be zero for every value of their indices, and what must hold for them to make sense."""
+
+    differences: list[Poly]
+    conditions: Clauses
+
+
+def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> tuple[Obligation, Outcome]:
+    """jvp − D(forward) for each output, with the hypotheses of the differentiation."""
+    differences: list[Poly] = []
+    conditions: list[Clauses] = []
+    extra: list[Clause] = []
+    outcome = Outcome()
+    for out, tangent in zip(problem.forward, problem.jvp, strict=True):
+        differentiate = Differentiator(problem.tangents)
+        derivative = without_stops(differentiate(out.body))
+        moving = _depending(out.smooth, problem)
+        smooth = tuple(c.rewritten(without_stops) for c in moving)
+        value = without_stops(out.body)
+        known = settle(merged(out.defined, smooth), facts)
+        more, others = facts_of(known)
+        here = facts.extended(more)
+        found = seam_hypotheses(value, problem.tangents, Region(here, (*clauses, *others)), smooth)
+        found = [c for c in found if not entailed(c, here, clauses)]
+        extra += found
+        arbitrary = {n: why for n, why in differentiate.arbitrary.items() if _mentions(derivative, n)}
+        for name, why in sorted(arbitrary.items()):
+            part = _coefficient_left(derivative, name, Region(here, clauses))
+            if part is not None:
+                outcome.reason = (
+                    "the forward's derivative needs that of a maximum"
+                    if why == "maximum"
+                    else "stop_gradient hides part of the derivative"
+                )
+                outcome.surrogate = why == "stop_gradient"
+                outcome.residual = part
+                return Obligation([], ()), outcome
+        derivative = _without(derivative, set(arbitrary))
+        differences.append(tangent.body - one_sided(derivative))
+        conditions += [out.defined, smooth, tangent.defined]
+    return Obligation(differences, merged(*conditions, extra)), outcome
+
+
+def _depending(clauses: Clauses, problem: Problem) -> Clauses:
+    """The clauses that an input with a tangent can violate, or any input: those about constants alone are kept too."""
+    return clauses
+
+
+def _mentions(poly: Poly, tensor: str) -> bool:
+    from ._facts import _deep_atoms
+
+    return any(isinstance(a, Access) and a.tensor == tensor for a in _deep_atoms(poly))
+
+
+def _without(poly: Poly, tensors: set[str]) -> Poly:
+    if not tensors:
+        return poly
+    return Rewriter(replace=lambda a: ZERO if isinstance(a, Access) and a.tensor in tensors else None)(poly)
+
+
+def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
+    """None where the terms with this tangent cancel."""
+    part = poly - _without(poly, {tensor})
+    for group in paired(part, [tensor], []):
+        left = nonzero_part(group, region)
+        if left is not None:
+            return left[0]
+    return None
+
+
+def one_sided(poly: Poly) -> Poly:
+    """A derivative with [−p > 0] read as 1 − [p > 0].
+
+    Off p = 0 nothing changes. On p = 0 this is the derivative from one side, which is the derivative wherever no
+    hypothesis excludes the point; the formula itself would give that of the value at the point.
+    """
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Pred):
+            inner = one_sided(a.poly)
+            if inner.sorted_items() and inner.sorted_items()[0][1] < 0:
+                return ONE - pred(-inner)
+            return pred(inner)
+        return None
+
+    return Rewriter(replace=value)(poly)
+
+
+def adjoint_obligation(problem: Problem) -> Obligation:
+    """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
+    total = ZERO
+    conditions: list[Clauses] = []
+    for out, seed in zip(problem.jvp, problem.seeds, strict=True):
+        total = total + _inner_product(out.body, seed.body, out.shape)
+        conditions.append(out.defined)
+    for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
+        x = problem.inputs[k]
+        dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
+        total = total - _inner_product(cotangent.body, dx, x.shape)
+        conditions.append(cotangent.defined)
+    return Obligation([total], merged(*conditions))
+
+
+def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
+    mapping: dict = {}
+    dummies = []
+    for k, n in enumerate(shape):
+        if n != ONE:
+            v = fresh()
+            mapping[template(k)] = of_var(v)
+            dummies.append((v, n))
+    return sum_over(substitute(a, mapping) * substitute(b, mapping), dummies)
+
+
+def forward_obligation(problem: Problem) -> Obligation:
+    """The rule's own primal output − forward."""
+    if problem.primal is None:
+        return Obligation([], ())
+    pairs = list(zip(problem.primal, problem.forward, strict=True))
+    differences = [p.body - without_stops(f.body) for p, f in pairs]
+    return Obligation(
+        differences, merged(*(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs))
+    )
+
+
+def settle(clauses: Clauses, facts: Facts) -> Clauses:
+    return tuple(c for c in clauses if not discharged(c, facts))
+
+
+def prove(problem: Problem, kind: str) -> Outcome:
+    """Attempt the proof with nothing assumed of the inputs, then with the declared domain."""
+    outcome = _attempt(problem, kind, [])
+    if outcome.proved and (not outcome.hypotheses or _plain(outcome.hypotheses) or not problem.domain):
+        return outcome
+    if not problem.domain:
+        return outcome
+    assuming = _attempt(problem, kind, problem.domain)
+    if assuming.proved:
+        return assuming
+    return outcome if outcome.proved else assuming
+
+
+def _plain(clauses: Sequence[Clause]) -> bool:
+    """Every hypothesis is short to read: no predicate inside, no guard."""
+    from ._facts import _deep_atoms
+
+    return all(
+        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in _deep_atoms(x.poly)) for c in clauses
+    )
+
+
+def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
+    assumed, assumed_clauses = facts_of(domain)
+    facts = problem.facts.extended(assumed)
+    try:
+        if kind == "jvp_is_derivative":
+            obligation, outcome = derivative_obligation(problem, facts, assumed_clauses)
+            if not outcome.proved:
+                return outcome
+        elif kind == "vjp_is_adjoint":
+            obligation = adjoint_obligation(problem)
+        else:
+            obligation = forward_obligation(problem)
+        left = [c for c in settle(obligation.conditions, facts) if not entailed(c, facts, assumed_clauses)]
+        hypotheses = [*domain, *_minimal(left, facts)]
+        more, others = facts_of(_minimal(left, facts))
+        region = Region(facts.extended(more), (*assumed_clauses, *others))
+        for difference in obligation.differences:
+            tangents = [*problem.tangents.values()] if kind != "rule_runs_forward" else []
+            seeds = [f"seed{k}" for k in range(len(problem.seeds))] if len(problem.seeds) > 1 else ["seed"]
+            for group in paired(difference, tangents, seeds if kind == "vjp_is_adjoint" else []):
+                residue = nonzero_part(group, region)
+                if residue is not None:
+                    return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+        return Outcome(hypotheses)
+    except UndefinedTermError as error:
+        return Outcome(reason=f"a term is undefined at every input: {error}")
+    except NoDerivativeError as error:
+        return Outcome(reason=f"no derivative of {error}")
+    except (UnprovedError, ArithmeticError) as error:
+        return Outcome(reason=str(error))
+
+
+def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+    """Without the clauses that follow from the others."""
+    kept = list(dict.fromkeys(clauses))
+    for clause in sorted(kept, key=lambda c: -len(c.key)):
+        others = [c for c in kept if c is not clause]
+        more, rest = facts_of(others)
+        context = facts.extended(more)
+        if discharged(clause, context) or entailed(clause, context, rest):
+            kept = others
+    return kept
+
+
+_ = Ix

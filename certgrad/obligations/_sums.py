@@ -1,0 +1,340 @@
+"""Sums and maxima over index variables, substitution, and canonical naming of bound variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import permutations, product
+
+from ._index import Ix, Var, of_var
+from ._power import exp_of, fn, log_of, power, pred
+from ._terms import (
+    ONE,
+    ZERO,
+    Access,
+    Accumulator,
+    Atom,
+    Base,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxPred,
+    Max,
+    Mono,
+    Poly,
+    Pred,
+    Sum,
+    access,
+    intern,
+    mono_free,
+    monomial,
+    poly_of,
+)
+
+_fresh_count = 0
+
+
+def fresh(kind: str = "f") -> Var:
+    """A variable that is used nowhere else in this proof."""
+    global _fresh_count
+    _fresh_count += 1
+    return (kind, _fresh_count, 0)
+
+
+def reset_fresh() -> None:
+    global _fresh_count
+    _fresh_count = 0
+
+
+# --- substitution --------------------------------------------------------------------------------------------------
+
+
+class Rewriter:
+    """Rebuilds terms with index variables substituted and atoms replaced.
+
+    `replace(atom)` returns the term that stands for an atom, or None to rebuild it from its rewritten parts.
+    """
+
+    def __init__(
+        self, indices: Mapping[Var, Ix] | None = None, replace: Callable[[Atom], Poly | None] | None = None
+    ) -> None:
+        self.indices = dict(indices or {})
+        self.replace = replace
+        self.seen: dict[Atom, Poly] = {}
+
+    def __call__(self, poly: Poly) -> Poly:
+        if self.replace is None and not (poly.free & self.indices.keys()):
+            return poly
+        total = Accumulator()
+        for mono, c in poly.items():
+            total.add_poly(self.mono(mono), c)
+        return total.poly()
+
+    def mono(self, mono: Mono) -> Poly:
+        plain: dict[Atom, Exponent] = {}
+        result = ONE
+        for a, e in mono:
+            new = self.atom(a)
+            if new is None:
+                plain[a] = plain.get(a, 0) + e
+                continue
+            single = new.single()
+            if single and single[1] == 1 and len(single[0]) == 1 and single[0][0][1] == 1:
+                b = single[0][0][0]
+                plain[b] = plain.get(b, 0) + e
+            else:
+                result = result * power(new, e)
+        return result * monomial(plain) if plain else result
+
+    def atom(self, a: Atom) -> Poly | None:
+        """The rewritten atom, or None where nothing changes."""
+        if self.replace is None and not (a.free & self.indices.keys()):
+            return None
+        found = self.seen.get(a)
+        if found is None:
+            found = self.replace(a) if self.replace is not None else None
+            if found is None:
+                found = self.rebuild(a)
+            self.seen[a] = found
+        return found
+
+    def rebuild(self, a: Atom) -> Poly:
+        if isinstance(a, Access):
+            return access(a.tensor, tuple(ix.subst(self.indices) for ix in a.index))
+        if isinstance(a, Exp):
+            return exp_of(self.mono(a.mono))
+        if isinstance(a, Fn):
+            args = [self(p) for p in a.args]
+            return log_of(args[0]) if a.name == "log" else fn(a.name, *args)
+        if isinstance(a, Base):
+            return self(a.poly)
+        if isinstance(a, Pred):
+            return pred(self(a.poly))
+        if isinstance(a, IxPred):
+            return index_pred(a.ix.subst(self.indices))
+        if isinstance(a, IndexNumber):
+            return index_number(self.indices.get(a.var) or of_var(a.var))
+        if isinstance(a, Sum):
+            names = {v: fresh() for v in a.vars}
+            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            return sum_over(inner.mono(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
+        if isinstance(a, Max):
+            names = {v: fresh() for v in a.vars}
+            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
+        return poly_of(a)
+
+
+def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
+    return Rewriter(mapping)(poly)
+
+
+def index_number(ix: Ix) -> Poly:
+    """An index expression as a number."""
+    total = ix.const
+    for v, c in ix.terms:
+        total = total + poly_of(intern(IndexNumber(v))).scale(c)
+    return total
+
+
+def index_pred(ix: Ix) -> Poly:
+    """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    if not ix.terms:
+        return at_least(ix.const)
+    if ix.terms[0][1] < 0:
+        return ONE - poly_of(intern(IxPred(ix.scaled(-1).shifted(-ONE))))
+    return poly_of(intern(IxPred(ix)))
+
+
+def at_least(const: Poly) -> Poly:
+    """[const ≥ 0] for a dimension expression: decided by its form, else a predicate."""
+    if const.is_zero or const.positive:
+        return ONE
+    if (-const).positive:
+        return ZERO
+    return ONE - pred(-const)
+
+
+# --- opening and closing sums --------------------------------------------------------------------------------------
+
+
+def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
+    """Fresh variables with their ranges, and the body over them."""
+    names = {v: fresh() for v in a.vars}
+    body = Rewriter({v: of_var(w) for v, w in names.items()}).mono(a.body)
+    return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], body
+
+
+def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
+    """Σ of a polynomial over variables, each from 0 to its range."""
+    total = Accumulator()
+    for mono, c in poly.items():
+        total.add_poly(_sum_mono(mono, dict(dummies)), c)
+    return total.poly()
+
+
+def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
+    variables = ranges.keys()
+    inside: list[tuple[Atom, Exponent]] = []
+    outside: list[tuple[Atom, Exponent]] = []
+    for a, e in mono:
+        (inside if a.free & variables else outside).append((a, e))
+    nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
+    if nested:
+        flat = monomial({a: e for a, e in inside if (a, e) not in nested})
+        ranges = dict(ranges)
+        for a, e in nested:
+            for _ in range(e):
+                assert isinstance(a, Sum)
+                opened, body = open_sum(a)
+                ranges.update(opened)
+                flat = flat * body
+        return monomial(dict(outside)) * sum_over(flat, list(ranges.items())) if outside else sum_over(
+            flat, list(ranges.items())
+        )
+    split = _split_range(inside, ranges)
+    if split is not None:
+        return monomial(dict(outside)) * split if outside else split
+    cancelled = _cancel(inside, ranges)
+    if cancelled is not None:
+        return monomial(dict(outside)) * cancelled if outside else cancelled
+    result = monomial(dict(outside)) if outside else ONE
+    for v in variables:
+        if not any(v in a.free for a, _ in inside):
+            result = result * ranges[v]
+    for component, factors in _components(inside, ranges):
+        result = result * _close(component, ranges, factors)
+    return result
+
+
+def _components(
+    factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]
+) -> list[tuple[list[Var], list[tuple[Atom, Exponent]]]]:
+    """Groups of variables linked through shared factors, with their factors."""
+    groups: list[tuple[set[Var], list[tuple[Atom, Exponent]]]] = []
+    for a, e in factors:
+        linked = {v for v in a.free if v in ranges}
+        merged: tuple[set[Var], list[tuple[Atom, Exponent]]] = (linked, [(a, e)])
+        rest = []
+        for group in groups:
+            if group[0] & merged[0]:
+                merged = (merged[0] | group[0], group[1] + merged[1])
+            else:
+                rest.append(group)
+        groups = [*rest, merged]
+    return [(sorted(g[0]), g[1]) for g in groups]
+
+
+def _split_range(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
+    """Turn an index condition on one variable into a shorter, shifted range: Σ_{i<n}[i ≥ a] f(i) = Σ_{i<n−a} f(i+a)."""
+    for a, _ in factors:
+        if not isinstance(a, IxPred) or len(a.ix.terms) != 1:
+            continue
+        (v, c), low = a.ix.terms[0], -a.ix.const
+        if v not in ranges or c != 1:
+            continue
+        n = ranges[v]
+        if not (at_least(low).constant() == 1 and at_least(n - low).constant() == 1):
+            continue
+        rest = monomial({b: e for b, e in factors if b is not a})
+        shifted = Rewriter({v: of_var(v).shifted(low)})(rest)
+        others = [(w, r) for w, r in ranges.items() if w != v]
+        used = sum_over(shifted, [*others, (v, n - low)])
+        return used
+    return None
+
+
+def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
+    """Where Σ_j f(j) stands beside a power of the atom Σ_j f(j), merge the two: Σ_ij e_ij·Z_i⁻¹·g_i = Σ_i g_i."""
+    candidates = [a for a, e in factors if isinstance(a, Sum) and len(a.vars) == 1]
+    if not candidates:
+        return None
+    for v, n in ranges.items():
+        here = [(a, e) for a, e in factors if v in a.free]
+        targets = [a for a in candidates if v not in a.free and a.ranges[0] == n]
+        if not targets or not here:
+            continue
+        closed = _close([v], ranges, here)
+        single = closed.single()
+        if single and single[0][0][0] in targets:
+            rest = monomial({a: e for a, e in factors if v not in a.free}) * closed
+            return sum_over(rest, [(w, r) for w, r in ranges.items() if w != v])
+    return None
+
+
+def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> Poly:
+    """The atom Σ over the variables of the factors' product, with canonical bound names (and a sign from renaming)."""
+    level = 1 + max(a.level for a, _ in factors)
+    order = _canonical_order(variables, ranges, factors)
+    names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
+    body = Rewriter(names).mono(tuple(factors)).single()
+    assert body is not None, "renaming keeps a monomial a monomial"
+    bound = tuple(("b", level, k) for k in range(len(order)))
+    return poly_of(intern(Sum(bound, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
+
+
+def _canonical_order(
+    variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]
+) -> list[Var]:
+    """An order of the variables that does not depend on their names: colour refinement, then ties by trial."""
+    if len(variables) == 1:
+        return variables
+    colours = {v: ranges[v].key for v in variables}
+    for _ in range(len(variables)):
+        ranked = {c: k for k, c in enumerate(sorted(set(colours.values())))}
+        if len(ranked) == len(variables):
+            break
+        new = {}
+        for v in variables:
+            names = {w: of_var(("c", ranked[colours[w]], 0)) for w in variables}
+            names[v] = of_var(("c", ranked[colours[v]], 1))
+            marks = sorted(_mark(a, e, names) for a, e in factors if v in a.free)
+            new[v] = f"{ranked[colours[v]]:04d}|" + "&".join(marks)
+        if len(set(new.values())) == len(set(colours.values())):
+            colours = new
+            break
+        colours = new
+    classes: dict[str, list[Var]] = {}
+    for v in variables:
+        classes.setdefault(colours[v], []).append(v)
+    ordered = [classes[c] for c in sorted(classes)]
+    if all(len(c) == 1 for c in ordered):
+        return [c[0] for c in ordered]
+    best: tuple[str, list[Var]] | None = None
+    for count, choice in enumerate(product(*(permutations(c) for c in ordered))):
+        if count >= 720:
+            break  # still sound: equal sums may then get different names, never different sums one name
+        order = [v for c in choice for v in c]
+        names = {v: of_var(("c", k, 2)) for k, v in enumerate(order)}
+        key = "*".join(sorted(_mark(a, e, names) for a, e in factors))
+        if best is None or key < best[0]:
+            best = (key, order)
+    assert best is not None
+    return best[1]
+
+
+def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
+    new = Rewriter(names).atom(a)
+    return f"{(new or poly_of(a)).key}^{e}"
+
+
+# --- maxima --------------------------------------------------------------------------------------------------------
+
+
+def max_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
+    """max of a polynomial over variables. Terms without the variables move out of it."""
+    inside, outside = Accumulator(), Accumulator()
+    variables = {v for v, _ in dummies}
+    for mono, c in poly.items():
+        (inside if mono_free(mono) & variables else outside).add(mono, c)
+    body = inside.poly()
+    if body.is_zero:
+        return outside.poly()
+    used = [(v, r) for v, r in dummies if v in body.free]
+    level = 1 + body.level
+    ranges = dict(used)
+    order = sorted(ranges)  # maxima over several variables keep the order of their axes
+    names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
+    atom = Max(tuple(("b", level, k) for k in range(len(order))), tuple(ranges[v] for v in order), Rewriter(names)(body))
+    return outside.poly() + poly_of(intern(atom))
+

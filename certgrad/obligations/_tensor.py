@@ -1,0 +1,68 @@
+"""Values of the interpretation: a tensor of terms, with the condition under which each entry is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ._conditions import Clauses
+from ._facts import ANY
+from ._index import Ix, Var, of_const, of_var, template
+from ._sums import Rewriter, fresh
+from ._terms import ONE, ZERO, Poly
+
+Kind = Literal["f", "i", "b"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Entry `[t0, t1, …]` is `body`, a term over the template variables.
+
+    `defined` says where an entry is defined and `smooth` where it is differentiable; both may mention the template
+    variables and, universally quantified, others. `signs` are the signs that an entry can have, found by following
+    the program, before normalisation can hide them. `kind` is float, integer or boolean (0 or 1).
+    """
+
+    shape: tuple[Poly, ...]
+    body: Poly
+    kind: Kind = "f"
+    defined: Clauses = ()
+    smooth: Clauses = ()
+    signs: int = ANY
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def variables(self) -> list[tuple[Var, Poly]]:
+        return [(template(k), n) for k, n in enumerate(self.shape)]
+
+    def indexed(self, index: Sequence[Ix], shape: tuple[Poly, ...]) -> Tensor:
+        """The tensor of the given shape whose entry at the template variables is this one's at `index`."""
+        mapping = {template(k): ix for k, ix in enumerate(index) if ix.variable() != template(k)}
+        if not mapping:
+            return replace(self, shape=shape)
+        rewrite = Rewriter(mapping)
+        return replace(
+            self,
+            shape=shape,
+            body=rewrite(self.body),
+            defined=tuple(c.substituted(mapping) for c in self.defined),
+            smooth=tuple(c.substituted(mapping) for c in self.smooth),
+        )
+
+    def conditions_over(self, axes: Sequence[int], kept: dict[Var, Ix]) -> tuple[Clauses, Clauses]:
+        """The conditions after the axes are consumed: they must hold at every index along them."""
+        mapping = {template(k): of_var(fresh("q")) for k in axes} | kept
+        return tuple(c.substituted(mapping) for c in self.defined), tuple(c.substituted(mapping) for c in self.smooth)
+
+
+def axis_index(position: int, dim: Poly) -> Ix:
+    """The template variable of an axis; the constant 0 where the axis has size 1."""
+    return of_const(ZERO) if dim == ONE else of_var(template(position))
+
+
+def own_index(shape: Sequence[Poly]) -> tuple[Ix, ...]:
+    return tuple(axis_index(k, n) for k, n in enumerate(shape))

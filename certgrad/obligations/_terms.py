@@ -1,0 +1,486 @@
+"""Terms: polynomials with rational coefficients over atoms, in normal form by construction.
+
+A `Poly` maps monomials to rationals. A monomial is a sorted tuple of `(atom, exponent)`; exponents are rational.
+Atoms are interned, so that equality is identity, and each carries a structural key, so that order never depends on
+hashing. The normal form is free of context: no hypothesis is used here, only facts that hold for all real inputs of
+a defined term (exp > 0, a dimension is positive). Whether a term *is* defined is the business of `_conditions`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from math import floor
+from typing import TypeVar
+
+from flint import fmpq
+
+from ._budget import budget
+from ._index import Ix, Var
+
+Exponent = int | Fraction
+Mono = tuple[tuple["Atom", Exponent], ...]
+
+
+def exponent(e: Exponent) -> Exponent:
+    """An exponent with whole fractions as integers."""
+    return e.numerator if isinstance(e, Fraction) and e.denominator == 1 else e
+
+
+class Atom:
+    """Base of atoms. `level` is the highest level of a binder inside; `free` are the variables that are not bound.
+
+    `positive` says that the atom is > 0 wherever it is defined, with no hypothesis.
+    """
+
+    __slots__ = ("free", "key", "level", "positive")
+    key: str
+    free: frozenset[Var]
+    level: int
+    positive: bool
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def _finish(self, key: str, free: frozenset[Var], level: int, positive: bool) -> None:
+        self.key = key if len(key) <= 160 else f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
+        self.free, self.level, self.positive = free, level, positive
+
+
+A = TypeVar("A", bound=Atom)
+_interned: dict[str, Atom] = {}
+_memos: list[dict] = []
+
+
+def intern(atom: A) -> A:
+    """The one atom with this key."""
+    return _interned.setdefault(atom.key, atom)  # type: ignore[return-value]
+
+
+def memo() -> dict:
+    """A cache that `clear_caches` empties."""
+    table: dict = {}
+    _memos.append(table)
+    return table
+
+
+def clear_caches() -> None:
+    """Forget interned atoms and all memos. Called between proofs; terms of two proofs are never mixed."""
+    _interned.clear()
+    for table in _memos:
+        table.clear()
+
+
+_NO_VARS: frozenset[Var] = frozenset()
+
+
+class Access(Atom):
+    """An entry of an input tensor: `x[i, j]`. Inputs are arbitrary reals, hypotheses aside."""
+
+    __slots__ = ("index", "tensor")
+
+    def __init__(self, tensor: str, index: tuple[Ix, ...]) -> None:
+        self.tensor, self.index = tensor, index
+        free = frozenset(v for ix in index for v in ix.free)
+        self._finish(f"{tensor}[{','.join(ix.key for ix in index)}]", free, 0, False)
+
+
+class Dim(Atom):
+    """A dimension as a number: a positive integer, or an opaque integer such as `floordiv(n, 2)`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, positive: bool = True) -> None:
+        self.name = name
+        self._finish(f"${name}", _NO_VARS, 0, positive)
+
+
+class Num(Atom):
+    """A constant: a prime that carries a fractional exponent, or `pi`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._finish(f"#{name}", _NO_VARS, 0, True)
+
+
+class IndexNumber(Atom):
+    """An index variable as a number (iota)."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, var: Var) -> None:
+        self.var = var
+        self._finish(f"@{var}", frozenset([var]), 0, False)
+
+
+class Exp(Atom):
+    """exp of one monomial with coefficient 1; the coefficient is this atom's exponent in its own monomial."""
+
+    __slots__ = ("mono",)
+
+    def __init__(self, mono: Mono) -> None:
+        self.mono = mono
+        self._finish(f"exp({mono_key(mono)})", mono_free(mono), mono_level(mono), True)
+
+
+class Fn(Atom):
+    """A function without algebraic form here, applied: `log`, `erf`, `sin` …"""
+
+    __slots__ = ("args", "name")
+
+    def __init__(self, name: str, args: tuple[Poly, ...]) -> None:
+        self.name, self.args = name, args
+        free = frozenset().union(*(a.free for a in args))
+        self._finish(f"{name}({';'.join(a.key for a in args)})", free, max(a.level for a in args), False)
+
+
+class Base(Atom):
+    """A polynomial with several terms that carries a negative or fractional exponent."""
+
+    __slots__ = ("poly",)
+
+    def __init__(self, poly: Poly) -> None:
+        self.poly = poly
+        self._finish(f"({poly.key})", poly.free, poly.level, all(c > 0 and mono_positive(m) for m, c in poly.items()))
+
+
+class Pred(Atom):
+    """[p > 0]: 1 where p > 0, else 0."""
+
+    __slots__ = ("poly",)
+
+    def __init__(self, poly: Poly) -> None:
+        self.poly = poly
+        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False)
+
+
+class IxPred(Atom):
+    """[e ≥ 0] for an index expression e."""
+
+    __slots__ = ("ix",)
+
+    def __init__(self, ix: Ix) -> None:
+        self.ix = ix
+        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False)
+
+
+class Sum(Atom):
+    """Σ over bound variables, each from 0 to its range, of one connected monomial."""
+
+    __slots__ = ("body", "ranges", "vars")
+
+    def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Mono) -> None:
+        self.vars, self.ranges, self.body = variables, ranges, body
+        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        positive = mono_positive(body) and all(r.positive for r in ranges)
+        free = mono_free(body) - frozenset(variables)
+        self._finish(f"sum[{bound}]({mono_key(body)})", free, variables[0][1], positive)
+
+
+class Max(Atom):
+    """max over bound variables of a polynomial."""
+
+    __slots__ = ("body", "ranges", "vars")
+
+    def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly) -> None:
+        self.vars, self.ranges, self.body = variables, ranges, body
+        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        positive = all(c > 0 and mono_positive(m) for m, c in body.items()) and all(r.positive for r in ranges)
+        self._finish(f"max[{bound}]({body.key})", body.free - frozenset(variables), variables[0][1], positive)
+
+
+def mono_key(mono: Mono) -> str:
+    return "*".join(a.key if e == 1 else f"{a.key}^{e}" for a, e in mono)
+
+
+def mono_free(mono: Mono) -> frozenset[Var]:
+    return frozenset().union(*(a.free for a, _ in mono)) if mono else _NO_VARS
+
+
+def mono_level(mono: Mono) -> int:
+    return max((a.level for a, _ in mono), default=0)
+
+
+def mono_positive(mono: Mono) -> bool:
+    """Every factor is positive. (A square may be zero, so it does not count.)"""
+    return all(a.positive for a, _ in mono)
+
+
+def _atom_order(item: tuple[Atom, Exponent]) -> str:
+    return item[0].key
+
+
+class Poly:
+    """A polynomial: rational coefficients on monomials. Immutable; equal polynomials have equal keys."""
+
+    __slots__ = ("_free", "_key", "_level", "_terms")
+
+    def __init__(self, terms: dict[Mono, fmpq]) -> None:
+        self._terms = terms
+        self._key: str | None = None
+        self._free: frozenset[Var] | None = None
+        self._level: int | None = None
+
+    def items(self) -> Iterable[tuple[Mono, fmpq]]:
+        return self._terms.items()
+
+    def sorted_items(self) -> list[tuple[Mono, fmpq]]:
+        return sorted(self._terms.items(), key=lambda t: mono_key(t[0]))
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[Mono]:
+        return iter(self._terms)
+
+    @property
+    def is_zero(self) -> bool:
+        return not self._terms
+
+    @property
+    def key(self) -> str:
+        if self._key is None:
+            self._key = " + ".join(f"{c}*{mono_key(m)}" if m else str(c) for m, c in self.sorted_items()) or "0"
+            if len(self._key) > 400:
+                digest = hashlib.blake2b(self._key.encode(), digest_size=16).hexdigest()
+                self._key = f"{self._key[:60]}#{digest}"
+        return self._key
+
+    @property
+    def free(self) -> frozenset[Var]:
+        if self._free is None:
+            self._free = frozenset().union(*(mono_free(m) for m in self._terms)) if self._terms else _NO_VARS
+        return self._free
+
+    @property
+    def level(self) -> int:
+        if self._level is None:
+            self._level = max((mono_level(m) for m in self._terms), default=0)
+        return self._level
+
+    @property
+    def positive(self) -> bool:
+        """Positive by its form alone: every coefficient and every factor is positive."""
+        return bool(self._terms) and all(c > 0 and mono_positive(m) for m, c in self._terms.items())
+
+    def constant(self) -> fmpq | None:
+        """The value when this is a rational number."""
+        if not self._terms:
+            return fmpq(0)
+        if len(self._terms) == 1 and () in self._terms:
+            return self._terms[()]
+        return None
+
+    def single(self) -> tuple[Mono, fmpq] | None:
+        """The only term, when there is exactly one."""
+        return next(iter(self._terms.items())) if len(self._terms) == 1 else None
+
+    def atom(self) -> Atom | None:
+        """The atom when this is exactly one atom."""
+        s = self.single()
+        return s[0][0][0] if s and s[1] == 1 and len(s[0]) == 1 and s[0][0][1] == 1 else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Poly) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def __add__(self, other: Poly) -> Poly:
+        if not other._terms:
+            return self
+        if not self._terms:
+            return other
+        big, small = (self, other) if len(self) >= len(other) else (other, self)
+        out = dict(big._terms)
+        for m, c in small._terms.items():
+            total = out.get(m)
+            if total is None:
+                out[m] = c
+            elif total + c == 0:
+                del out[m]
+            else:
+                out[m] = total + c
+        return Poly(out)
+
+    def scale(self, factor: fmpq | int) -> Poly:
+        if factor == 1:
+            return self
+        return Poly({m: c * factor for m, c in self._terms.items()}) if factor != 0 else ZERO
+
+    def __neg__(self) -> Poly:
+        return self.scale(-1)
+
+    def __sub__(self, other: Poly) -> Poly:
+        return self + (-other)
+
+    def __mul__(self, other: Poly) -> Poly:
+        if not self._terms or not other._terms:
+            return ZERO
+        for a, b in ((self, other), (other, self)):
+            c = a.constant()
+            if c is not None:
+                return b.scale(c)
+        budget.spend(len(self) * len(other))
+        total = Accumulator()
+        for m1, c1 in self._terms.items():
+            for m2, c2 in other._terms.items():
+                multiply_monos(m1, m2, c1 * c2, total)
+        return total.poly()
+
+    def __pow__(self, n: int) -> Poly:
+        """A non-negative integer power."""
+        if n < 0:
+            raise ValueError("use _power.power for negative exponents")
+        result, square = ONE, self
+        while n:
+            if n & 1:
+                result = result * square
+            n >>= 1
+            if n:
+                square = square * square
+        return result
+
+
+class Accumulator:
+    """A sum of terms being collected."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self) -> None:
+        self.terms: dict[Mono, fmpq] = {}
+
+    def add(self, mono: Mono, c: fmpq) -> None:
+        total = self.terms.get(mono)
+        if total is None:
+            if c != 0:
+                self.terms[mono] = c
+        elif total + c == 0:
+            del self.terms[mono]
+        else:
+            self.terms[mono] = total + c
+
+    def add_poly(self, poly: Poly, factor: fmpq | int = 1) -> None:
+        for m, c in poly.items():
+            self.add(m, c * factor)
+
+    def poly(self) -> Poly:
+        return Poly(self.terms)
+
+
+ZERO = Poly({})
+ONE = Poly({(): fmpq(1)})
+
+
+def number(value: int | Fraction | fmpq) -> Poly:
+    """A rational constant."""
+    if isinstance(value, Fraction):
+        value = fmpq(value.numerator, value.denominator)
+    return Poly({(): fmpq(value)}) if value != 0 else ZERO
+
+
+def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
+    """An atom to a power, as a polynomial."""
+    return monomial({atom: e})
+
+
+def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
+    """Add c · m1 · m2 to `out`, in normal form."""
+    if not m1:
+        out.add(m2, c)
+        return
+    if not m2:
+        out.add(m1, c)
+        return
+    factors = dict(m1)
+    for a, e in m2:
+        factors[a] = factors[a] + e if a in factors else e
+    if len(factors) == len(m1) + len(m2) and not _has_predicate(m1, m2):
+        out.add(tuple(sorted(factors.items(), key=_atom_order)), c)
+    else:
+        out.add_poly(monomial(factors), c)
+
+
+def _has_predicate(m1: Mono, m2: Mono) -> bool:
+    """Both have a predicate: they may be complementary."""
+    return any(type(a) is Pred for a, _ in m1) and any(type(a) is Pred for a, _ in m2)
+
+
+def monomial(factors: dict[Atom, Exponent]) -> Poly:
+    """The product of atoms to powers, after the rules that a single atom's exponent obeys.
+
+    Predicates are idempotent and exclude their opposites; a prime keeps its exponent in [0, 1); a `Base` keeps a
+    non-positive exponent or one in (0, 1) by multiplying out; sin² = 1 − cos²; cbrt(p)³ = p.
+    """
+    kept: list[tuple[Atom, Exponent]] = []
+    coefficient = fmpq(1)
+    expand: list[tuple[Poly, int]] = []
+    for a, e in factors.items():
+        if isinstance(e, Fraction) and e.denominator == 1:
+            e = e.numerator
+        if e == 0:
+            continue
+        kind = type(a)
+        if kind is Pred or kind is IxPred:
+            if e < 0:
+                raise ArithmeticError("a predicate has no inverse")
+            kept.append((a, 1))
+        elif kind is Num and a.name != "pi":  # type: ignore[attr-defined]
+            whole = floor(e)
+            coefficient *= fmpq(int(a.name)) ** whole  # type: ignore[attr-defined]
+            if e != whole:
+                kept.append((a, e - whole))
+        elif kind is Base and e >= 1:
+            whole = floor(e)
+            expand.append((a.poly, whole))  # type: ignore[attr-defined]
+            if e != whole:
+                kept.append((a, e - whole))
+        elif kind is Fn and e >= 2 and (rule := _fn_power(a, e)):  # type: ignore[arg-type]
+            expand.append((rule[0], rule[1]))
+            if rule[2]:
+                kept.append((a, rule[2]))
+        else:
+            kept.append((a, e))
+    predicates = [a for a, _ in kept if type(a) is Pred]
+    if len(predicates) > 1:
+        keys = {a.poly.key for a in predicates}
+        if any((-a.poly).key in keys for a in predicates):
+            return ZERO
+    result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
+    for base, n in expand:
+        result = result * base**n
+    return result
+
+
+def _fn_power(fn: Fn, e: Exponent) -> tuple[Poly, int, Exponent] | None:
+    """fn^e = poly^n · fn^rest for the functions that satisfy an algebraic equation."""
+    whole = floor(e)
+    if fn.name == "sin":
+        cos = intern(Fn("cos", fn.args))
+        return ONE - poly_of(cos, 2), whole // 2, e - 2 * (whole // 2)
+    if fn.name == "cbrt" and e >= 3:
+        return fn.args[0], whole // 3, e - 3 * (whole // 3)
+    return None
+
+
+def dimension(name: str, positive: bool = True) -> Poly:
+    return poly_of(intern(Dim(name, positive)))
+
+
+def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
+    return poly_of(intern(Access(tensor, index)))
+
+
+def atoms_of(poly: Poly) -> list[Atom]:
+    """The atoms of all monomials, each once, in order of first occurrence."""
+    seen: dict[Atom, None] = {}
+    for m in poly:
+        for a, _ in m:
+            seen.setdefault(a)
+    return list(seen)

@@ -1,0 +1,7 @@
+"""The meaning of traced programs: each primitive's semantics, and the interpreter that applies them."""
+
+from . import _elementwise, _reductions, _structure  # noqa: F401  (registration)
+from ._interpreter import constant, interpret
+from ._registry import RULES, Context, UnprovedError
+
+__all__ = ["RULES", "Context", "UnprovedError", "constant", "interpret"]

@@ -1,0 +1,104 @@
+"""The interpreter: a traced program as tensors of terms with their conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._budget import budget
+from .._facts import NEG, POS, ZERO
+from .._jax_internals import (
+    CALLS,
+    Program,
+    dim_poly,
+    inner_program,
+    is_dropped,
+    is_literal,
+    kind_of,
+    literal_value,
+    live_equations,
+    shape_polys,
+)
+from .._tensor import Tensor
+from .._terms import number
+from ._registry import RULES, Context, UnprovedError
+
+
+def constant(value: Any) -> Tensor:
+    """A concrete number, or an array that holds one number throughout."""
+    array = np.asarray(value)
+    kind = kind_of(array.dtype)
+    if kind not in "fib":
+        raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
+    if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
+        raise UnprovedError("a constant array whose entries differ")
+    exact = literal_value(array.flat[0] if array.ndim else array)
+    if exact is None:
+        raise UnprovedError(f"the constant {array.flat[0] if array.ndim else array}")
+    sign = POS if exact > 0 else NEG if exact < 0 else ZERO
+    return Tensor(tuple(number(n) for n in array.shape), number(exact), kind, signs=sign)  # type: ignore[arg-type]
+
+
+def interpret(ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+    """The program's outputs as terms; only what the needed outputs depend on is looked at."""
+    jaxpr = program.jaxpr
+    if getattr(jaxpr, "effects", None):
+        raise UnprovedError("the program has side effects")
+    env: dict[Any, Tensor] = {}
+
+    def read(v: Any) -> Tensor:
+        return _read_literal(v) if is_literal(v) else env[v]
+
+    for v, x in zip(jaxpr.invars, inputs, strict=True):
+        if x is not None:
+            env[v] = x
+    wanted_constants = set()
+    equations = live_equations(jaxpr, needed)
+    for eqn, _ in equations:
+        wanted_constants.update(v for v in eqn.invars if not is_literal(v))
+    wanted_constants.update(v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v))
+    for v, c in zip(jaxpr.constvars, program.consts, strict=True):
+        if v in wanted_constants:
+            env[v] = constant(c)
+    for eqn, use in equations:
+        budget.spend(10)
+        for v, x in zip(eqn.outvars, _apply(ctx, eqn, use, env, read), strict=True):
+            if x is not None and not is_dropped(v):
+                env[v] = x
+    return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _read_literal(v: Any) -> Tensor:
+    return constant(v.val)
+
+
+def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    name = eqn.primitive.name
+    inner = inner_program(eqn)
+    if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+        inputs = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
+        return interpret(ctx, inner, inputs, use)
+    if name in CALLS:
+        raise UnprovedError(f"primitive {name}: its inner program is not readable")
+    rule = RULES.get(name)
+    if rule is None:
+        raise UnprovedError(f"primitive {name}")
+    for v in (*eqn.invars, *eqn.outvars):
+        kind = kind_of(getattr(v.aval, "dtype", np.dtype("float64")))
+        if kind not in "fib":
+            raise UnprovedError({"c": "complex", "0": "float0 arithmetic"}.get(kind, f"dtype {v.aval.dtype}"))
+    inputs = [read(v) for v in eqn.invars]
+    shapes = [shape_polys(v.aval) for v in eqn.outvars]
+    return rule(ctx, _plain(eqn.params), inputs, shapes)
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with dimensions as polynomials where a rule computes with them."""
+    out = dict(params)
+    if "dim" in out:
+        out["dim"] = dim_poly(out["dim"])
+    if "start_indices" in out:
+        out["start_indices"] = tuple(dim_poly(d) for d in out["start_indices"])
+    return out

@@ -1,0 +1,45 @@
+"""The table of primitive semantics, and what a rule may ask of its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._facts import Facts
+from .._tensor import Tensor
+
+Params = dict[str, Any]
+Rule = Callable[["Context", Params, list[Tensor], list[tuple]], list[Tensor]]
+
+RULES: dict[str, Rule] = {}
+
+
+class UnprovedError(Exception):
+    """The calculus cannot follow the program. The message is the reason that the verdict gives."""
+
+
+class Context:
+    """What the interpretation of one program carries along.
+
+    `facts` hold for every call (constraints on parameters). `notes` collects what the certificate must say:
+    idealisations such as a narrowing cast. `stop` keeps `stop_gradient` visible, for differentiating a forward.
+    """
+
+    def __init__(self, facts: Facts, stop: bool = False) -> None:
+        self.facts = facts
+        self.stop = stop
+        self.notes: dict[str, None] = {}
+
+    def note(self, text: str) -> None:
+        self.notes.setdefault(text)
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register the semantics of the named primitives: `(context, params, inputs, output shapes) -> outputs`."""
+
+    def register(f: Rule) -> Rule:
+        for name in names:
+            RULES[name] = f
+        return f
+
+    return register
