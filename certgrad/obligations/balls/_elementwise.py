@@ -57,7 +57,7 @@ def elementwise(
 
 def _locally_constant(tie: Callable[[Real], bool | None]) -> Callable[[Real, Real, Tangent], Tangent]:
     def tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
-        return None if dx is None else t.unknown_if_undecided(tie(x), KINK)
+        return None if dx is None else t.crossing(tie(x), dx)
 
     return tangent
 
@@ -311,6 +311,8 @@ def _remainder(a: Real, b: Real) -> Real:
 
 
 def _remainder_tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
+    if da is KINK or db is KINK:
+        return KINK
     ratio = s.div(a, b)
     whole, zero = _is_integer(ratio), _is_zero(ratio)
     if whole is None and not (s.finite(ratio) and abs(ratio) < ONE):

@@ -91,8 +91,9 @@ def _slopes(got: Evaluation, output: int) -> Array:
     values, moves = got.values[output], got.tangents[output]
     out = np.empty(values.shape, dtype=object)
     for at in np.ndindex(values.shape):
-        y, dy = values[at], moves[at]
-        if UNKNOWN in (y, dy):
+        y: Any = values[at]
+        dy: Any = moves[at]
+        if y is UNKNOWN or dy is UNKNOWN:
             raise Undecided("the forward is not known at this precision")
         if dy is None and (s.finite(y) or y == y):
             out[at] = ZERO

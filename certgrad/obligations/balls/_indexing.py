@@ -13,7 +13,7 @@ from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._shapes import moved
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Array, filled, tangent_or_none
+from certgrad.obligations.balls._values import Array, filled, literal, tangent_or_none
 
 
 def _steered(out: Value, *indices: Value) -> Value:
@@ -76,7 +76,7 @@ def _placed(start: list[int], shape: Sequence[int], sizes: Sequence[int], mode: 
 def _fill(params: Params, x: Array) -> Any:
     given = params["fill_value"]
     if x.dtype == object:
-        return s.nan if given is None else float(given) if given != given else s.rational(int(given))
+        return s.nan if given is None else literal(given, np.float64)
     if given is not None:
         return given
     if x.dtype == bool:

@@ -14,7 +14,7 @@ from certgrad.obligations.balls._elementwise import elementwise, pointwise
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
-from certgrad.obligations.balls._tangents import KINK, Tangent
+from certgrad.obligations.balls._tangents import Tangent
 from certgrad.obligations.balls._values import Array, filled, is_float, lifted, tangent_or_none
 
 
@@ -26,7 +26,7 @@ def _refused(*operands: Any) -> Any:
 
 
 def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    return None if da is None and db is None else t.unknown_if_undecided(t.tied(a, b), KINK)
+    return None if da is None and db is None else t.crossing(t.tied(a, b), da, db)
 
 
 def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:
@@ -142,11 +142,11 @@ def _whole(x: Real) -> int:
 
 
 def _bool_mark(x: Real, dx: Tangent) -> Tangent:
-    return None if dx is None else t.unknown_if_undecided(t.tied(x, ZERO), KINK)
+    return None if dx is None else t.crossing(t.tied(x, ZERO), dx)
 
 
 def _int_mark(x: Real, dx: Tangent) -> Tangent:
-    return None if dx is None else t.jump(dx) if x == s.truncate(x) and x != ZERO else None
+    return None if dx is None else t.crossing(bool(x == s.truncate(x) and x != ZERO), dx)
 
 
 # identities

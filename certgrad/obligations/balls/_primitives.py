@@ -7,6 +7,7 @@ from certgrad.obligations.balls import (  # noqa: F401
     _control,
     _elementwise,
     _indexing,
+    _linear_algebra,
     _logic,
     _reductions,
     _shapes,

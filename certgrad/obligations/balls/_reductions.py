@@ -158,7 +158,8 @@ def _extreme_index(side: int, row: list[Any], drow: list[Tangent]) -> tuple[int,
             best = k
     ties = [k for k in range(len(row)) if k != best and _order(row[k], row[best]) == 0]
     crossing = [drow[k] for k in (best, *ties)] if ties else []
-    return best, KINK if any(d is not None for d in crossing) else None
+    moved = any(d is not None for d in crossing) or any(d is KINK for d in drow)
+    return best, KINK if moved else None
 
 
 def _arg(name: str, side: int) -> None:
@@ -186,7 +187,7 @@ def _sorted_row(keys: list[list[Any]], dkeys: list[list[Tangent]], side: int) ->
 
     order = sorted(range(len(keys[0])), key=cmp_to_key(against))
     moving = [any(d[i] is not None for d in dkeys) for i in order]
-    tied = [False] * len(order)
+    tied = [any(d is KINK for dkey in dkeys for d in dkey)] * len(order)
     for k in range(len(order) - 1):
         if (moving[k] or moving[k + 1]) and against(order[k], order[k + 1]) == 0:
             tied[k] = tied[k + 1] = True

@@ -7,7 +7,8 @@ A tangent is
 - `KINK`: the scalar depends on the inputs and has no derivative here (a tie, a jump, the edge of a domain).
 
 A derivative of 0 is not a constant: sqrt(t^2) has an inner derivative of 0 at t = 0. That is why `None` exists.
-KINK propagates and is dropped only by a select that does not pick it, or by stop_gradient.
+KINK propagates and is dropped only by a select that does not pick it, or by stop_gradient. A comparison, a maximum or
+a rounding of a KINK is a KINK whatever the values are: the operand may be a jump, that crosses any distance.
 """
 
 from __future__ import annotations
@@ -100,6 +101,8 @@ def extremum(side: int) -> Callable[..., Tangent]:
     def tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
         if da is None and db is None:
             return None
+        if da is KINK or db is KINK:
+            return KINK
         try:
             order = s.compare(a, b)
         except Undecided:
@@ -121,8 +124,10 @@ def spread(*tangents: Tangent) -> Tangent:
     return KINK if any(d is KINK for d in tangents) else None
 
 
-def unknown_if_undecided(tie: bool | None, mark: Tangent) -> Tangent:
-    """The mark where a tie is certain, nothing where it is excluded, UNKNOWN in between."""
-    if mark is None or tie is False:
+def crossing(tie: bool | None, *tangents: Tangent) -> Tangent:
+    """The mark of a locally constant result: KINK at a tie that the inputs can cross, UNKNOWN if that is open."""
+    if all(d is None for d in tangents):
         return None
-    return mark if tie else UNKNOWN
+    if any(d is KINK for d in tangents):
+        return KINK
+    return UNKNOWN if tie is None else KINK if tie else None

@@ -87,8 +87,9 @@ def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
     side = {"ge": 1, "gt": 1, "le": -1, "lt": -1}[params["select_prim"].name]
     moves = filled(x)
     best: Index | None = None
-    tied = False
+    tied = jumps = False
     for place in _window(params, x.primal.shape, at):
+        jumps = jumps or moves[place] is KINK
         if best is None:
             best = place
             continue
@@ -99,7 +100,7 @@ def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:
             best, tied = place, False
         elif order == 0 and (moves[place] is not None or moves[best] is not None):
             tied = True
-    return best, tied
+    return best, tied or jumps
 
 
 @primitive("select_and_scatter_add")

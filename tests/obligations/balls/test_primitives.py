@@ -251,6 +251,22 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "softmax": (jax.nn.softmax, (T,)),
     "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=1), (T,)),
     "tanh's vjp": (lambda x, g: jax.vjp(jnp.tanh, x)[1](g), (M, M * M)),
+    "cholesky": (lambda x: jnp.linalg.cholesky(x @ x.T + 2 * jnp.eye(2)), (M,)),
+    "triangular": (
+        lambda a, b: [
+            lax.linalg.triangular_solve(
+                a @ a.T + 9 * jnp.eye(3), b if left else b.T, left_side=left, lower=lower, transpose_a=turned
+            )
+            for left in (True, False)
+            for lower in (True, False)
+            for turned in (True, False)
+        ],
+        (N, N),
+    ),
+    "unit triangular": (
+        lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True, unit_diagonal=True),
+        (N[:, :3], N),
+    ),
     "named": (lambda x: checkpoint_name(x * x, "square"), (V,)),
     "barrier": (lambda x: lax.optimization_barrier((x, x * x)), (V,)),
     "integers": (
