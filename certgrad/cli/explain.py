@@ -27,6 +27,7 @@ def explain(subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An o
         aliases=op.aliases,
         jax=op.like,
         torch=op.torch,
+        broadcast=op.broadcast,
         params=op.params,
         formulas={claim.kind: _library.formula(name, claim.kind) for claim in certificate.claims},
     )

@@ -18,6 +18,7 @@ class Declaration:
     aliases: Sequence[str] = ()
     jax: str | None = None
     torch: str | None = None
+    broadcast: bool = False
     params: Mapping[str, str | None] = field(default_factory=dict)
     formulas: Mapping[str, str] = field(default_factory=dict)
     """The traced obligation as an equation, by kind."""
@@ -50,6 +51,7 @@ def _heading(certificate: Certificate, declaration: Declaration, width: int | No
     title = f"{certificate.op}: {first}" if first else certificate.op
     rows = [
         ("signature", "\n".join(dict.fromkeys(certificate.signature))),
+        ("", "the arguments broadcast as in numpy" if declaration.broadcast else ""),
         ("domain", " and ".join(certificate.domain) or "all real inputs"),
         ("parameters", _parameters(declaration.params)),
         ("aliases", ", ".join(declaration.aliases)),

@@ -20,6 +20,7 @@ class FakeOp:
     aliases: tuple[str, ...] = ()
     like: str | None = "jax.nn.relu"
     torch: str | None = None
+    broadcast: bool = False
     params: dict = field(default_factory=dict)
 
     @property

@@ -25,7 +25,7 @@ def test_log() -> None:
 
 
 def test_refuted_and_unproved() -> None:
-    check("explain_mul.txt", explained(fabricated.SWAPPED, "Product."))
+    check("explain_mul.txt", explained(fabricated.SWAPPED, "Product.", broadcast=True))
     check("explain_sort.txt", explained(fabricated.UNKNOWN, ""))
 
 

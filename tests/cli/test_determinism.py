@@ -1,0 +1,23 @@
+"""The same bytes whatever the hash seed, the number of processes, the order, and the neighbours in the audit."""
+
+import json
+
+from tests.cli.test_process import run
+
+_OPS = ("relu", "log", "add", "softmax", "mse", "matmul")
+
+
+def test_certificates_do_not_depend_on_hash_seed_or_jobs() -> None:
+    runs = [
+        run("audit", "--format", "json", *_OPS, PYTHONHASHSEED="1"),
+        run("audit", "--format", "json", *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2"),
+    ]
+    assert [result.returncode for result in runs] == [0, 0], runs[0].stderr + runs[1].stderr
+    assert runs[0].stdout == runs[1].stdout
+    assert {entry["op"] for entry in json.loads(runs[0].stdout)["certificates"]} == set(_OPS)
+
+
+def test_an_op_alone_gets_the_certificate_that_it_gets_in_company() -> None:
+    alone = json.loads(run("audit", "--format", "json", "softmax", PYTHONHASHSEED="3").stdout)["certificates"]
+    company = json.loads(run("audit", "--format", "json", *_OPS).stdout)["certificates"]
+    assert alone == [entry for entry in company if entry["op"] == "softmax"]

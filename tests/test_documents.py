@@ -1,0 +1,58 @@
+"""The documents: links that lead somewhere, examples that run, figures and names that the code has."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from certgrad.cli._errors import ExitCode
+from certgrad.obligations.certificate import CODES, Certificate
+
+_ROOT = Path(__file__).parents[1]
+_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").glob("*.md"), *(_ROOT / "reports").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), target
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    printed = subprocess.run([sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT)
+    assert (printed.returncode, printed.stdout) == (0, "proved under hypotheses\n"), printed.stderr
+
+
+def _as_file(program: str) -> str:
+    """The program, run from a real file: a declaration is read from its source."""
+    return (
+        "import runpy, tempfile, pathlib\n"
+        "with tempfile.TemporaryDirectory() as directory:\n"
+        "    path = pathlib.Path(directory, 'example.py')\n"
+        f"    path.write_text({program!r}, encoding='utf-8')\n"
+        "    runpy.run_path(str(path))\n"
+    )
+
+
+def test_every_code_is_documented() -> None:
+    text = (_ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+    for kind, code in CODES.items():
+        assert f"| {code} | `OP.{kind}` |" in text
+
+
+def test_every_exit_code_is_documented() -> None:
+    for page in ("README.md", "docs/verdicts.md"):
+        text = (_ROOT / page).read_text(encoding="utf-8")
+        for code in ExitCode:
+            assert f"\n| {code.value} | " in text
+
+
+def test_every_field_of_a_certificate_is_documented() -> None:
+    text = (_ROOT / "docs/certificates.md").read_text(encoding="utf-8")
+    for field in Certificate.__struct_fields__:
+        assert f"`{field}`" in text
