@@ -83,10 +83,10 @@ class ArraySpec:
         return tuple(shape)
 
     def position(self, name: str, ranks: Mapping[str, int]) -> int:
-        """The axis where the dim `name` stands when the star groups have these ranks."""
+        """The axis of the dim `name`, or of one made of it such as `2*n`, when the star groups have these ranks."""
         axis = 0
         for dim in self.dims:
-            if isinstance(dim, Dim) and dim.text == name:
+            if isinstance(dim, Dim) and name in (dim.text, *dim.names):
                 return axis
             axis += ranks[dim.name] if isinstance(dim, Star) else 1
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")

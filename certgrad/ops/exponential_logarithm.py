@@ -1,8 +1,10 @@
 """Exponentials and logarithms, elementwise."""
 
 import jax.numpy as jnp
+from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._shapes import sum_to
 
 
 @op("*s -> *s", like="jax.numpy.exp", torch="torch.exp")
@@ -27,6 +29,44 @@ def _(y, seed):
     return seed * y
 
 
+@op("*s -> *s", like="jax.numpy.exp2", torch="torch.exp2")
+def exp2(x):
+    """Power of two 2 ** x, elementwise."""
+    return jnp.exp2(x)
+
+
+@exp2.fwd
+def _(x):
+    y = jnp.exp2(x)
+    return y, y
+
+
+@exp2.jvp
+def _(y, dx):
+    return y * jnp.log(2.0) * dx
+
+
+@exp2.vjp
+def _(y, seed):
+    return y * jnp.log(2.0) * seed
+
+
+@op("*s -> *s", like="jax.numpy.expm1", torch="torch.expm1")
+def expm1(x):
+    """exp(x) - 1, precise near 0, elementwise."""
+    return jnp.expm1(x)
+
+
+@expm1.jvp
+def _(x, dx):
+    return jnp.exp(x) * dx
+
+
+@expm1.vjp
+def _(x, seed):
+    return jnp.exp(x) * seed
+
+
 @op("*s -> *s", domain="x > 0", like="jax.numpy.log", torch="torch.log")
 def log(x):
     """Natural logarithm, elementwise. Outside of the domain the rules return dx / x, as JAX and PyTorch do."""
@@ -41,3 +81,112 @@ def _(x, dx):
 @log.vjp
 def _(x, seed):
     return seed / x
+
+
+@op("*s -> *s", domain="x > -1", like="jax.numpy.log1p", torch="torch.log1p")
+def log1p(x):
+    """log(1 + x), precise near 0, elementwise."""
+    return jnp.log1p(x)
+
+
+@log1p.jvp
+def _(x, dx):
+    return dx / (1 + x)
+
+
+@log1p.vjp
+def _(x, seed):
+    return seed / (1 + x)
+
+
+@op("*s -> *s", domain="x > 0", like="jax.numpy.log2", torch="torch.log2")
+def log2(x):
+    """Logarithm to base 2, elementwise."""
+    return jnp.log(x) / jnp.log(2.0)
+
+
+@log2.jvp
+def _(x, dx):
+    return dx / (x * jnp.log(2.0))
+
+
+@log2.vjp
+def _(x, seed):
+    return seed / (x * jnp.log(2.0))
+
+
+@op("*s -> *s", domain="x > 0", like="jax.numpy.log10", torch="torch.log10")
+def log10(x):
+    """Logarithm to base 10, elementwise."""
+    return jnp.log(x) / jnp.log(10.0)
+
+
+@log10.jvp
+def _(x, dx):
+    return dx / (x * jnp.log(10.0))
+
+
+@log10.vjp
+def _(x, seed):
+    return seed / (x * jnp.log(10.0))
+
+
+@op("*s, *s -> *s", broadcast=True, like="jax.numpy.logaddexp", torch="torch.logaddexp")
+def logaddexp(x, y):
+    """log(exp(x) + exp(y)) of arrays that broadcast, computed from the larger one."""
+    return jnp.maximum(x, y) + jnp.log1p(jnp.exp(-jnp.abs(x - y)))
+
+
+@logaddexp.jvp
+def _(x, y, dx, dy):
+    return lax.logistic(x - y) * dx + lax.logistic(y - x) * dy
+
+
+@logaddexp.vjp
+def _(x, y, seed):
+    return sum_to(lax.logistic(x - y) * seed, x), sum_to(lax.logistic(y - x) * seed, y)
+
+
+@op(
+    "*s, *s -> *s",
+    domain="y > 0",
+    broadcast=True,
+    like="jax.scipy.special.xlogy",
+    torch="torch.special.xlogy",
+    convention={"y = 0": "0", "y < 0": "0"},
+)
+def xlogy(x, y):
+    """x * log(y) of arrays that broadcast; 0 where x = 0, even if y = 0."""
+    inside = y > 0
+    return jnp.where(inside, x * jnp.log(jnp.where(inside, y, 1)), jnp.where(x == 0, 0, x * jnp.log(y)))
+
+
+@xlogy.jvp
+def _(x, y, dx, dy):
+    inside = y > 0
+    safe = jnp.where(inside, y, 1)
+    return jnp.where(inside, jnp.log(safe) * dx + x / safe * dy, 0)
+
+
+@xlogy.vjp
+def _(x, y, seed):
+    inside = y > 0
+    safe = jnp.where(inside, y, 1)
+    ct = jnp.where(inside, seed, 0)
+    return sum_to(jnp.log(safe) * ct, x), sum_to(x / safe * ct, y)
+
+
+@op("*s -> *s", domain=("x > 0", "x < 1"), like="jax.scipy.special.logit", torch="torch.logit")
+def logit(x):
+    """Log odds log(x / (1 - x)), elementwise."""
+    return jnp.log(x) - jnp.log1p(-x)
+
+
+@logit.jvp
+def _(x, dx):
+    return dx / (x * (1 - x))
+
+
+@logit.vjp
+def _(x, seed):
+    return seed / (x * (1 - x))

@@ -1,29 +1,14 @@
-"""Losses that compare numbers. `reduction` is "none", "mean" or "sum"."""
+"""Losses of the difference d = x - target. `reduction` is "none", "mean" or "sum" over the elements."""
 
 import jax.numpy as jnp
 
-from certgrad.ops._declare import case, op
-
-REDUCTIONS = (
-    case("*s, *s -> *s", reduction="none"),
-    case("*s, *s -> ", reduction="mean"),
-    case("*s, *s -> ", reduction="sum"),
-)
+from certgrad.ops._declare import op
+from certgrad.ops._reduction import ELEMENTS, reduce, spread
 
 
-def reduce(loss, reduction):
-    """The losses of the elements, their mean or their sum."""
-    return loss if reduction == "none" else jnp.mean(loss) if reduction == "mean" else jnp.sum(loss)
-
-
-def spread(seed, x, reduction):
-    """The transpose of `reduce`: the cotangent of each element's loss, for losses of the shape of `x`."""
-    return seed / x.size if reduction == "mean" else seed
-
-
-@op(*REDUCTIONS, torch="torch.nn.functional.mse_loss")
+@op(*ELEMENTS, torch="torch.nn.functional.mse_loss")
 def mse(x, target, *, reduction="mean"):
-    """Squared error (x - target)²."""
+    """Squared error d²."""
     d = x - target
     return reduce(d * d, reduction)
 
@@ -35,5 +20,70 @@ def _(x, target, dx, dtarget, *, reduction):
 
 @mse.vjp
 def _(x, target, seed, *, reduction):
-    ct = spread(seed, x, reduction) * 2 * (x - target)
+    ct = 2 * (x - target) * spread(seed, x.shape, reduction)
+    return ct, -ct
+
+
+@op(
+    *ELEMENTS,
+    domain="x != target",
+    torch="torch.nn.functional.l1_loss",
+    torch_at={"x = target": "0, 0"},
+    convention={"x = target": "0, 0"},
+)
+def mae(x, target, *, reduction="mean"):
+    """Absolute error |d|."""
+    return reduce(jnp.abs(x - target), reduction)
+
+
+@mae.jvp
+def _(x, target, dx, dtarget, *, reduction):
+    return reduce(jnp.sign(x - target) * (dx - dtarget), reduction)
+
+
+@mae.vjp
+def _(x, target, seed, *, reduction):
+    ct = jnp.sign(x - target) * spread(seed, x.shape, reduction)
+    return ct, -ct
+
+
+@op(*ELEMENTS, params={"delta": "delta > 0"}, torch="torch.nn.functional.huber_loss", source="Huber 1964")
+def huber(x, target, *, delta=1.0, reduction="mean"):
+    """d² / 2 while |d| <= delta, and delta * (|d| - delta / 2) beyond."""
+    d = x - target
+    size = jnp.abs(d)
+    return reduce(jnp.where(size <= delta, d * d / 2, delta * (size - delta / 2)), reduction)
+
+
+@huber.jvp
+def _(x, target, dx, dtarget, *, delta, reduction):
+    return reduce(_between(x - target, delta) * (dx - dtarget), reduction)
+
+
+@huber.vjp
+def _(x, target, seed, *, delta, reduction):
+    ct = _between(x - target, delta) * spread(seed, x.shape, reduction)
+    return ct, -ct
+
+
+def _between(d, bound):
+    return jnp.minimum(jnp.maximum(d, -bound), bound)
+
+
+@op(*ELEMENTS, params={"beta": "beta > 0"}, torch="torch.nn.functional.smooth_l1_loss", source="Girshick 2015")
+def smooth_l1(x, target, *, beta=1.0, reduction="mean"):
+    """d² / (2 beta) while |d| < beta, and |d| - beta / 2 beyond: huber divided by its delta."""
+    d = x - target
+    size = jnp.abs(d)
+    return reduce(jnp.where(size < beta, d * d / (2 * beta), size - beta / 2), reduction)
+
+
+@smooth_l1.jvp
+def _(x, target, dx, dtarget, *, beta, reduction):
+    return reduce(_between((x - target) / beta, 1) * (dx - dtarget), reduction)
+
+
+@smooth_l1.vjp
+def _(x, target, seed, *, beta, reduction):
+    ct = _between((x - target) / beta, 1) * spread(seed, x.shape, reduction)
     return ct, -ct

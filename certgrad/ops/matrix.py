@@ -3,11 +3,33 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
+from certgrad.ops._shapes import sum_to
 
 
-@op("n k, k m -> n m", integers=True, like="jax.numpy.matmul", torch="torch.matmul")
+def _swap(x):
+    return jnp.swapaxes(x, -1, -2)
+
+
+def _over_rows(a, b):
+    """Σ a[.., i] b[.., j] over all leading axes: what a matrix shared by all rows gets."""
+    rows = tuple(range(a.ndim - 1))
+    return jnp.tensordot(a, b, axes=(rows, rows))
+
+
+@op(
+    "n k, k m -> n m",
+    "*b n k, *b k m -> *b n m",
+    "*b n k, k m -> *b n m",
+    "n k, *b k m -> *b n m",
+    "k, k -> ",
+    "n k, k -> n",
+    "k, k m -> m",
+    integers=True,
+    like="jax.numpy.matmul",
+    torch="torch.matmul",
+)
 def matmul(a, b):
-    """Product of two matrices. `bmm` multiplies stacks of them."""
+    """Product of matrices or vectors; leading axes are a batch, in both arguments or in one."""
     return jnp.matmul(a, b)
 
 
@@ -18,4 +40,45 @@ def _(a, b, da, db):
 
 @matmul.vjp
 def _(a, b, seed):
-    return jnp.matmul(seed, b.T), jnp.matmul(a.T, seed)
+    if a.ndim == 1 and b.ndim == 1:
+        return seed * b, seed * a
+    if b.ndim == 1:
+        return seed[:, None] * b, jnp.matmul(seed, a)
+    if a.ndim == 1:
+        return jnp.matmul(b, seed), a[:, None] * seed
+    if b.ndim == 2:
+        return jnp.matmul(seed, b.T), _over_rows(a, seed)
+    return sum_to(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
+
+
+@op("*b n k, *b k m -> *b n m", integers=True, like="jax.numpy.matmul", torch="torch.bmm")
+def bmm(a, b):
+    """Product of two stacks of matrices, one by one."""
+    return jnp.matmul(a, b)
+
+
+@bmm.jvp
+def _(a, b, da, db):
+    return jnp.matmul(da, b) + jnp.matmul(a, db)
+
+
+@bmm.vjp
+def _(a, b, seed):
+    return jnp.matmul(seed, _swap(b)), jnp.matmul(_swap(a), seed)
+
+
+@op("*b k, n k, n -> *b n", torch="torch.nn.functional.linear")
+def linear(x, weight, bias):
+    """Affine map of the last axis: x · weightᵀ + bias."""
+    return jnp.matmul(x, weight.T) + bias
+
+
+@linear.jvp
+def _(x, weight, bias, dx, dweight, dbias):
+    return jnp.matmul(dx, weight.T) + jnp.matmul(x, dweight.T) + dbias
+
+
+@linear.vjp
+def _(x, weight, bias, seed):
+    ct_bias = jnp.sum(seed, axis=tuple(range(seed.ndim - 1)))
+    return jnp.matmul(seed, weight), _over_rows(seed, x), ct_bias

@@ -46,3 +46,36 @@ def _(residuals, seed):
     along = normal * jnp.mean(normal * ct, axis=-1, keepdims=True)
     ct_x = rstd * (ct - jnp.mean(ct, axis=-1, keepdims=True) - along)
     return ct_x, jnp.sum(seed * normal, axis=_leading(seed)), jnp.sum(seed, axis=_leading(seed))
+
+
+@op(
+    "*b n, n -> *b n",
+    params={"eps": "eps > 0"},
+    torch="torch.nn.functional.rms_norm",
+    source="Zhang and Sennrich 2019",
+)
+def rms_norm(x, gamma, *, eps=1e-5):
+    """Root mean square normalisation over the last axis: x / sqrt(mean(x²) + eps) * gamma."""
+    return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + eps) * gamma
+
+
+@rms_norm.fwd
+def _(x, gamma, *, eps):
+    rstd = lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + eps)
+    normal = x * rstd
+    return normal * gamma, (normal, rstd, gamma)
+
+
+@rms_norm.jvp
+def _(residuals, dx, dgamma):
+    normal, rstd, gamma = residuals
+    dnormal = rstd * (dx - normal * jnp.mean(normal * dx, axis=-1, keepdims=True))
+    return dnormal * gamma + normal * dgamma
+
+
+@rms_norm.vjp
+def _(residuals, seed):
+    normal, rstd, gamma = residuals
+    ct = seed * gamma
+    ct_x = rstd * (ct - normal * jnp.mean(normal * ct, axis=-1, keepdims=True))
+    return ct_x, jnp.sum(seed * normal, axis=_leading(seed))

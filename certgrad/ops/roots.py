@@ -1,8 +1,10 @@
 """Roots and functions made of them, elementwise."""
 
 import jax.numpy as jnp
+from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._shapes import sum_to
 
 
 @op(
@@ -29,3 +31,94 @@ def _(x, dx):
 def _(x, seed):
     positive = x > 0
     return jnp.where(positive, seed / (2 * jnp.sqrt(jnp.where(positive, x, 1))), 0)
+
+
+@op("*s -> *s", domain="x > 0", like="jax.lax.rsqrt", torch="torch.rsqrt")
+def rsqrt(x):
+    """Reciprocal of the square root, elementwise."""
+    return lax.rsqrt(x)
+
+
+@rsqrt.jvp
+def _(x, dx):
+    return -lax.rsqrt(x) / (2 * x) * dx
+
+
+@rsqrt.vjp
+def _(x, seed):
+    return -lax.rsqrt(x) / (2 * x) * seed
+
+
+@op("*s -> *s", domain="x != 0", like="jax.numpy.cbrt", convention={"x = 0": "inf"})
+def cbrt(x):
+    """Cube root, elementwise."""
+    return jnp.cbrt(x)
+
+
+@cbrt.fwd
+def _(x):
+    y = jnp.cbrt(x)
+    return y, y
+
+
+@cbrt.jvp
+def _(y, dx):
+    return dx / (3 * (y * y))
+
+
+@cbrt.vjp
+def _(y, seed):
+    return seed / (3 * (y * y))
+
+
+@op(
+    "*s, *s -> *s",
+    domain="x != 0 or y != 0",
+    broadcast=True,
+    like="jax.numpy.hypot",
+    torch="torch.hypot",
+    torch_at={"x = y = 0": "nan"},
+    convention={"x = y = 0": "0"},
+)
+def hypot(x, y):
+    """sqrt(x² + y²) of arrays that broadcast, scaled by the larger one so that the squares do not overflow."""
+    larger = jnp.maximum(jnp.abs(x), jnp.abs(y))
+    size = lax.stop_gradient(jnp.where((x == 0) & (y == 0), 1, larger))
+    a, b = x / size, y / size
+    return size * jnp.sqrt(a * a + b * b)
+
+
+@hypot.jvp
+def _(x, y, dx, dy):
+    safe = jnp.where((x == 0) & (y == 0), 1, hypot.forward(x, y))
+    return x / safe * dx + y / safe * dy
+
+
+@hypot.vjp
+def _(x, y, seed):
+    safe = jnp.where((x == 0) & (y == 0), 1, hypot.forward(x, y))
+    return sum_to(x / safe * seed, x), sum_to(y / safe * seed, y)
+
+
+@op("*s -> *s", params={"eps": "eps > 0"}, source="TorchLean's smooth_abs")
+def smooth_abs(x, *, eps=1e-6):
+    """Smooth absolute value sqrt(x² + eps), elementwise."""
+    return jnp.sqrt(x * x + eps)
+
+
+@smooth_abs.fwd
+def _(x, *, eps):
+    y = jnp.sqrt(x * x + eps)
+    return y, (x, y)
+
+
+@smooth_abs.jvp
+def _(residuals, dx):
+    x, y = residuals
+    return x / y * dx
+
+
+@smooth_abs.vjp
+def _(residuals, seed):
+    x, y = residuals
+    return x / y * seed

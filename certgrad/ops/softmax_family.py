@@ -27,3 +27,26 @@ def _(y, dx, *, axis):
 @softmax.vjp
 def _(y, seed, *, axis):
     return y * (seed - jnp.sum(y * seed, axis=axis, keepdims=True))
+
+
+@op(case("*a n *c -> *a n *c", axis=axis_of("n")), like="jax.nn.log_softmax", torch="torch.log_softmax")
+def log_softmax(x, *, axis=-1):
+    """Logarithm of the softmax along one axis: x - log(sum(exp(x))), computed after a shift by the maximum."""
+    shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
+    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axis, keepdims=True))
+
+
+@log_softmax.fwd
+def _(x, *, axis):
+    y = log_softmax.forward(x, axis=axis)
+    return y, y
+
+
+@log_softmax.jvp
+def _(y, dx, *, axis):
+    return dx - jnp.sum(jnp.exp(y) * dx, axis=axis, keepdims=True)
+
+
+@log_softmax.vjp
+def _(y, seed, *, axis):
+    return seed - jnp.exp(y) * jnp.sum(seed, axis=axis, keepdims=True)

@@ -1,0 +1,179 @@
+"""Functions with kinks or jumps, elementwise."""
+
+import jax.numpy as jnp
+
+from certgrad.ops._declare import op
+from certgrad.ops._shapes import sum_to
+
+
+@op(
+    "*s -> *s",
+    domain="x != 0",
+    integers=True,
+    like="jax.numpy.abs",
+    torch="torch.abs",
+    torch_at={"x = 0": "0"},
+    convention={"x = 0": "0"},
+    source="The subgradient 0 at 0, as PyTorch; JAX returns 1 there",
+)
+def abs(x):
+    """Absolute value, elementwise."""
+    return jnp.abs(x)
+
+
+@abs.jvp
+def _(x, dx):
+    return jnp.sign(x) * dx
+
+
+@abs.vjp
+def _(x, seed):
+    return jnp.sign(x) * seed
+
+
+@op(
+    "*s -> *s",
+    domain="x != 0",
+    integers=True,
+    like="jax.numpy.sign",
+    torch="torch.sign",
+    torch_at={"x = 0": "0"},
+    convention={"x = 0": "0"},
+)
+def sign(x):
+    """-1, 0 or 1, elementwise. Its derivative is 0."""
+    return jnp.sign(x)
+
+
+@sign.jvp
+def _(x, dx):
+    return jnp.zeros_like(dx)
+
+
+@sign.vjp
+def _(x, seed):
+    return jnp.zeros_like(seed)
+
+
+@op(
+    "*s -> *s",
+    domain="x not in integers",
+    integers=True,
+    like="jax.numpy.floor",
+    torch="torch.floor",
+    torch_at={"x = 1": "0"},
+    convention={"x = 1": "0"},
+)
+def floor(x):
+    """Largest integer up to x, elementwise. Its derivative is 0."""
+    return jnp.floor(x)
+
+
+@floor.jvp
+def _(x, dx):
+    return jnp.zeros_like(dx)
+
+
+@floor.vjp
+def _(x, seed):
+    return jnp.zeros_like(seed)
+
+
+@op(
+    "*s -> *s",
+    domain="x - 1/2 not in integers",
+    integers=True,
+    like="jax.numpy.round",
+    torch="torch.round",
+    torch_at={"x = 1/2": "0"},
+    convention={"x = 1/2": "0"},
+)
+def round(x):
+    """Nearest integer, halves to even, elementwise. Its derivative is 0."""
+    return jnp.round(x)
+
+
+@round.jvp
+def _(x, dx):
+    return jnp.zeros_like(dx)
+
+
+@round.vjp
+def _(x, seed):
+    return jnp.zeros_like(seed)
+
+
+@op(
+    "*s -> *s",
+    domain=("x != lo", "x != hi"),
+    params={"lo": None, "hi": "hi >= lo"},
+    like="jax.numpy.clip",
+    torch="torch.clamp",
+    torch_at={"x = lo": "1", "x = hi": "1"},
+    convention={"x = lo": "0", "x = hi": "0"},
+)
+def clamp(x, *, lo, hi):
+    """The argument, or the bound lo or hi that it passes, elementwise."""
+    return jnp.minimum(jnp.maximum(x, lo), hi)
+
+
+@clamp.jvp
+def _(x, dx, *, lo, hi):
+    return jnp.where((x > lo) & (x < hi), dx, 0)
+
+
+@clamp.vjp
+def _(x, seed, *, lo, hi):
+    return jnp.where((x > lo) & (x < hi), seed, 0)
+
+
+@op(
+    "*s, *s -> *s",
+    domain="x != y",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.minimum",
+    torch="torch.minimum",
+    torch_at={"x = y": "1/2, 1/2"},
+    convention={"x = y": "1/2, 1/2"},
+)
+def min(x, y):
+    """The smaller of two arrays that broadcast. Ties share the derivative equally."""
+    return jnp.minimum(x, y)
+
+
+@min.jvp
+def _(x, y, dx, dy):
+    return jnp.where(x < y, dx, jnp.where(x > y, dy, (dx + dy) / 2))
+
+
+@min.vjp
+def _(x, y, seed):
+    share = jnp.where(x == y, seed / 2, 0)
+    return sum_to(jnp.where(x < y, seed, share), x), sum_to(jnp.where(x > y, seed, share), y)
+
+
+@op(
+    "*s, *s -> *s",
+    domain="x != y",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.maximum",
+    torch="torch.maximum",
+    torch_at={"x = y": "1/2, 1/2"},
+    convention={"x = y": "1/2, 1/2"},
+)
+def max(x, y):
+    """The larger of two arrays that broadcast. Ties share the derivative equally."""
+    return jnp.maximum(x, y)
+
+
+@max.jvp
+def _(x, y, dx, dy):
+    return jnp.where(x > y, dx, jnp.where(x < y, dy, (dx + dy) / 2))
+
+
+@max.vjp
+def _(x, y, seed):
+    share = jnp.where(x == y, seed / 2, 0)
+    return sum_to(jnp.where(x > y, seed, share), x), sum_to(jnp.where(x < y, seed, share), y)

@@ -1,0 +1,83 @@
+"""Reductions over one axis, several or all."""
+
+from math import prod
+
+import jax.numpy as jnp
+from jax import lax
+
+from certgrad.ops._declare import axis_of, case, op
+from certgrad.ops._shapes import expand
+
+_AXES = (
+    case("*s -> ", axis=None, keepdims=False),
+    case("*a n *c -> *a *c", axis=axis_of("n"), keepdims=False),
+    case("*a n *c -> *a 1 *c", axis=axis_of("n"), keepdims=True),
+    case("*a n *b m *c -> *a *b *c", axis=axis_of("n", "m"), keepdims=False),
+    case("*a n *b m *c -> *a 1 *b 1 *c", axis=axis_of("n", "m"), keepdims=True),
+    case("*a n *b m *c k *d -> *a *b *c *d", axis=axis_of("n", "m", "k"), keepdims=False),
+    case("*a n *b m *c k *d -> *a 1 *b 1 *c 1 *d", axis=axis_of("n", "m", "k"), keepdims=True),
+)
+
+
+@op(*_AXES, integers=True, like="jax.numpy.sum", torch="torch.sum")
+def reduce_sum(x, *, axis=None, keepdims=False):
+    """Sum over one axis, up to three axes, or all."""
+    return jnp.sum(x, axis=axis, keepdims=keepdims)
+
+
+@reduce_sum.jvp
+def _(x, dx, *, axis, keepdims):
+    return jnp.sum(dx, axis=axis, keepdims=keepdims)
+
+
+@reduce_sum.vjp
+def _(x, seed, *, axis, keepdims):
+    return jnp.broadcast_to(expand(seed, axis, keepdims), x.shape)
+
+
+@op(*_AXES, like="jax.numpy.mean", torch="torch.mean")
+def mean(x, *, axis=None, keepdims=False):
+    """Mean over one axis, up to three axes, or all."""
+    return jnp.mean(x, axis=axis, keepdims=keepdims)
+
+
+@mean.jvp
+def _(x, dx, *, axis, keepdims):
+    return jnp.mean(dx, axis=axis, keepdims=keepdims)
+
+
+@mean.vjp
+def _(x, seed, *, axis, keepdims):
+    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    count = prod(x.shape[i] for i in axes)
+    return jnp.broadcast_to(expand(seed / count, axis, keepdims), x.shape)
+
+
+@op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp")
+def logsumexp(x, *, axis=None, keepdims=False):
+    """log(sum(exp(x))) over one axis, up to three axes, or all, computed after a shift by the maximum."""
+    return _logsumexp(x, axis)[0 if keepdims else 1]
+
+
+def _logsumexp(x, axis):
+    """The value with the reduced axes kept as ones, and without them."""
+    top = lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
+    total = jnp.sum(jnp.exp(x - top), axis=axis, keepdims=True)
+    kept = jnp.log(total) + top
+    return kept, jnp.squeeze(kept, axis=axis)
+
+
+@logsumexp.fwd
+def _(x, *, axis, keepdims):
+    kept, dropped = _logsumexp(x, axis)
+    return kept if keepdims else dropped, jnp.exp(x - kept)
+
+
+@logsumexp.jvp
+def _(p, dx, *, axis, keepdims):
+    return jnp.sum(p * dx, axis=axis, keepdims=keepdims)
+
+
+@logsumexp.vjp
+def _(p, seed, *, axis, keepdims):
+    return p * expand(seed, axis, keepdims)
