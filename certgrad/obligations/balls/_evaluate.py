@@ -140,7 +140,7 @@ def evaluate(
         NotDifferentiable: the exit of a while loop jumps at this point.
     """
     compiled = program(jaxpr)
-    with s.precision(precision):
+    with s.precision(precision), np.errstate(all="ignore"):
         values = [argument(x, dtype) for x, dtype in zip(arguments, compiled.dtypes, strict=True)]
         if tangents is not None:
             values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,14 @@ class Gap:
         """The size of the gap relative to the larger side."""
         if self.undefined:
             return None
-        lhs, rhs = s.ball(self.lhs), s.ball(self.rhs)
-        return abs(lhs - rhs) / abs(lhs).max(abs(rhs))
+        with s.precision(4 * PRECISION):
+            lhs, rhs = s.ball(self.lhs), s.ball(self.rhs)
+            return abs(lhs - rhs) / abs(lhs).max(abs(rhs))
+
+    def reaches(self, size: Fraction) -> bool:
+        """Whether the relative gap is certainly at least `size` (an undefined side always counts)."""
+        relative = self.relative
+        return relative is None or bool(relative >= s.rational(size))
 
 
 def _differ(lhs: Real, rhs: Real) -> str | None:

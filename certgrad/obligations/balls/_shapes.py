@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._values import Array, filled, is_float, tangent_or_none
 
@@ -53,7 +52,7 @@ def _broadcast_to(params: Params, x: Array) -> Array:
 @_moving("reshape")
 def _reshape(params: Params, x: Array) -> Array:
     if params.get("dimensions") is not None:
-        raise Unsupported("reshape with dimensions")
+        x = x.transpose(params["dimensions"])
     return x.reshape(params["new_sizes"])
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
+from random import Random
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import Domain, draw_dims, draw_point, nested, seeded
@@ -78,6 +80,41 @@ class _Found:
         return sum(x.size for x in self.point.inputs)
 
 
+@dataclass(frozen=True)
+class _Search:
+    kind: str
+    rule: RuleAt
+    inputs: Sequence[Input]
+    name: str
+    domain: Domain | None
+    fits: Callable[[Dims], bool]
+    precision: int
+    at_least: Fraction
+
+    def programs(self, dims: Dims) -> Programs:
+        return Programs(self.rule(dims), self.inputs, dims)
+
+    def gap(self, programs: Programs, point: Point) -> Gap | None:
+        gap = settled_gap(self.kind, programs, point, self.precision)
+        return gap if gap is not None and gap.reaches(self.at_least) else None
+
+    def gaps(self, programs: Programs, points: int, rng: Random) -> Iterator[_Found]:
+        """The points with a gap among so many drawn ones."""
+        for k in range(points):
+            point = draw_point(programs, self.kind, k, rng, self.domain)
+            if point is None:
+                return
+            gap = self.gap(programs, point)
+            if gap is not None:
+                yield _Found(programs, point, gap)
+
+    def inside(self, point: Point) -> bool:
+        """Whether the point's inputs lie in the domain."""
+        if self.domain is None:
+            return True
+        return self.domain({one.name: nested(x) for one, x in zip(self.inputs, point.inputs, strict=True)})
+
+
 def find_witness(
     kind: str,
     rule: Rule | RuleAt,
@@ -90,6 +127,7 @@ def find_witness(
     shapes: int = 8,
     points: int = 10,
     undefined: bool = True,
+    at_least: Fraction = Fraction(0),
     shrink: bool = True,
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
@@ -97,71 +135,44 @@ def find_witness(
     `rule` is a Rule, or a function of the concrete dims that makes one (for an axis that depends on the rank).
     `fits` says which dims are allowed. `name` seeds the draws: the same call finds the same witness. A point where
     the forward has no derivative is no witness. With `undefined`, a side that is nan where the forward is smooth is
-    one, if nothing better is found. `shapes` and `points` bound the search: that many shapes, points at each.
+    one, if nothing better is found. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
+    passed over. `shapes` and `points` bound the search: that many shapes, and points at each.
 
     Raises:
-        MalformedRule: the rule traces at no shape that was drawn.
+        MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
         Unsupported: a primitive without semantics here.
     """
+    at = (lambda dims: rule) if isinstance(rule, Rule) else rule
+    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least)
     rng = seeded(name, kind)
-    at = rule if callable(rule) and not isinstance(rule, Rule) else lambda dims: rule
     fallback: _Found | None = None
     failure: MalformedRule | None = None
-    traced = 0
-    for dims in draw_dims(inputs, rng, fits):
-        if traced >= shapes:
-            break
-        programs = Programs(at(dims), inputs, dims)
-        traced += 1
+    for dims in islice(draw_dims(inputs, rng, fits), shapes):
         try:
-            for found in _gaps_at(programs, kind, points, rng, domain, precision):
+            for found in search.gaps(search.programs(dims), points, rng):
                 if not found.gap.undefined:
-                    best = _smaller(found, at, kind, name, domain, fits, precision) if shrink else found
-                    return _report(kind, _simplified(best, kind, domain, precision) if shrink else best)
+                    return _report(kind, _simplified(_smaller(found, search), search) if shrink else found)
                 if fallback is None or found.entries < fallback.entries:
                     fallback = found
         except MalformedRule as error:
             failure = failure or error
-            continue
     if fallback is not None and undefined:
-        return _report(kind, _simplified(fallback, kind, domain, precision) if shrink else fallback)
+        return _report(kind, _simplified(fallback, search) if shrink else fallback)
     if failure is not None:
         raise failure
     return None
 
 
-def _gaps_at(
-    programs: Programs, kind: str, points: int, rng: Any, domain: Domain | None, precision: int
-) -> Iterator[_Found]:
-    for k in range(points):
-        point = draw_point(programs, kind, k, rng, domain)
-        if point is None:
-            return
-        gap = settled_gap(kind, programs, point, precision)
-        if gap is not None:
-            yield _Found(programs, point, gap)
-
-
 # a witness for a reader: small dims, then simple numbers
 
 
-def _smaller(
-    found: _Found,
-    at: RuleAt,
-    kind: str,
-    name: str,
-    domain: Domain | None,
-    fits: Callable[[Dims], bool],
-    precision: int,
-) -> _Found:
+def _smaller(found: _Found, search: _Search) -> _Found:
     """The same failure at smaller dims, if a few points show it."""
-    inputs = found.programs.inputs
     for dims in _below(found.programs.dims):
-        if not fits(dims):
+        if not search.fits(dims):
             continue
-        programs = Programs(at(dims), inputs, dims)
         try:
-            for other in _gaps_at(programs, kind, SHRINK_POINTS, seeded(name, kind, str(dims)), domain, precision):
+            for other in search.gaps(search.programs(dims), SHRINK_POINTS, seeded(search.name, search.kind, str(dims))):
                 if not other.gap.undefined:
                     return other
         except MalformedRule:
@@ -185,23 +196,19 @@ def _below(dims: Dims) -> Iterator[Dims]:
             yield candidate
 
 
-def _simplified(found: _Found, kind: str, domain: Domain | None, precision: int) -> _Found:
+def _simplified(found: _Found, search: _Search) -> _Found:
     """Greedy: tangents and seeds to 0 and 1, inputs to small integers, as long as the gap stays."""
     best = found
     budget = SHRINK_EVALUATIONS
-    names = [one.name for one in found.programs.inputs]
     for group in ("seeds", "tangents", "inputs"):
-        for which in range(len(getattr(best.point, group))):
-            for index in np.ndindex(getattr(best.point, group)[which].shape):
-                for value in _simpler(getattr(best.point, group)[which][index], group):
+        for which, array in enumerate(getattr(found.point, group)):
+            for index in np.ndindex(array.shape):
+                for value in _simpler(array[index], group):
                     if budget == 0:
                         return best
                     budget -= 1
                     point = _replaced(best.point, group, which, index, value)
-                    if group == "inputs" and domain is not None:
-                        if not domain({n: nested(x) for n, x in zip(names, point.inputs, strict=True)}):
-                            continue
-                    gap = settled_gap(kind, best.programs, point, precision)
+                    gap = search.gap(best.programs, point) if search.inside(point) else None
                     if gap is not None and gap.undefined == found.gap.undefined:
                         best = _Found(best.programs, point, gap)
                         break
@@ -228,8 +235,7 @@ def _replaced(point: Point, group: str, which: int, index: tuple[int, ...], valu
 def _report(kind: str, found: _Found) -> WitnessPoint:
     programs, point, gap = found.programs, found.point, found.gap
     moving = [programs.inputs[i].name for i in programs.moving]
-    with s.precision(max(ctx.prec, PRECISION)):
-        relative = gap.relative
+    relative = gap.relative
     return WitnessPoint(
         kind=kind,
         dims=programs.dims,

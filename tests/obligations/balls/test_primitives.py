@@ -163,6 +163,7 @@ J = np.array([2, 0, 1])
 STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "broadcast": (lambda x: jnp.broadcast_to(x[:, None, :], (2, 4, 3)), (M,)),
     "reshape": (lambda x: x.reshape(4, 3, 2), (T,)),
+    "turned reshape": (lambda x: lax.reshape(x, (8, 3), dimensions=(2, 0, 1)), (T,)),
     "squeeze": (lambda x: jnp.squeeze(x[:1], 0), (M,)),
     "expand": (lambda x: jnp.expand_dims(x, (0, 2)), (M,)),
     "transpose": (lambda x: x.transpose(2, 0, 1), (T,)),

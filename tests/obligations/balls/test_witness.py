@@ -207,6 +207,12 @@ def test_printed_balls_stay_apart() -> None:
     assert found.relative_gap.startswith("2.00e-16")
 
 
+def test_gaps_of_a_rounded_literal_can_be_passed_over() -> None:
+    tiny = rule_of(jnp.exp, lambda x, dx: jnp.exp(x) * dx * 1.00000000000000022)
+    assert find_witness(JVP, tiny, X, at_least=Fraction(1, 2**40)) is None
+    assert find_witness(JVP, tiny, X, at_least=Fraction(1, 2**60)) is not None
+
+
 def test_undefined_rule_is_a_witness_of_its_own_kind() -> None:
     rule = rule_of(
         lambda x: jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0),
