@@ -204,10 +204,16 @@ def serialised(program: Program, dims: Callable[[Any], str] = str, erase_dtypes:
 
     `dims` renders dimensions. With `erase_dtypes`, dtypes and the digits of float literals are left out.
     """
-    return _Serialiser(dims, erase_dtypes).program(program)
+    return Serialiser(dims, erase_dtypes).program(program)
 
 
-class _Serialiser:
+class Serialiser:
+    """Writes programs as text; subclasses choose how dimensions and parameters are written."""
+
+    IGNORED = frozenset(
+        "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
+    )
+
     def __init__(self, dims: Callable[[Any], str], erase: bool) -> None:
         self.dims, self.erase = dims, erase
 
@@ -224,11 +230,14 @@ class _Serialiser:
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
-            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in _IGNORED)
+            params = self.params(eqn)
             out = " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in eqn.outvars)
             lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(name(v) for v in eqn.invars)}")
         lines.append("out " + " ".join(name(v) for v in jaxpr.outvars))
         return "\n".join(lines)
+
+    def params(self, eqn: Any) -> str:
+        return ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED)
 
     def aval(self, aval: Any) -> str:
         shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
@@ -258,9 +267,6 @@ class _Serialiser:
         if callable(value):
             return "callable"
         return str(value)
-
-
-_IGNORED = {"name", "sharding", "out_sharding", "weak_type", "inline", "keep_unused", "donated_invars", "ctx_mesh"}
 
 
 def versions() -> dict[str, str]:

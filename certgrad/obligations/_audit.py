@@ -1,0 +1,226 @@
+"""The audit of one op: every case, every family of shapes, all three obligations; then its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from certgrad.errors import RuleError, TraceError
+
+from . import _witnesses
+from ._budget import BudgetError, limited
+from ._conditions import Clause
+from ._conventions import conventions
+from ._decisions import contrary_cases
+from ._instances import Family, Instance, family
+from ._jax_internals import serialised, versions
+from ._present import negligible, prose, show, show_clause
+from ._problem import Problem, Programs, build, rules_of, trace_rules
+from ._prove import Outcome, prove
+from ._ranks import SplitGroupError, collapsed
+from ._satisfiable import satisfiable
+from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
+from .semantics import UnprovedError
+
+KERNEL = "1"
+"""Version of the calculus. It changes with any change that can change a verdict."""
+
+KINDS: tuple[str, ...] = tuple(CODES)
+ANY_RANK = "all shapes, any rank"
+
+
+@dataclass
+class _Result:
+    """What came of one obligation at one family of shapes."""
+
+    verdict: VerdictName
+    hypotheses: list[Hypothesis]
+    reason: str = ""
+    residual: str = ""
+    witness: Any = None
+
+
+def audit(op: Any) -> Certificate:
+    """The certificate of an op. A rule that is wrong is a verdict, not an exception.
+
+    Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
+    """
+    op.check_complete()
+    texts: list[str] = []
+    notes: dict[str, None] = {}
+    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in KINDS}
+    for case in op.cases:
+        instances = family(op, case)
+        results, scope, programs = _case(op, instances, notes)
+        texts += programs
+        for kind in KINDS:
+            claims[kind].append(_case_claim(case, scope, results[kind]))
+    finished = [_claim(op, kind, claims[kind], list(notes)) for kind in KINDS]
+    return Certificate(
+        format=FORMAT,
+        op=op.name,
+        signature=[str(case) for case in op.cases],
+        params={name: constraint or "" for name, constraint in op.params.items()},
+        domain=list(op.domain),
+        verdict=worst([c.verdict for c in finished]),
+        claims=finished,
+        conventions=conventions(op),
+        source=op.source or "",
+        digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
+        versions={**versions(), "kernel": KERNEL},
+    )
+
+
+def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str, list[_Result]], str, list[str]]:
+    results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
+    texts: list[str] = []
+    traced: dict[int, Programs] = {}
+    split = ""
+
+    def examine(instance: Instance, fixed: dict[str, int | str], programs: Programs | None = None) -> Programs:
+        shapes = instance.shapes(fixed)
+        if programs is None:
+            programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+        texts.extend(f"{instance.label} {fixed} {name}\n{serialised(p)}" for name, p in programs.all().items())
+        for kind, result in _prove_all(op, instance, shapes, programs, notes).items():
+            results[kind].append(result)
+        return programs
+
+    for instance in instances.prove:
+        programs = examine(instance, {})
+        traced[id(instance)] = programs
+        if reason := _unstable(op, instance, programs):
+            for kind in KINDS:
+                results[kind].append(_Result("unproved", [], reason))
+        for fixed, other in contrary_cases(op, instance, programs):
+            examine(instance, fixed, other)
+    for instance, reference in instances.compare:
+        programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
+        try:
+            same = all(
+                collapsed(p, instance.groups) == collapsed(traced[id(reference)].all()[name], reference.groups)
+                for name, p in programs.all().items()
+            )
+        except SplitGroupError as error:
+            same, split = False, str(error)
+        if not same:
+            examine(instance, {}, programs)
+    scope = ANY_RANK if not split else f"all shapes at ranks 0 to 4 of the starred axes ({split})"
+    return results, scope, texts
+
+
+def _prove_all(
+    op: Any, instance: Instance, shapes: Any, programs: Programs, notes: dict[str, None]
+) -> dict[str, _Result]:
+    out: dict[str, _Result] = {}
+    try:
+        with limited():
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (UnprovedError, BudgetError, ArithmeticError) as error:
+        return {kind: _Result("unproved", [], str(error)) for kind in KINDS}
+    for note in problem.notes:
+        notes.setdefault(note)
+    for kind in KINDS:
+        try:
+            with limited():
+                outcome = prove(problem, kind)
+        except BudgetError as error:
+            outcome = Outcome(reason=str(error))
+        out[kind] = _judged(op, instance, problem, kind, outcome)
+    return out
+
+
+def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: Outcome) -> _Result:
+    if outcome.proved:
+        if not satisfiable(outcome.hypotheses):
+            return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
+        listed = [_hypothesis(c) for c in _distinct(outcome.hypotheses)]
+        return _Result("proved under hypotheses" if listed else "proved", listed)
+    witness = _witnesses.search(op, instance, kind)
+    residual = show(outcome.residual) if outcome.residual is not None else ""
+    if len(residual) > 600:
+        residual = f"{residual[:600]} …"
+    if witness is not None:
+        return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
+    return _Result("unproved", [], outcome.reason, residual)
+
+
+def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
+    """Why the traced program may not be the one that runs: another trace, or another dtype, gives another program."""
+    again = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'", wide=False)
+    for name, program in programs.all().items():
+        if serialised(program, erase_dtypes=True) != serialised(again.all()[name], erase_dtypes=True):
+            return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
+    return ""
+
+
+def _distinct(clauses: Iterable[Clause]) -> list[Clause]:
+    """Each condition once, whatever its index variables are called."""
+    table: dict[str, Clause] = {}
+    for clause in clauses:
+        table.setdefault(show_clause(clause), clause)
+    return [table[k] for k in sorted(table)]
+
+
+def _hypothesis(clause: Clause) -> Hypothesis:
+    return Hypothesis(
+        text=show_clause(clause),
+        latex=show_clause(clause, "latex"),
+        prose=prose(clause),
+        source=clause.origin,
+        negligible=negligible(clause),
+    )
+
+
+def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
+    """The worst of the families of shapes; hypotheses are those of all of them."""
+    verdict = worst([r.verdict for r in results])
+    decisive = next(r for r in results if r.verdict == verdict)
+    merged = {h.text: h for r in results for h in r.hypotheses}
+    return CaseClaim(
+        signature=str(case.signature),
+        statics={k: str(v) for k, v in case.statics.items()},
+        scope=scope,
+        verdict=verdict,
+        hypotheses=[merged[k] for k in sorted(merged)],
+        reason=decisive.reason,
+        residual=decisive.residual,
+        witness=decisive.witness,
+    )
+
+
+STATEMENTS = {
+    "jvp_is_derivative": "for all {x} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
+    "vjp_is_adjoint": "for all {x}, {dx} and seed: ⟨jvp({x}, {dx}), seed⟩ = ⟨({dx}), vjp({x}, seed)⟩",
+    "rule_runs_forward": "for all {x}: the rule's primal output is {op}({x})",
+}
+
+
+def statement(op: Any, kind: str) -> str:
+    """The obligation in words over the op's own argument names."""
+    floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+    return STATEMENTS[kind].format(
+        x=", ".join(op.arg_names),
+        dx=", ".join(f"d{n}" for n in floats),
+        op=op.name,
+        moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
+    )
+
+
+def _claim(op: Any, kind: str, cases: list[CaseClaim], notes: list[str]) -> Claim:
+    merged = {h.text: h for c in cases for h in c.hypotheses}
+    return Claim(
+        id=f"{op.name}.{kind}",
+        code=CODES[kind],
+        kind=kind,  # type: ignore[arg-type]
+        statement=statement(op, kind),
+        verdict=worst([c.verdict for c in cases]),
+        hypotheses=[merged[k] for k in sorted(merged)],
+        cases=cases,
+        idealisations=sorted(notes),
+    )
+
+
+_ = (RuleError, TraceError)

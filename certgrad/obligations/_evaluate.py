@@ -1,0 +1,129 @@
+"""The value of a term at concrete dimensions and entries, as a ball: for sampling hypotheses and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import product
+
+from flint import arb, fmpq
+
+from ._index import Ix, Var
+from ._terms import Access, Atom, Base, Dim, Exp, Exponent, Fn, IndexNumber, IxPred, Max, Num, Poly, Pred, Sum
+
+Values = Callable[[str, tuple[int, ...]], fmpq]
+
+
+class UndecidedError(ArithmeticError):
+    """A sign that the precision does not decide."""
+
+
+def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
+    """The term's value. Raises UndecidedError where a predicate sits on its boundary inexactly."""
+    return _Evaluation(dims, values).poly(poly, dict(env or {}))
+
+
+class _Evaluation:
+    def __init__(self, dims: Mapping[str, int], values: Values) -> None:
+        self.dims, self.values = dims, values
+
+    def poly(self, p: Poly, env: dict[Var, int]) -> arb:
+        total = arb(0)
+        for mono, c in p.items():
+            product_ = arb(c)
+            for a, e in mono:
+                if product_ == 0:
+                    break  # an unselected lane does not have to be defined
+                product_ *= self.power(self.atom(a, env), e)
+            total += product_
+        return total
+
+    def power(self, x: arb, e: Exponent) -> arb:
+        if isinstance(e, Fraction):
+            return x ** arb(fmpq(e.numerator, e.denominator))
+        return x**e if e >= 0 else 1 / x ** (-e)
+
+    def index(self, ix: Ix, env: dict[Var, int]) -> int:
+        const = self.poly(ix.const, env)
+        total = int(round(float(const.mid())))
+        return total + sum(c * env[v] for v, c in ix.terms)
+
+    def size(self, n: Poly, env: dict[Var, int]) -> int:
+        return int(round(float(self.poly(n, env).mid())))
+
+    def atom(self, a: Atom, env: dict[Var, int]) -> arb:
+        if isinstance(a, Access):
+            return arb(self.values(a.tensor, tuple(self.index(ix, env) for ix in a.index)))
+        if isinstance(a, Dim):
+            return arb(self.dims[a.name])
+        if isinstance(a, Num):
+            return arb.pi() if a.name == "pi" else arb(int(a.name))
+        if isinstance(a, IndexNumber):
+            return arb(env[a.var])
+        if isinstance(a, Exp):
+            return self.poly(Poly({a.mono: fmpq(1)}), env).exp()
+        if isinstance(a, Base):
+            return self.poly(a.poly, env)
+        if isinstance(a, Pred):
+            x = self.poly(a.poly, env)
+            if x > 0:
+                return arb(1)
+            if x <= 0:
+                return arb(0)
+            raise UndecidedError("a predicate on its boundary")
+        if isinstance(a, IxPred):
+            return arb(1 if self.index(a.ix, env) >= 0 else 0)
+        if isinstance(a, (Sum, Max)):
+            sizes = [self.size(n, env) for n in a.ranges]
+            entries = [
+                self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body, {**env, **dict(zip(a.vars, k, strict=True))})
+                for k in product(*(range(n) for n in sizes))
+            ]
+            if isinstance(a, Sum):
+                return sum(entries, arb(0))
+            best = entries[0]
+            for x in entries[1:]:
+                best = best.max(x)
+            return best
+        if isinstance(a, Fn):
+            return FUNCTIONS[a.name](*(self.poly(p, env) for p in a.args))
+        raise TypeError(f"no value for {type(a).__name__}")
+
+
+def _atan2(y: arb, x: arb) -> arb:
+    return arb.atan2(y, x)
+
+
+def _round_even(x: arb) -> arb:
+    low = (x + arb(0.5)).floor()
+    return low - 1 if x + arb(0.5) == low and int(low.unique_fmpz()) % 2 else low
+
+
+def _cbrt(x: arb) -> arb:
+    if x == 0:
+        return arb(0)
+    return x.root(3) if x > 0 else -((-x).root(3))
+
+
+FUNCTIONS: dict[str, Callable[..., arb]] = {
+    "log": arb.log,
+    "sin": arb.sin,
+    "cos": arb.cos,
+    "asin": arb.asin,
+    "acos": arb.acos,
+    "atan": arb.atan,
+    "asinh": arb.asinh,
+    "acosh": arb.acosh,
+    "atanh": arb.atanh,
+    "erf": arb.erf,
+    "erf_inv": arb.erfinv,
+    "cbrt": _cbrt,
+    "lgamma": lambda x: abs(x.gamma()).log(),
+    "digamma": arb.digamma,
+    "polygamma1": lambda x: x.polygamma(1) if hasattr(x, "polygamma") else arb("nan"),
+    "atan2": _atan2,
+    "floor": arb.floor,
+    "ceil": arb.ceil,
+    "round_even": _round_even,
+    "stop": lambda x: x,
+}

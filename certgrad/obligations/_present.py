@@ -1,0 +1,228 @@
+"""Terms and conditions as text for people: plain and LaTeX. The text is for reading and is never parsed back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from flint import fmpq
+
+from ._conditions import Atomic, Clause
+from ._facts import _deep_atoms
+from ._index import Ix, Var
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxPred,
+    Max,
+    Mono,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+)
+
+Style = Literal["text", "latex"]
+LETTERS = "ijklabcdefgh"
+
+
+def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
+    """A term. Free index variables are named i, j, k … in order of appearance unless `names` says otherwise."""
+    return _Printer(style, dict(names or name_variables([poly]))).poly(poly)
+
+
+def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
+    """Letters for the free variables of terms, in sorted order."""
+    free = sorted({v for p in polys for v in p.free}, key=lambda v: ({"t": 0, "u": 1}.get(v[0], 2), v))
+    return {v: LETTERS[k] if k < len(LETTERS) else f"i{k}" for k, v in enumerate(free)}
+
+
+@dataclass
+class _Printer:
+    style: Style
+    names: dict[Var, str]
+
+    @property
+    def latex(self) -> bool:
+        return self.style == "latex"
+
+    def poly(self, p: Poly) -> str:
+        if p.is_zero:
+            return "0"
+        parts = sorted(((self.mono(m, abs(c)), c) for m, c in p.items()), key=lambda t: (t[1] < 0, len(t[0]), t[0]))
+        out = ""
+        for text, c in parts:
+            out += text if not out and c > 0 else f"−{text}" if not out else f" + {text}" if c > 0 else f" − {text}"
+        return out.replace("−", "-") if self.latex else out
+
+    def mono(self, mono: Mono, c: fmpq) -> str:
+        up: list[str] = []
+        down: list[str] = []
+        for a, e in sorted(mono, key=lambda t: (self.rank(t[0]), t[0].key)):
+            (up if e > 0 or isinstance(a, Exp) else down).append(self.power(a, e if e > 0 or isinstance(a, Exp) else -e))
+        if c.p != 1 or not up:
+            up.insert(0, str(c.p))
+        if c.q != 1:
+            down.insert(0, str(c.q))
+        dot = r" \, " if self.latex else "·"
+        top, bottom = dot.join(up), dot.join(down)
+        if not down:
+            return top
+        if self.latex:
+            return rf"\frac{{{top}}}{{{bottom}}}"
+        return f"{top}/{bottom}" if len(down) == 1 else f"{top}/({bottom})"
+
+    def rank(self, a: Atom) -> int:
+        order = (Num, Dim, Access, Pred, IxPred, Fn, Exp, Base, Sum, Max)
+        return order.index(type(a)) if type(a) in order else len(order)
+
+    def power(self, a: Atom, e: Exponent) -> str:
+        if isinstance(a, Exp):
+            inside = self.poly(Poly({a.mono: fmpq(Fraction(e).numerator, Fraction(e).denominator)}))
+            return rf"e^{{{inside}}}" if self.latex else f"exp({inside})"
+        text = self.atom(a)
+        if e == 1:
+            return text
+        if e == Fraction(1, 2):
+            bare = text[1:-1] if isinstance(a, Base) and text.startswith("(") else text
+            return rf"\sqrt{{{bare}}}" if self.latex else f"√{text}" if len(text) < 3 else f"sqrt({bare})"
+        return f"{text}^{{{e}}}" if self.latex else f"{text}^{e}" if isinstance(e, int) else f"{text}^({e})"
+
+    def atom(self, a: Atom) -> str:
+        if isinstance(a, Access):
+            if not a.index:
+                return self.symbol(a.tensor)
+            index = ",".join(self.index(ix) for ix in a.index)
+            return f"{self.symbol(a.tensor)}_{{{index}}}" if self.latex else f"{a.tensor}[{index}]"
+        if isinstance(a, Dim):
+            return self.symbol(a.name)
+        if isinstance(a, Num):
+            return r"\pi" if self.latex and a.name == "pi" else "π" if a.name == "pi" else a.name
+        if isinstance(a, IndexNumber):
+            return self.var(a.var)
+        if isinstance(a, Fn):
+            args = ", ".join(self.poly(p) for p in a.args)
+            if a.name == "stop":
+                return f"({args})"
+            return rf"\operatorname{{{a.name}}}({args})".replace("_", r"\_") if self.latex else f"{a.name}({args})"
+        if isinstance(a, Base):
+            return f"({self.poly(a.poly)})"
+        if isinstance(a, Pred):
+            return f"[{self.comparison(a.poly, '>')}]"
+        if isinstance(a, IxPred):
+            return f"[{self.index(a.ix)} {self.sign('≥')} 0]"
+        if isinstance(a, (Sum, Max)):
+            return self.binder(a)
+        raise TypeError(type(a).__name__)
+
+    def binder(self, a: Sum | Max) -> str:
+        used = set(self.names.values())
+        inner = dict(self.names)
+        letters = (x for x in LETTERS if x not in used)
+        bounds = []
+        for v, n in zip(a.vars, a.ranges, strict=True):
+            inner[v] = next(letters, f"i{v[1]}{v[2]}")
+            bounds.append(f"{inner[v]}<{self.poly(n)}")
+        printer = _Printer(self.style, inner)
+        body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
+        if self.latex:
+            head = r"\sum" if isinstance(a, Sum) else r"\max"
+            return rf"{head}_{{{', '.join(bounds)}}} {body}" if isinstance(a, Max) else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
+        variables = "".join(inner[v] for v in a.vars)
+        return f"(Σ{variables} {body})" if isinstance(a, Sum) else f"max{variables}({body})"
+
+    def comparison(self, p: Poly, relation: str) -> str:
+        """p relation 0, with negative terms moved to the other side and the entry on the left."""
+        left = Poly({m: c for m, c in p.items() if c > 0})
+        right = Poly({m: -c for m, c in p.items() if c < 0})
+        flip = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
+        indexed = [any(isinstance(a, Access) and a.index for a in _deep_atoms(q)) for q in (left, right)]
+        if left.is_zero or (indexed[1] and not indexed[0]):
+            left, right, relation = right, left, flip[relation]
+        return f"{self.poly(left)} {self.sign(relation)} {self.poly(right)}"
+
+    def sign(self, relation: str) -> str:
+        table = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
+        return table.get(relation, relation) if self.latex else relation
+
+    def symbol(self, name: str) -> str:
+        greek = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "lambda": "λ"}
+        if self.latex:
+            return rf"\{'varepsilon' if name == 'eps' else name}" if name in greek else rf"\mathrm{{{name}}}" if len(name) > 1 else name
+        return name
+
+    def var(self, v: Var) -> str:
+        return self.names.get(v, f"{v[0]}{v[1]}")
+
+    def index(self, ix: Ix) -> str:
+        parts = [f"{c if abs(c) != 1 else '' if c == 1 else '-'}{self.var(v)}" for v, c in ix.terms]
+        if not ix.const.is_zero or not parts:
+            parts.append(self.poly(ix.const).replace("−", "-"))
+        return "+".join(parts).replace("+-", "-")
+
+
+_SYMBOLS = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
+
+
+def show_clause(clause: Clause, style: Style = "text") -> str:
+    """A condition: its alternatives joined by "or", with the guards under which it is asked."""
+    polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
+    printer = _Printer(style, name_variables(polys))
+    joiner = r" \;\text{or}\; " if style == "latex" else " or "
+    text = joiner.join(_show_atomic(a, printer) for a in clause.alternatives)
+    if clause.guards:
+        guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
+        text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
+    return text
+
+
+def _show_atomic(a: Atomic, printer: _Printer) -> str:
+    if a.relation == "not integer":
+        return rf"{printer.poly(a.poly)} \notin \mathbb{{Z}}" if printer.latex else f"{printer.poly(a.poly)} is not an integer"
+    if a.relation == "not pole":
+        if printer.latex:
+            return rf"{printer.poly(a.poly)} \notin \{{0, -1, -2, \dots\}}"
+        return f"{printer.poly(a.poly)} is not 0, −1, −2, …"
+    return printer.comparison(a.poly, _SYMBOLS[a.relation])
+
+
+_WORDS = {"> 0": "greater than", ">= 0": "at least", "!= 0": "different from", "= 0": "equal to", "<": "less than", "≤": "at most"}
+
+
+def prose(clause: Clause) -> str:
+    """The condition in words."""
+    parts = []
+    for a in clause.alternatives:
+        printer = _Printer("text", name_variables([a.poly]))
+        if a.relation in ("not integer", "not pole"):
+            parts.append(_show_atomic(a, printer))
+            continue
+        text = printer.comparison(a.poly, _SYMBOLS[a.relation])
+        for symbol, words in ((" > ", "is greater than"), (" ≥ ", "is at least"), (" < ", "is less than"),
+                              (" ≤ ", "is at most"), (" ≠ ", "is not"), (" = ", "is")):
+            if symbol in text:
+                left, right = text.split(symbol, 1)
+                entry = a.poly.free and "every " or ""
+                parts.append(f"{entry}{left} {words} {right}")
+                break
+    text = ", or ".join(parts)
+    if clause.guards:
+        text += ", wherever the guarded branch is taken"
+    return text
+
+
+def negligible(clause: Clause) -> bool:
+    """The excluded set has measure zero: some alternative is `≠` or `not an integer` of a term that is not piecewise."""
+    return any(
+        a.relation in ("!= 0", "not integer", "not pole")
+        and not any(isinstance(b, (Pred, Max)) for b in _deep_atoms(a.poly))
+        for a in clause.alternatives
+    )

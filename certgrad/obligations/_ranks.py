@@ -1,0 +1,145 @@
+"""Star groups: whether a trace treats the axes of a group as one.
+
+A program whose every equation moves, sums or broadcasts a star group as a whole commutes with any renumbering of the
+group's index tuples, so it is the rank-1 program with one axis in the group's place. `collapsed` writes a program with
+each group's axes replaced by that one axis; equal texts are the same program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, jaxpr_of
+from ._terms import Dim, Poly, dimension, monomial
+
+
+class SplitGroupError(Exception):
+    """An equation takes the axes of a star group apart."""
+
+
+def collapsed(program: Program, groups: Mapping[str, Sequence[str]]) -> str:
+    """The program's text with each group (name → its axes' dimension names, in order) as one axis.
+
+    Raises SplitGroupError where an equation treats the axes of a group differently.
+    """
+    return _Collapsing(groups).program(program)
+
+
+class _Collapsing(Serialiser):
+    def __init__(self, groups: Mapping[str, Sequence[str]]) -> None:
+        super().__init__(str, erase=False)
+        self.groups = groups
+        self.member = {n: (g, k) for g, names in groups.items() for k, n in enumerate(names)}
+
+    def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
+        """The shape with groups collapsed, and for each old axis its new position."""
+        out: list[str] = []
+        place: list[int] = []
+        k = 0
+        while k < len(shape):
+            name = str(shape[k])
+            if name in self.member:
+                group, start = self.member[name]
+                names = self.groups[group]
+                if start != 0 or [str(d) for d in shape[k : k + len(names)]] != list(names):
+                    raise SplitGroupError(f"the axes of *{group} are taken apart")
+                place += [len(out)] * len(names)
+                out.append(group)
+                k += len(names)
+            else:
+                out.append(self.dim(shape[k]))
+                place.append(len(out) - 1)
+                k += 1
+        return out, place
+
+    def dim(self, value: Any) -> str:
+        if not isinstance(value, DimExpr):
+            return str(value)
+        total = Poly({})
+        for mono, c in dim_poly(value).items():
+            rest = dict(mono)
+            for group, names in self.groups.items():
+                mine = {a: e for a, e in rest.items() if isinstance(a, Dim) and a.name in names}
+                if not mine:
+                    continue
+                if len(mine) != len(names) or len(set(mine.values())) != 1:
+                    raise SplitGroupError(f"the size of one axis of *{group} is used")
+                power = next(iter(mine.values()))
+                for a in mine:
+                    del rest[a]
+                for a, e in dimension(group).items().__iter__().__next__()[0]:
+                    rest[a] = e * power
+            total = total + monomial(rest).scale(c)
+        return total.key
+
+    def aval(self, aval: Any) -> str:
+        shape, _ = self.axes(getattr(aval, "shape", ()))
+        return f"{getattr(aval, 'dtype', '?')}[{','.join(shape)}]"
+
+    def params(self, eqn: Any) -> str:
+        name = eqn.primitive.name
+        shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
+        out_shapes = [v.aval.shape for v in eqn.outvars]
+        handled: dict[str, str] = {}
+        p = eqn.params
+        if name == "broadcast_in_dim":
+            handled["shape"] = str(self.axes(p["shape"])[0])
+            place = self.axes(out_shapes[0])[1]
+            self.axes(shapes[0])
+            handled["broadcast_dimensions"] = str(_once([place[a] for a in p["broadcast_dimensions"]]))
+        elif name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"):
+            handled["axes"] = str(self.whole(p["axes"], shapes[0]))
+        elif name in ("squeeze", "expand_dims"):
+            handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0] if name == "squeeze" else out_shapes[0]))
+        elif name == "transpose":
+            handled["permutation"] = str(_once([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
+        elif name == "dot_general":
+            (xc, yc), (xb, yb) = p["dimension_numbers"]
+            handled["dimension_numbers"] = str(
+                [self.ordered(a, shapes[k]) for a, k in ((xc, 0), (yc, 1), (xb, 0), (yb, 1))]
+            )
+        elif name == "reshape":
+            handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
+        elif name == "iota":
+            handled["shape"] = str(self.axes(p["shape"])[0])
+            handled["dimension"] = str(self.axes(out_shapes[0])[1][p["dimension"]])
+        elif name in ("concatenate", "split"):
+            key = "dimension" if name == "concatenate" else "axis"
+            handled[key] = str(self.whole((p[key],), shapes[0]))
+            handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
+        elif name == "dim_as_value":
+            handled["dim"] = self.dim(p["dim"])
+        elif name not in _WITHOUT_AXES and any(str(d) in self.member for s in (*shapes, *out_shapes) for d in s):
+            raise SplitGroupError(f"{name} is not known to treat star axes as one")
+        rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
+        return ",".join(f"{k}={v}" for k, v in sorted({**handled, **rest}.items()))
+
+    def whole(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
+        """The collapsed positions of axes that cover groups entirely or not at all."""
+        _, place = self.axes(shape)
+        chosen = {place[a] for a in axes}
+        if sorted(k for k, q in enumerate(place) if q in chosen) != sorted(axes):
+            raise SplitGroupError("part of a star group is reduced")
+        return sorted(chosen)
+
+    def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
+        self.whole(axes, shape)
+        return _once([self.axes(shape)[1][a] for a in axes])
+
+
+def _once(places: list[int]) -> list[int]:
+    out: list[int] = []
+    for q in places:
+        if not out or out[-1] != q:
+            out.append(q)
+    return out
+
+
+_WITHOUT_AXES = {
+    *("abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh").split(),
+    *("digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p").split(),
+    *("logistic lt max min mul ne neg not one_minus_square or pow reduce_precision round rsqrt select_n sign sin").split(),
+    *("sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call").split(),
+}
+_ = jaxpr_of

@@ -1,0 +1,74 @@
+"""A checked rational point for each set of hypotheses: one that nothing satisfies would prove anything."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from flint import arb, fmpq
+
+from ._conditions import Atomic, Clause
+from ._evaluate import UndecidedError, evaluate
+from ._facts import _deep_atoms
+from ._index import Var
+from ._terms import Dim, Poly
+
+TRIES = 400
+
+
+def satisfiable(clauses: Sequence[Clause]) -> bool:
+    """A point satisfies all clauses at all their indices (checked with balls)."""
+    if not clauses:
+        return True
+    polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
+    dims = sorted({a.name for p in polys for a in _all_atoms(p) if isinstance(a, Dim)})
+    rng = random.Random(20)
+    for attempt in range(TRIES):
+        sizes = {d: 1 + (attempt + k) % 3 for k, d in enumerate(dims)}
+        table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
+        spread = (1, 4, 16)[attempt % 3]
+        low = 0 if attempt % 2 else -spread * 8
+
+        def value(tensor: str, index: tuple[int, ...], low: int = low, spread: int = spread, table: dict = table) -> fmpq:
+            return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16))
+
+        try:
+            if all(_holds(c, sizes, value) for c in clauses):
+                return True
+        except (UndecidedError, ZeroDivisionError, KeyError, ValueError):
+            continue
+    return False
+
+
+def _all_atoms(poly: Poly) -> list:
+    out = list(_deep_atoms(poly))
+    for a in list(out):
+        for n in getattr(a, "ranges", ()):
+            out += _deep_atoms(n)
+    return out
+
+
+def _holds(clause: Clause, dims: Mapping[str, int], value) -> bool:  # noqa: ANN001
+    variables: list[Var] = sorted(clause.free)
+    # Index variables range over axes whose sizes the clause does not tell; two values each stand for them.
+    for k in range(2 ** min(len(variables), 4)):
+        env = {v: (k >> n) & 1 for n, v in enumerate(variables)}
+        if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+            continue
+        if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):
+            return False
+    return True
+
+
+def _true(a: Atomic, x: arb) -> bool:
+    if a.relation == "> 0":
+        return bool(x > 0)
+    if a.relation == ">= 0":
+        return bool(x >= 0)
+    if a.relation == "= 0":
+        return bool(x == 0)
+    if a.relation == "!= 0":
+        return bool(x != 0)
+    if a.relation == "not integer":
+        return not x.contains_integer()
+    return bool(x > 0) or not x.contains_integer()

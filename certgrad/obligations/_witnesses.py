@@ -1,0 +1,69 @@
+"""Refutations: a concrete point where the two sides provably differ, found by the ball evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ._instances import Instance
+from ._problem import rules_of
+from .balls import BallError, Input, Rule, WitnessPoint, find_witness
+from .certificate import Ball, Witness
+
+
+def search(op: Any, instance: Instance, kind: str) -> Witness | None:
+    """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness."""
+    inputs = [
+        Input(name, dims, dtype)  # type: ignore[arg-type]
+        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
+    rules = rules_of(op, instance.statics)
+    count = len(op.arg_names)
+    primal = rules.primal
+    rule = Rule(
+        forward=lambda xs: rules.forward(xs[:count], xs[count:]),
+        jvp=lambda xs, tangents: rules.jvp(xs[:count], tangents, xs[count:]),
+        vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
+        primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
+    )
+    try:
+        found = find_witness(
+            kind,
+            rule,
+            inputs,
+            domain=lambda values: _inside(op, values),
+            name=f"{op.name} {instance.inputs}",
+            precision=256,
+        )
+    except BallError:
+        return None
+    return _as_data(found, instance) if found is not None else None
+
+
+def _inside(op: Any, values: Mapping[str, Any]) -> bool:
+    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
+    from ._domain_points import inside
+
+    return inside((*op.domain, *(c for c in op.params.values() if c)), values)
+
+
+def _as_data(w: WitnessPoint, instance: Instance) -> Witness:
+    lhs, rhs = w.texts()
+    dims: dict[str, int] = dict(w.dims.sizes)
+    return Witness(
+        dims=dims,
+        statics={k: str(v) for k, v in instance.statics.items()},
+        inputs={k: _texts(v) for k, v in w.inputs.items()},
+        tangents={k: _texts(v) for k, v in w.tangents.items()},
+        seeds={k: _texts(v) for k, v in w.seeds.items()},
+        where=w.where,
+        lhs=Ball(midpoint=lhs[0], radius=lhs[1]),
+        rhs=Ball(midpoint=rhs[0], radius=rhs[1]),
+        relative_gap=w.relative_gap,
+    )
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_texts(v) for v in value]
+    return str(value)
