@@ -47,9 +47,13 @@ _linear_p.multiple_results = True
 
 
 def _run(*args: Any, linear: Linear, count: int) -> list[Any]:
-    # JAX may evaluate a jaxpr on Python or numpy scalars; a rule is written for arrays.
-    arrays = tuple(x if isinstance(x, jax.Array) else jnp.asarray(x) for x in args)
+    arrays = tuple(map(_array, args))
     return list(linear.apply(arrays[:count], arrays[count:]))
+
+
+def _array(x: Any) -> Any:
+    """`x` as what rules are written for: JAX may evaluate a jaxpr on numpy arrays and on Python scalars with a dtype."""
+    return x if isinstance(x, jax.Array) else jnp.asarray(x, getattr(x, "dtype", None))
 
 
 def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
@@ -57,7 +61,8 @@ def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:
-    residuals, inputs = list(primals[:count]), tuple(primals[count:])
+    arrays = list(map(_array, primals))
+    residuals, inputs = arrays[:count], arrays[count:]
     out = call_linear(linear, residuals, inputs)
     terms = []
     if any(type(t) is not ad.Zero for t in tangents[count:]):
@@ -85,6 +90,7 @@ def _transpose(cotangents: Sequence[Any], *args: Any, linear: Linear, count: int
 
 
 def _batch(args: Sequence[Any], axes: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[int]]:
+    args = [_array(x) for x in args]
     size = next(x.shape[axis] for x, axis in zip(args, axes, strict=True) if axis is not None)
     inputs = []
     for x, axis in zip(args[count:], axes[count:], strict=True):

@@ -1,6 +1,6 @@
 """The op library: each op with its forward, its derivative rules and their domain, called like a JAX function."""
 
-from certgrad.ops._declare import Case, Op, axis_of, case, op, registry
+from certgrad.ops._declare import AxisOf, Case, Op, axis_of, case, op, registry
 from certgrad.ops._registry import Registry
 from certgrad.ops.activations_hard import hard_sigmoid, hard_silu, hard_tanh, relu6
 from certgrad.ops.activations_piecewise import celu, elu, leaky_relu, prelu, relu, selu
@@ -38,6 +38,7 @@ from certgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
 registry.freeze()
 
 __all__ = [
+    "AxisOf",
     "Case",
     "Op",
     "Registry",

@@ -47,7 +47,8 @@ def _run_forward(op: Op, args: Arrays, statics: Statics) -> tuple[Any, Any]:
         return op.call_rule(op.forward, *args, statics=statics), args
     pair = op.call_rule(op.fwd_rule, *args, statics=statics)
     if not (isinstance(pair, tuple) and len(pair) == 2):
-        raise RuleError(f"The fwd of op '{op.name}' returned {_kind(pair)}. It must return a pair: (out, residuals).")
+        what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else "one value"
+        raise RuleError(f"The fwd of op '{op.name}' ({op.where}) returned {what}; it must return (out, residuals).")
     return pair
 
 
@@ -102,7 +103,3 @@ def _text(array: Any) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def _kind(value: Any) -> str:
-    return f"a tuple of {len(value)}" if isinstance(value, tuple) else f"a {type(value).__name__}"

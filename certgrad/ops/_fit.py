@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from certgrad.ops._signature import ArraySpec, Signature, Star
+from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
 
 Shape = tuple[Any, ...]
 Binding = dict[str, Any]  # a named dim to its length, and a star group ("*s") to its shape
@@ -41,7 +41,24 @@ def _fit_dims(dims: tuple[Any, ...], shape: Shape, known: Binding) -> Iterator[B
             if len(group) == length and known.get(key, group) == group:
                 yield from _fit_dims(rest, shape[length:], {**known, key: group})
     elif shape:
-        if first.name is not None and first.name not in known:
-            yield from _fit_dims(rest, shape[1:], {**known, first.name: shape[0]})
-        elif not set(first.names) <= known.keys() or first.evaluate(known) == shape[0]:
-            yield from _fit_dims(rest, shape[1:], known)
+        for binding in _fit_dim(first, shape[0], known):
+            yield from _fit_dims(rest, shape[1:], binding)
+
+
+def _fit_dim(dim: Dim, length: Any, known: Binding) -> Iterator[Binding]:
+    unknown = [name for name in dim.names if name not in known]
+    if not unknown:
+        if dim.evaluate(known) == length:
+            yield known
+    elif dim.name is not None:
+        yield {**known, dim.name: length}
+    elif len(unknown) == 1 and (size := _solve(dim, unknown[0], length, known)) is not None:
+        yield {**known, unknown[0]: size}
+
+
+def _solve(dim: Dim, name: str, length: Any, known: Binding) -> Any:
+    """The size of the name with which the dim, linear in it, has this length; None if there is none of at least 1."""
+    start = dim.evaluate({**known, name: 0})
+    slope = dim.evaluate({**known, name: 1}) - start
+    size = (length - start) // slope
+    return size if dim.evaluate({**known, name: size}) == length and size >= 1 else None

@@ -31,6 +31,7 @@ def _(x, seed):
 @op(
     "*s -> *s",
     domain=("x != -1", "x != 1"),
+    integers=True,
     like="jax.nn.hard_tanh",
     torch="torch.nn.functional.hardtanh",
     torch_at={"x = -1": "0", "x = 1": "0"},
@@ -80,9 +81,10 @@ def _(x, seed):
     domain=("x != -3", "x != 3"),
     like="jax.nn.hard_silu",
     torch="torch.nn.functional.hardswish",
+    torch_at={"x = -3": "-1/2", "x = 3": "3/2"},
     convention={"x = -3": "0", "x = 3": "1"},
     aliases=("hard_swish",),
-    source="Howard et al. 2019",
+    source="Howard et al. 2019; PyTorch's values are those of 2.6, pull request 148049 makes them 0 and 1",
 )
 def hard_silu(x):
     """x * hard_sigmoid(x)."""

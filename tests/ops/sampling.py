@@ -1,0 +1,127 @@
+"""Arguments for the ops: shapes that fit a case of the signature, values inside the domain."""
+
+import importlib
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.ops import AxisOf, Case, Op
+
+PARAMS = {"c": 1.7, "alpha": 1.3, "eps": 0.3, "b": 4.0, "cap": 2.0, "p": 0.3, "lo": -0.5, "hi": 0.6}
+PARAMS |= {"delta": 0.7, "beta": 0.6, "negative_slope": 0.2}
+SIZES = (3, 2, 4)
+GROUPS = ((2,), (), (2,), (3,))
+
+_LIKE_KEYWORDS: dict[str, Callable[[dict], dict]] = {
+    "clamp": lambda kw: {"min": kw["lo"], "max": kw["hi"]},
+    "constant": lambda kw: {"fill_value": kw["c"]},
+    "gelu_erf": lambda kw: {"approximate": False},
+    "integer_pow": lambda kw: {"y": kw["n"]},
+}
+
+
+@dataclass
+class Call:
+    """One call of an op: arrays and keyword arguments."""
+
+    op: Op
+    arrays: list[Any]
+    keywords: dict[str, Any]
+    out_shape: tuple[int, ...]
+
+    @property
+    def moving(self) -> list[int]:
+        """The positions of the float arguments."""
+        return [i for i, x in enumerate(self.arrays) if jnp.issubdtype(x.dtype, jnp.floating)]
+
+    @property
+    def floats(self) -> list[Any]:
+        return [self.arrays[i] for i in self.moving]
+
+    def run(self, *floats: Any) -> Any:
+        """The op, as a function of its float arguments."""
+        return self.op(*self.filled(floats), **self.keywords)
+
+    def forward(self, *floats: Any) -> Any:
+        """The op's forward as plain JAX code, without its rules."""
+        statics = {**self.op.defaults, **self.keywords}
+        return self.op.call_rule(self.op.forward, *self.filled(floats), statics=statics)
+
+    def like(self, *floats: Any) -> Any:
+        """JAX's function of the same meaning."""
+        module, _, name = self.op.like.rpartition(".")
+        keywords = _LIKE_KEYWORDS.get(self.op.name, dict)(self.keywords)
+        return getattr(importlib.import_module(module), name)(*self.filled(floats), **keywords)
+
+    def filled(self, floats: tuple[Any, ...]) -> list[Any]:
+        """All arguments, with these for the float ones."""
+        full = list(self.arrays)
+        for i, x in zip(self.moving, floats, strict=True):
+            full[i] = x
+        return full
+
+
+def draw(op: Op, case: Case, seed: int, dtype: Any = jnp.float64, stretch: bool = False) -> Call:
+    """A call that fits the case, inside the domain. `stretch`: the arguments of a broadcasting op differ in shape."""
+    rng = np.random.default_rng(seed)
+    signature = case.signature
+    sizes = dict(zip(signature.names, SIZES * 2, strict=False))
+    groups = dict(zip(signature.stars, GROUPS, strict=False))
+    if op.broadcast:
+        groups = dict.fromkeys(groups, (2, 3))
+    ranks = {star: len(group) for star, group in groups.items()}
+    keywords = {name: PARAMS[name] for name in op.params}
+    for name, value in case.statics.items():
+        keywords[name] = value.position(signature.inputs[0], ranks) if isinstance(value, AxisOf) else value
+    shapes = [spec.shape(sizes, groups) for spec in signature.inputs]
+    if stretch:
+        shapes = [((2, 1), (3,), (1, 1))[i] for i in range(len(shapes))]
+    floats = [i for i, spec in enumerate(signature.inputs) if spec.dtype == "float"]
+    values = _inside(op, keywords, [shapes[i] for i in floats], rng)
+    arrays: list[Any] = [rng.uniform(size=shape) > 0.4 for shape in shapes]
+    for i, value in zip(floats, values, strict=True):
+        arrays[i] = value.astype(dtype)
+    out = np.broadcast_shapes(*shapes) if stretch else signature.outputs[0].shape(sizes, groups)
+    return Call(op, [jnp.asarray(x) for x in arrays], keywords, out)
+
+
+def holds(domain: str, values: dict[str, Any]) -> Any:
+    """Whether the domain holds, elementwise."""
+    text = re.sub(r"(.+) not in integers", r"((\1) != floor(\1))", domain)
+    text = re.sub(r"(.+) not in nonpositive_integers", r"((\1) != floor(\1)) | ((\1) > 0)", text)
+    text = " | ".join(f"({part})" for part in text.split(" or "))
+    return eval(text, {"cos": np.cos, "floor": np.floor}, values)
+
+
+def _inside(op: Op, keywords: dict[str, Any], shapes: list[tuple[int, ...]], rng: Any) -> list[Any]:
+    names = [
+        name for name, spec in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if spec.dtype == "float"
+    ]
+    common = np.broadcast_shapes(*shapes) if op.domain else ()
+    for attempt in range(2000):
+        # Domains such as 0 < x < 1 need narrower draws; each array stays inside one of these ranges.
+        low, high = ((-3.0, 3.0), (0.0, 1.0), (0.0, 3.0), (-1.0, 1.0), (1.0, 4.0))[attempt % 5]
+        values = [np.asarray(rng.uniform(low, high, size=shape)) for shape in shapes]
+        known = dict(zip(names, values, strict=True)) | {k: v for k, v in keywords.items() if k in op.params}
+        if all(np.all(np.broadcast_to(holds(domain, known), common)) for domain in op.domain):
+            return values
+    raise AssertionError(f"no point found inside the domain of {op.name}")
+
+
+def label(value: Any) -> str:
+    """A short id of a parametrised test."""
+    if isinstance(value, Op):
+        return value.name
+    if isinstance(value, Case):
+        return ",".join(f"{name}={one}" for name, one in value.statics.items()) or str(value.signature)
+    return str(value)
+
+
+def number(text: str) -> list[float]:
+    """The numbers that a convention such as "1/2, 0" or "alpha" names, with the parameters of PARAMS."""
+    return [float(eval(part, {"inf": math.inf, "slope": 0.2}, dict(PARAMS))) for part in text.split(",")]

@@ -1,0 +1,131 @@
+"""Every op against JAX: its value, its tangents and cotangents, its second derivatives, its dtypes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certgrad.ops import Op, registry
+from tests.ops.sampling import draw, label
+
+CASES = [(op, case) for op in registry for case in op.cases]
+FIRST = [(op, op.cases[0]) for op in registry]
+BROADCAST = [op for op in registry if op.broadcast]
+few = settings(max_examples=3, deadline=None, derandomize=True, database=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def close(got, want, **tolerance):
+    np.testing.assert_allclose(
+        np.asarray(got, float), np.asarray(want, float), **(tolerance or {"rtol": 1e-9, "atol": 1e-9})
+    )
+
+
+def normal(seed, *shapes):
+    rng = np.random.default_rng(seed)
+    return [jnp.asarray(rng.normal(size=shape)) for shape in shapes]
+
+
+def both(transform, call):
+    """`transform` of the op and of its forward, each as one compiled function of the float arguments."""
+    return jax.jit(lambda *args: (transform(call.run, *args), transform(call.forward, *args)))
+
+
+def derivatives(f, xs, tangents, cotangent):
+    return jax.jvp(f, xs, tangents), jax.vjp(f, *xs)[1](cotangent)
+
+
+def check_rules(compiled, call, seed):
+    tangents = normal(seed, *(x.shape for x in call.floats))
+    (cotangent,) = normal(seed + 1, call.out_shape)
+    got, want = compiled(call.floats, tangents, cotangent)
+    assert got[0][0].shape == call.out_shape
+    assert [ct.shape for ct in got[1]] == [x.shape for x in call.floats]
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        close(a, b)
+
+
+@pytest.mark.parametrize("op, case", CASES, ids=label)
+def test_rules_are_the_derivatives_of_the_forward(op, case, x64):
+    compiled = both(derivatives, draw(op, case, 0))
+
+    @few
+    @given(seeds)
+    def check(seed):
+        call = draw(op, case, seed)
+        check_rules(compiled, call, seed)
+
+    check()
+
+
+@pytest.mark.parametrize("op", BROADCAST, ids=label)
+def test_broadcast_arguments_get_cotangents_of_their_own_shape(op, x64):
+    call = draw(op, op.cases[0], 1, stretch=True)
+    check_rules(both(derivatives, call), call, 1)
+
+
+@pytest.mark.parametrize("op, case", [pair for pair in CASES if pair[0].like], ids=label)
+def test_value_is_that_of_jax(op, case, x64):
+    first = draw(op, case, 0)
+    compiled = jax.jit(lambda *xs: (first.run(*xs), first.like(*xs)))
+
+    @few
+    @given(seeds)
+    def check(seed):
+        got, want = compiled(*draw(op, case, seed).floats)
+        close(got, want, rtol=1e-7, atol=1e-9)
+
+    check()
+
+
+def second_derivatives(f, xs, tangents):
+    """Forward over reverse and reverse over forward, of the sum of squares."""
+    total = lambda *xs: jnp.sum(f(*xs) ** 2)
+    every = tuple(range(len(xs)))
+    forward_over_reverse = jax.jvp(jax.grad(total, every), xs, tangents)[1]
+    return forward_over_reverse, jax.grad(lambda *xs: jax.jvp(total, xs, tangents)[1], every)(*xs)
+
+
+@pytest.mark.parametrize("op, case", FIRST, ids=label)
+def test_second_derivatives_are_those_of_the_forward(op, case, x64):
+    if op.name == "digamma":
+        pytest.skip("JAX has no derivative of polygamma")
+    call = draw(op, case, 2)
+    tangents = normal(3, *(x.shape for x in call.floats))
+    got, want = both(second_derivatives, call)(tuple(call.floats), tuple(tangents))
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        close(a, b, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32], ids=["bfloat16", "float32"])
+@pytest.mark.parametrize("op, case", FIRST, ids=label)
+def test_dtype_is_kept_by_value_tangent_and_cotangent(op, case, dtype):
+    call = draw(op, case, 4, dtype)
+    value, tangent = jax.eval_shape(lambda *xs: jax.jvp(call.run, xs, xs), *call.floats)
+    assert (value.dtype, tangent.dtype) == (dtype, dtype)
+    cotangents = jax.eval_shape(lambda *xs: jax.vjp(call.run, *xs)[1](jnp.ones(value.shape, dtype)), *call.floats)
+    assert [ct.dtype for ct in cotangents] == [dtype] * len(call.floats)
+
+
+FLOATS_ONLY = {"sigmoid", "silu", "glu", "rsqrt"}  # JAX's functions refuse integers
+NOT_AS_JAX = {"constant"}  # jnp.full_like would round the number
+
+
+@pytest.mark.parametrize("op", [op for op in registry if op.like and op.name not in NOT_AS_JAX], ids=label)
+def test_integers_are_promoted_as_in_jax(op):
+    call = draw(op, op.cases[0], 5)
+    call.arrays = [jnp.ones(x.shape, int) if x.dtype != bool else x for x in call.arrays]
+    got = jax.eval_shape(lambda: op(*call.arrays, **call.keywords)).dtype
+    want = jnp.float32 if op.name in FLOATS_ONLY else jax.eval_shape(lambda: call.like(*call.floats)).dtype
+    assert got == want
+
+
+@pytest.mark.parametrize("op", list(registry), ids=label)
+def test_declaration_is_documented(op):
+    assert isinstance(op, Op)
+    assert op.doc.endswith(".")
+    assert op.domain or not op.convention
+    assert set(op.torch_at) <= set(op.convention)
+    assert op.like or op.torch or op.source
