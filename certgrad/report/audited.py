@@ -34,6 +34,12 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
     return list(seen.values())
 
 
+def conditions(certificate: Certificate) -> list[str]:
+    """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
+    constraints = [constraint for constraint in certificate.params.values() if constraint]
+    return list(dict.fromkeys([hypothesis.text for hypothesis in hypotheses_of(certificate)] + constraints))
+
+
 def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
     """The refuted, unproved and surrogate cases, in order. A claim that names no case stands for itself."""
     found = []

@@ -67,8 +67,8 @@ CODES: dict[str, Code] = {
             statement="for all x in the domain: the primal output of the rule = forward(x)",
             meaning=(
                 "A rule with residuals computes the output again (its fwd). JAX does not check that it equals the "
-                "function: if it does not, value_and_grad returns another value than the call itself. Ops without a "
-                "fwd of their own run the forward as it is, and have no such obligation."
+                "function: if it does not, value_and_grad returns another value than the call itself. An op without "
+                "a fwd of its own runs the forward as it is, and the claim is immediate."
             ),
             example=(
                 "@softplus.fwd\n"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from certgrad.obligations.certificate import Certificate
-from certgrad.report.audited import conventions, findings_of, hypotheses_of, summary
+from certgrad.report.audited import conditions, conventions, findings_of, summary
 from certgrad.report.text import block, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
@@ -30,7 +30,7 @@ def table(certificates: Sequence[Certificate], link: str = "") -> str:
                     "<br>".join(map(code, dict.fromkeys(certificate.signature))),
                     obligations(certificate),
                     certificate.verdict,
-                    ", ".join(code(hypothesis.text) for hypothesis in hypotheses_of(certificate)),
+                    ", ".join(map(code, conditions(certificate))),
                     ", ".join(map(code, conventions(certificate))),
                 )
             )

@@ -11,9 +11,9 @@ from certgrad.report.audited import (
     Audited,
     Finding,
     case_name,
+    conditions,
     conventions,
     findings_of,
-    hypotheses_of,
     summary,
 )
 
@@ -61,7 +61,7 @@ def table(audited: Sequence[Audited], width: int | None = None) -> str:
             Text(certificate.op),
             Text(obligations(certificate)),
             Text(certificate.verdict, style=_STYLES[certificate.verdict]),
-            Text(", ".join(hypothesis.text for hypothesis in hypotheses_of(certificate))),
+            Text(", ".join(conditions(certificate))),
             Text(", ".join(conventions(certificate))),
             Text(duration(entry.seconds)),
         )

@@ -123,5 +123,7 @@ STRAIGHT = certificate(
     claim("straight_through", "jvp_is_derivative", "surrogate", reason="declared: the rule is the identity"),
     claim("straight_through", "vjp_is_adjoint"),
 )
+SMOOTH = certificate("smooth_abs", *both("smooth_abs"), params={"eps": "eps > 0", "c": ""})
 PROVED = [SIGMOID, RELU, LOG]
 ALL = [*PROVED, SWAPPED, UNKNOWN, STRAIGHT]
+"""One of every verdict."""

@@ -39,6 +39,11 @@ def test_brackets_in_hypotheses_are_not_read_as_markup() -> None:
     assert "x[i] ≠ 0" in text.table(audited([fabricated.RELU]), width=200)
 
 
+def test_the_constraint_of_a_parameter_stands_with_the_hypotheses() -> None:
+    row = text.table(audited([fabricated.SMOOTH])).splitlines()[1]
+    assert row.split() == ["smooth_abs", "jvp", "vjp", "proved", "eps", ">", "0", "12", "ms"]
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_a_terminal_is_not_overrun(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
