@@ -13,7 +13,7 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
-from ._decisions import contrary_cases
+from ._decisions import Fixed, contrary_cases
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
@@ -79,7 +79,7 @@ def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str,
     traced: dict[int, Programs] = {}
     split = ""
 
-    def examine(instance: Instance, fixed: dict[str, int | str], programs: Programs | None = None) -> Programs:
+    def examine(instance: Instance, fixed: Fixed, programs: Programs | None = None) -> Programs:
         shapes = instance.shapes(fixed)
         if programs is None:
             programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
@@ -88,14 +88,20 @@ def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str,
             results[kind].append(result)
         return programs
 
-    for instance in instances.prove:
-        programs = examine(instance, {})
-        traced[id(instance)] = programs
+    for k, instance in enumerate(instances.prove):
+        programs = traced[id(instance)] = examine(instance, {})
+        if k > 0:
+            continue
         if reason := _unstable(op, instance, programs):
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], reason))
         for fixed, other in contrary_cases(op, instance, programs):
-            examine(instance, fixed, other)
+            if isinstance(other, Programs):
+                examine(instance, fixed, other)
+                continue
+            where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
+            for kind in KINDS:
+                results[kind].append(_Result("unproved", [], f"at {where}: {other}"))
     for instance, reference in instances.compare:
         programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
         try:

@@ -144,15 +144,21 @@ def eliminated(poly: Poly, equation: Poly) -> Poly:
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:
-    """An entry that stands alone and linearly in the equation, with its value."""
-    terms = dict(equation.items())
+    """An entry that the equation determines, with its value: c·a + rest = 0 with c a factor that is never 0."""
     for a in sorted(atoms_of(equation), key=lambda a: (len(a.free) == 0, a.key)):
-        c = terms.get(((a, 1),))
-        if not isinstance(a, Access) or c is None:
+        if not isinstance(a, Access):
             continue
-        rest = equation - poly_of(a).scale(c)
-        if a not in _deep_atoms(rest):
-            return a, rest.scale(-1 / c)
+        coefficient, rest = NOTHING, NOTHING
+        for mono, c in equation.items():
+            powers = dict(mono)
+            if powers.pop(a, 0) == 1:
+                coefficient = coefficient + Poly({tuple(powers.items()): c})
+            else:
+                rest = rest + Poly({mono: c})
+        single = coefficient.single()
+        if single is None or not all(b.positive or e < 0 for b, e in single[0]) or a in _deep_atoms(rest):
+            continue
+        return a, -(rest * power(coefficient, -1))
     return None
 
 

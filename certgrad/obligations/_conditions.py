@@ -13,7 +13,7 @@ from typing import Literal
 from ._facts import NEG, NONNEG, POS, ZERO, Fact, Facts
 from ._index import Ix, Var
 from ._sums import Rewriter
-from ._terms import ONE, Atom, IxPred, Poly, Pred
+from ._terms import ONE, Atom, Poly, Pred
 
 Relation = Literal["> 0", ">= 0", "!= 0", "= 0", "not integer", "not pole"]
 _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
@@ -132,7 +132,25 @@ def discharged(clause: Clause, facts: Facts) -> bool:
     context = facts.extended(extra) if extra else facts
     if extra and context.contradictory:
         return True
-    return any(holds(a, context) for a in clause.alternatives)
+    return any(holds(a, context) for a in clause.alternatives) or _by_cases(clause.alternatives, context, 3)
+
+
+def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:
+    """In every sign region of a predicate inside the alternatives, one of them holds."""
+    from ._cases import decided, predicates
+
+    inside = [p for a in alternatives for p in predicates(a.poly)]
+    if not inside or depth == 0:
+        return False
+    p = inside[0].poly
+    for sign in (POS, ZERO, NEG):
+        here = facts.extended([Fact(p, sign, universal=False)])
+        if not facts.signs(p) & sign or here.contradictory:
+            continue
+        there = tuple(Atomic(a.relation, decided(a.poly, here)) for a in alternatives)
+        if not any(holds(a, here) for a in there) and not _by_cases(there, here, depth - 1):
+            return False
+    return True
 
 
 def holds(atomic: Atomic, facts: Facts) -> bool:
@@ -149,7 +167,3 @@ def condition(relation: Relation, poly: Poly, origin: str) -> Clauses:
     """The condition `poly relation`, unless its form shows that it holds always."""
     clause = Clause((Atomic(relation, poly),), origin=origin)
     return () if discharged(clause, Facts()) else (clause,)
-
-
-__all__ = ["Atomic", "Clause", "Clauses", "condition", "discharged", "guard_facts", "holds", "merged"]
-_ = IxPred

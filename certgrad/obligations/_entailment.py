@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._conditions import Atomic, Clause, discharged
-from ._facts import Fact, Facts, _deep_atoms, _match
+from ._facts import Fact, Facts, _deep_atoms, _match, unbound
 from ._sums import Rewriter
 from ._terms import Access
 
@@ -26,7 +26,7 @@ def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
 
 def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
     patterns = [
-        a for x in known.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access) and a.free == known.free
+        a for x in known.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
     ]
     out = []
     for pattern in patterns:

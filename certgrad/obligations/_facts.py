@@ -28,6 +28,7 @@ from ._terms import (
     Pred,
     Sum,
     atoms_of,
+    monomial,
     poly_of,
 )
 
@@ -95,7 +96,8 @@ class Facts:
         if any(not self.signs(f.poly) & f.signs for f in self.facts):
             return True
         ground = [f for f in self.facts if not f.universal or not f.poly.free]
-        return infeasible([c for f in ground for c in self._constraints(f)] + self._side_constraints([f.poly for f in ground]))
+        constraints = [c for f in ground for c in self._constraints(f)]
+        return infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def _signs(self, poly: Poly) -> int:
         c = poly.constant()
@@ -229,8 +231,9 @@ class Facts:
 
     def _by_linear(self, poly: Poly, possible: int) -> int:
         relevant = self.relevant([poly])
+        poly = self._without_positive_divisors(poly)
         constraints = [c for f in relevant for c in self._constraints(f)]
-        constraints += self._side_constraints([poly, *(f.poly for f in relevant)])
+        constraints += self._side_constraints([poly, *(c.poly for c in constraints)])
         if not constraints:
             return possible
         out = 0
@@ -243,17 +246,28 @@ class Facts:
         return out
 
     def _constraints(self, fact: Fact) -> list[Constraint]:
-        if fact.signs == POS:
-            return [Constraint(fact.poly, True)]
-        if fact.signs == NEG:
-            return [Constraint(-fact.poly, True)]
-        if fact.signs == ZERO:
-            return [Constraint(fact.poly, False), Constraint(-fact.poly, False)]
-        if fact.signs == NONNEG:
-            return [Constraint(fact.poly, False)]
-        if fact.signs == NONPOS:
-            return [Constraint(-fact.poly, False)]
-        return []
+        if fact.signs == NONZERO:
+            return []
+        poly = self._without_positive_divisors(fact.poly)
+        out = []
+        if not fact.signs & NEG:
+            out.append(Constraint(poly, fact.signs == POS))
+        if not fact.signs & POS:
+            out.append(Constraint(-poly, fact.signs == NEG))
+        return out
+
+    def _without_positive_divisors(self, poly: Poly) -> Poly:
+        """The term times what it is divided by, where that is positive: x/β − 1 and x − β have one sign."""
+        for _ in range(4):
+            divisors: dict[Atom, Exponent] = {}
+            for mono in poly:
+                for a, e in mono:
+                    if isinstance(e, int) and e < 0 and self._power_signs(a, 1) == POS:
+                        divisors[a] = max(divisors.get(a, 0), -e)
+            if not divisors:
+                break
+            poly = poly * monomial(divisors)
+        return poly
 
     def _side_constraints(self, polys: list[Poly]) -> list[Constraint]:
         """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
@@ -328,12 +342,17 @@ def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
         return
     from ._sums import substitute
 
-    patterns = [a for a in _deep_atoms(fact.poly) if isinstance(a, Access) and a.free == fact.poly.free]
+    patterns = [a for a in _deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
         for target in accesses:
             mapping = _match(pattern, target)
             if mapping is not None:
                 yield Fact(substitute(fact.poly, mapping), fact.signs, universal=False)
+
+
+def unbound(a: Atom) -> frozenset[Var]:
+    """The variables that no sum around the atom binds."""
+    return frozenset(v for v in a.free if v[0] != "b")
 
 
 def _match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
@@ -342,12 +361,10 @@ def _match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
     mapping: dict[Var, Ix] = {}
     for p, t in zip(pattern.index, target.index, strict=True):
         v = p.variable()
-        if v is None:
+        if v is None or v[0] == "b":
             if p != t:
                 return None
         elif mapping.setdefault(v, t) != t:
             return None
     return mapping
 
-
-__all__ = ["ANY", "NEG", "NONNEG", "NONPOS", "NONZERO", "POS", "ZERO", "Fact", "Facts", "negated", "parts", "plus", "times"]

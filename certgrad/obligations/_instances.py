@@ -55,11 +55,14 @@ def _size(text: str, table: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Family:
-    """The instances of one case: those to prove, and those to compare with the one of the same statics."""
+    """The instances of one case: those to prove, and those to compare with the one of the same statics.
+
+    The first to prove is the general one, on which decisions on dimensions and dtypes are examined.
+    """
 
     prove: list[Instance]
     compare: list[tuple[Instance, Instance]]
-    """Pairs (instance at other ranks, the proved instance that it must collapse to)."""
+    """Pairs (another instance, the proved instance that it must collapse to)."""
 
 
 def family(op: Any, case: Any) -> Family:
@@ -67,18 +70,16 @@ def family(op: Any, case: Any) -> Family:
     if op.broadcast:
         return Family(list(_broadcast_instances(case)), [])
     stars = case.signature.stars
-    if not stars:
-        return Family(list(_ranked(case, {})), [])
-    ones = list(_ranked(case, dict.fromkeys(stars, 1)))
-    prove = list(ones)
-    for ranks in product((0, 1), repeat=len(stars)):
-        if 0 in ranks:
-            prove += _ranked(case, dict(zip(stars, ranks, strict=True)))
-    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 2), (3, 1), (1, 3), (4, 4)]
-    compare = []
+    general, *negative = _ranked(case, dict.fromkeys(stars, 1))
+    prove = [general]
+    compare = [(n, general) for n in negative]
+    # Rank 0: each group alone, and all of them.
+    for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
+        prove.append(next(_ranked(case, {s: 0 if s in absent else 1 for s in stars})))
+    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 2), (3, 1), (1, 3), (4, 4)] if stars else []
     for ranks in higher:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
-        compare += list(zip(_ranked(case, given), ones, strict=True))
+        compare.append((next(_ranked(case, given)), general))
     return Family(prove, compare)
 
 
@@ -123,10 +124,12 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
 
     forms = [f for f in product((FULL, SINGLE, ABSENT), repeat=count) if FULL in f]
     inner = [f for f in forms if ABSENT not in f]
+    same = (FULL,) * count
+    yield instance((same,))
     yield instance(())
     for f in forms:
-        yield instance((f,))
-    same = (FULL,) * count
+        if f != same:
+            yield instance((f,))
     pairs = [(f, g) for f in forms for g in forms if all(h != ABSENT or e == ABSENT for e, h in zip(f, g, strict=True))]
     for f, g in pairs:
         # An absent axis is a leading one. With three arguments, pairs where one axis is the plain one suffice to show

@@ -6,6 +6,8 @@ dimensions as polynomials.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from jax.extend import core as jex
 from ._terms import ONE, ZERO, Poly, dimension, number
 
 DimExpr: Any = _shape_poly._DimExpr
+_JAX_FOLDER = os.path.dirname(jax.__file__)
 CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
@@ -44,23 +47,24 @@ class Program:
     jaxpr: Any
     consts: Sequence[Any]
     out_tree: Any = None
-    decisions: tuple[Poly, ...] = ()
-    """Differences of dimensions that tracing took to be nonzero, whether or not that is so."""
+    decisions: tuple[tuple[Poly, bool], ...] = ()
+    """Differences of dimensions that tracing took to be nonzero, so or not, and whether JAX's own code asked."""
 
 
 @contextmanager
-def recorded_decisions() -> Iterator[list[tuple[Any, Any]]]:
+def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
     """Record each comparison of dimensions that JAX answers "different"; some of those answers are unproved.
 
-    Only `==` answers without proof: JAX raises on an undecided order comparison or truth test.
+    Only `==` answers without proof: JAX raises on an undecided order comparison or truth test. The third entry says
+    whether JAX's own code asked.
     """
-    record: list[tuple[Any, Any]] = []
+    record: list[tuple[Any, Any, bool]] = []
     original, hashed = DimExpr.__eq__, DimExpr.__hash__
 
     def eq(self: Any, other: Any) -> Any:
         answer = original(self, other)
         if answer is False and (isinstance(other, int) or (type(other) is DimExpr and other.scope is self.scope)):
-            record.append((self, other))
+            record.append((self, other, sys._getframe(1).f_code.co_filename.startswith(_JAX_FOLDER)))
         return answer
 
     try:
@@ -89,7 +93,8 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     with recorded_decisions() as record:
         closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
     tree = jax.tree_util.tree_structure(out)
-    differences = {dim_poly(a) - dim_poly(b): None for a, b in record}
+    pairs = {(str(a), str(b), by_jax): (a, b) for a, b, by_jax in record}
+    differences = {(dim_poly(a) - dim_poly(b), by_jax): None for (_, _, by_jax), (a, b) in pairs.items()}
     return Program(jaxpr_of(closed), closed.consts, tree, tuple(differences))
 
 
@@ -215,7 +220,15 @@ class Serialiser:
     )
 
     def __init__(self, dims: Callable[[Any], str], erase: bool) -> None:
-        self.dims, self.erase = dims, erase
+        self.render, self.erase = dims, erase
+        self.rendered: dict[int, tuple[Any, str]] = {}
+
+    def dims(self, dim: Any) -> str:
+        """One dimension as text (remembered by object: rendering symbolic ones is slow)."""
+        found = self.rendered.get(id(dim))
+        if found is None:
+            found = self.rendered[id(dim)] = dim, self.render(dim)
+        return found[1]
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}

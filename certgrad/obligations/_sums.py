@@ -95,6 +95,8 @@ class Rewriter:
             found = self.replace(a) if self.replace is not None else None
             if found is None:
                 found = self.rebuild(a)
+            elif self.indices:
+                found = Rewriter(self.indices)(found)
             self.seen[a] = found
         return found
 
@@ -141,6 +143,8 @@ def index_pred(ix: Ix) -> Poly:
     """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
     if not ix.terms:
         return at_least(ix.const)
+    if all(c > 0 for _, c in ix.terms) and at_least(ix.const) == ONE:
+        return ONE  # an index is not negative
     if ix.terms[0][1] < 0:
         return ONE - poly_of(intern(IxPred(ix.scaled(-1).shifted(-ONE))))
     return poly_of(intern(IxPred(ix)))
@@ -167,6 +171,9 @@ def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
 
 def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
     """Σ of a polynomial over variables, each from 0 to its range."""
+    split = _split_at_conditions(poly, dummies)
+    if split is not None:
+        return split
     total = Accumulator()
     for mono, c in poly.items():
         total.add_poly(_sum_mono(mono, dict(dummies)), c)
@@ -174,6 +181,8 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
+    if any(n.is_zero for n in ranges.values()):
+        return ZERO
     variables = ranges.keys()
     inside: list[tuple[Atom, Exponent]] = []
     outside: list[tuple[Atom, Exponent]] = []
@@ -192,9 +201,6 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
         return monomial(dict(outside)) * sum_over(flat, list(ranges.items())) if outside else sum_over(
             flat, list(ranges.items())
         )
-    split = _split_range(inside, ranges)
-    if split is not None:
-        return monomial(dict(outside)) * split if outside else split
     cancelled = _cancel(inside, ranges)
     if cancelled is not None:
         return monomial(dict(outside)) * cancelled if outside else cancelled
@@ -225,23 +231,50 @@ def _components(
     return [(sorted(g[0]), g[1]) for g in groups]
 
 
-def _split_range(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
-    """Turn an index condition on one variable into a shorter, shifted range: Σ_{i<n}[i ≥ a] f(i) = Σ_{i<n−a} f(i+a)."""
-    for a, _ in factors:
-        if not isinstance(a, IxPred) or len(a.ix.terms) != 1:
+def _split_at_conditions(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly | None:
+    """Split a range where an index condition changes: Σ_{i<n} f = Σ_{i<a} f + Σ_{i<n−a} f(i + a), for [i ≥ a] in f."""
+    for v, n in dummies:
+        lows = {
+            -a.ix.const
+            for mono in poly
+            for a, _ in mono
+            if isinstance(a, IxPred) and len(a.ix.terms) == 1 and a.ix.terms[0] == (v, 1)
+        }
+        cuts = _ascending([ZERO, *lows, n]) if lows else None
+        if cuts is None:
             continue
-        (v, c), low = a.ix.terms[0], -a.ix.const
-        if v not in ranges or c != 1:
-            continue
-        n = ranges[v]
-        if not (at_least(low).constant() == 1 and at_least(n - low).constant() == 1):
-            continue
-        rest = monomial({b: e for b, e in factors if b is not a})
-        shifted = Rewriter({v: of_var(v).shifted(low)})(rest)
-        others = [(w, r) for w, r in ranges.items() if w != v]
-        used = sum_over(shifted, [*others, (v, n - low)])
-        return used
+        others = [(w, r) for w, r in dummies if w != v]
+        total = ZERO
+        for start, stop in zip(cuts, cuts[1:], strict=False):
+
+            def value(a: Atom, start: Poly = start, v: Var = v) -> Poly | None:
+                if isinstance(a, IxPred) and len(a.ix.terms) == 1 and a.ix.terms[0] == (v, 1):
+                    return ONE if at_least(start + a.ix.const) == ONE else ZERO
+                return None
+
+            part = Rewriter({v: of_var(v).shifted(start)})(Rewriter(replace=value)(poly))
+            total = total + sum_over(part, [*others, (v, stop - start)])
+        return total
     return None
+
+
+def _ascending(cuts: list[Poly]) -> list[Poly] | None:
+    """The cuts in order, each once, from the first to the last; None where an order is not shown."""
+    first, last = cuts[0], cuts[-1]
+    ordered: list[Poly] = []
+    for cut in sorted(set(cuts), key=lambda c: c.key):
+        place = 0
+        for k, other in enumerate(ordered):
+            if at_least(cut - other) == ONE:
+                place = k + 1
+            elif at_least(other - cut) != ONE:
+                return None
+        ordered.insert(place, cut)
+    # A condition that holds throughout, or nowhere, does not cut.
+    inside = [c for c in ordered if at_least(c - first) == ONE and at_least(last - c) == ONE]
+    if len(inside) != len(ordered) or inside[0] != first or inside[-1] != last:
+        return None
+    return inside
 
 
 def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
