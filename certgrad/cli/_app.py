@@ -10,6 +10,7 @@ import certgrad
 from certgrad.cli._errors import guarded
 from certgrad.cli.audit import audit
 from certgrad.cli.explain import explain
+from certgrad.cli.graph import graph
 from certgrad.cli.list import list_ops
 from certgrad.cli.report import report
 from certgrad.cli.table import table
@@ -17,6 +18,7 @@ from certgrad.cli.table import table
 _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": audit,
     "explain": explain,
+    "graph": graph,
     "list": list_ops,
     "table": table,
     "report": report,

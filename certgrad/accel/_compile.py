@@ -1,0 +1,117 @@
+"""Compiled execution of certified graphs: forward, vjp and value_and_grad, jitted, on whatever device JAX has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.accel._sweep import Sweep
+from certgrad.errors import CertgradError, UsageError
+from certgrad.graph._certify import Certification, certification
+from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certificate import GraphCertificate
+from certgrad.graph.ir import Ref
+
+HOLDS = ("proved", "proved under hypotheses")
+
+
+class NotCertifiedError(CertgradError):
+    """A graph that is not proved is not compiled."""
+
+
+class CompiledGraph:
+    """A certified graph as jitted functions of the same arguments as the function that it was traced from.
+
+    Every node is evaluated, and swept, by the programs of the lemma that its certificate step names.
+    """
+
+    def __init__(self, certified: Certification) -> None:
+        self.certified = certified
+        self.forward: Callable[..., Any] = jax.jit(self._forward)
+        """`forward(*args)`: what the function returns."""
+        self.vjp: Callable[..., Any] = jax.jit(self._vjp)
+        """`vjp(args, seeds)`: (outputs, cotangents), with one seed an output and one cotangent a real argument."""
+        self.value_and_grad: Callable[..., Any] = jax.jit(self._value_and_grad)
+        """`value_and_grad(*args)`: the loss, and its gradient with respect to each real argument."""
+
+    @property
+    def certificate(self) -> GraphCertificate:
+        return self.certified.certificate
+
+    def sweep(self, *args: Any) -> tuple[Sweep, list[Any]]:
+        """The graph at the dimensions of these arguments, and the arguments as flat arrays.
+
+        Raises UsageError, naming argument and axis, where their shapes or dtypes are not those of the specs.
+        """
+        specs = self.certified.traced.specs
+        if len(args) != len(specs.tree):
+            raise UsageError(f"The graph takes {len(specs.tree)} arguments, and got {len(args)}.")
+        leaves: list[Any] = []
+        for k, (arg, tree) in enumerate(zip(args, specs.tree, strict=True)):
+            found, structure = jax.tree.flatten(arg)
+            if structure != tree:
+                raise UsageError(f"Argument {k} is nested as {structure}, but its spec as {tree}.")
+            leaves += [jnp.asarray(x) for x in found]
+        sizes = specs.sizes([x.shape for x in leaves])
+        floats = [x for x, a in zip(leaves, specs.arguments, strict=True) if a.spec.dtype == "float"]
+        for x, a in zip(leaves, specs.arguments, strict=True):
+            if a.spec.dtype == "float" and not jnp.issubdtype(x.dtype, jnp.floating):
+                raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
+        real = jnp.result_type(*floats) if floats else jnp.result_type(float)
+        leaves = [x.astype(real) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in leaves]
+        return Sweep(self.certified, sizes, Numbers(real, jnp.result_type(int))), leaves
+
+    def _forward(self, *args: Any) -> Any:
+        sweep, leaves = self.sweep(*args)
+        return self._nested(sweep.outputs(sweep.forward(leaves)))
+
+    def _vjp(self, args: Sequence[Any], seeds: Any) -> Any:
+        sweep, leaves = self.sweep(*args)
+        values = sweep.forward(leaves)
+        outputs = sweep.outputs(values)
+        given = jax.tree.leaves(seeds)
+        if len(given) != len(outputs) or any(jnp.shape(s) != y.shape for s, y in zip(given, outputs, strict=False)):
+            raise UsageError("Pass one seed of the same shape for each output of the graph.")
+        seeds = [jnp.asarray(s, y.dtype) for s, y in zip(given, outputs, strict=True)]
+        return self._nested(outputs), self._gradients(sweep, leaves, sweep.backward(values, seeds))
+
+    def _value_and_grad(self, *args: Any) -> Any:
+        if not self.certified.traced.ir.scalar_loss:
+            raise UsageError(
+                f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."
+            )
+        sweep, leaves = self.sweep(*args)
+        values = sweep.forward(leaves)
+        (loss,) = sweep.outputs(values)
+        return loss, self._gradients(sweep, leaves, sweep.backward(values, [jnp.ones((), loss.dtype)]))
+
+    def _nested(self, outputs: Sequence[Any]) -> Any:
+        return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
+
+    def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
+        """One gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
+        flat: list[Any] = []
+        for node, x in zip(sweep.certified.traced.ir.inputs, leaves, strict=True):
+            moving = str(Ref(node=node.id)) in sweep.certified.moving
+            flat.append(cotangents.get((node.id, 0), jnp.zeros_like(x)) if moving else None)
+        out, start = [], 0
+        for tree in sweep.certified.traced.specs.tree:
+            out.append(jax.tree.unflatten(tree, flat[start : start + tree.num_leaves]))
+            start += tree.num_leaves
+        return tuple(out)
+
+
+def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:
+    """The graph as jitted functions. Raises NotCertifiedError, with the findings, for a graph that is not proved."""
+    certified = graph if isinstance(graph, Certification) else certification(graph)
+    if certified.certificate.verdict not in HOLDS:
+        findings = "; ".join(certified.certificate.findings)
+        raise NotCertifiedError(
+            f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: {findings}. "
+            "Mend the rules that are named, or run the function with JAX alone."
+        )
+    return CompiledGraph(certified)

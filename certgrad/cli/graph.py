@@ -1,0 +1,135 @@
+"""`certgrad graph`: certify a whole function as a graph, by induction over its nodes."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from certgrad.cli import _console, _library
+from certgrad.cli._errors import ExitCode, describe
+from certgrad.cli._output import Format
+from certgrad.errors import UsageError
+
+
+def graph(
+    target: Annotated[str, typer.Argument(metavar="MODULE:FUNCTION", help="models/mlp.py:loss, or package.module:loss.")],
+    spec: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME: DIMS",
+            help="The shape of an argument: --spec 'x: n d'. One for each argument, in any order if named; "
+            "'b:' is a scalar, 'labels: n:int' holds integers.",
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
+) -> None:
+    """Trace a JAX function at symbolic shapes, and prove that its backprop is the adjoint of its derivative.
+
+    Exit codes: 0 proved; 1 refuted (with --strict also unproved or surrogate); 2 usage or bad input; 3 internal error.
+    """
+    _library.prepare()
+    from certgrad.graph import certify, encode, trace
+    from certgrad.graph._report import render_markdown, render_text
+
+    function = load(target)
+    certificate = certify(trace(function, *ordered(function, target, spec or [])))
+    match format:
+        case Format.json:
+            typer.echo(encode(certificate).decode(), nl=False)
+        case Format.markdown:
+            typer.echo(render_markdown(certificate), nl=False)
+        case Format.text:
+            typer.echo(render_text(certificate, _console.width()), nl=False)
+    failing = {"refuted", "unproved", "surrogate"} if strict else {"refuted"}
+    raise typer.Exit(ExitCode.REFUTED if certificate.verdict in failing else ExitCode.DISCHARGED)
+
+
+def load(target: str) -> Callable[..., Any]:
+    """The function that `file.py:name` or `module:name` names. Raises UsageError."""
+    place, mark, name = target.rpartition(":")
+    if not mark or not place or not name:
+        raise UsageError(f"'{target}' does not name a function. Write FILE.py:FUNCTION or MODULE:FUNCTION, as in models/mlp.py:loss.")
+    module = _from_file(place) if place.endswith(".py") else _from_name(place)
+    function: Any = module
+    for part in name.split("."):
+        function = getattr(function, part, None)
+    if not callable(function):
+        known = sorted(n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__)
+        what = "is not a function" if function is not None else "does not exist"
+        raise UsageError(f"'{name}' {what} in {place}. Its functions are: {', '.join(known) or 'none'}.")
+    return function  # type: ignore[no-any-return]
+
+
+def _from_file(place: str) -> Any:
+    path = Path(place)
+    if not path.is_file():
+        raise UsageError(f"There is no file {place}. Give a path from the current directory, as in models/mlp.py:loss.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{place} cannot be imported as a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise _unimportable(place, error) from None
+    finally:
+        sys.path.pop(0)
+        if before is not None:
+            sys.modules[path.stem] = before
+    return module
+
+
+def _from_name(place: str) -> Any:
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(place)
+    except Exception as error:
+        raise _unimportable(place, error) from None
+    finally:
+        sys.path.remove("")
+
+
+def _unimportable(place: str, error: Exception) -> UsageError:
+    return UsageError(f"{place} cannot be imported: {describe(error)}. Run `python {place}` to see where, and mend it first.")
+
+
+def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
+    """The specs in the order of the function's arguments. Raises UsageError where they do not fit."""
+    import inspect
+
+    from certgrad.graph._spec import split_name
+
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return specs
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in positional]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    given = [(split_name(text)[0], text) for text in specs]
+    if not specs and any(p.default is p.empty for p in positional):
+        example = " ".join(f"--spec '{n}: …'" for n in names)
+        raise UsageError(f"{target} takes {', '.join(names)}. Give the shape of each: {example}, such as --spec '{names[0]}: n d'.")
+    if all(name in names for name, _ in given) and len({n for n, _ in given}) == len(given):
+        table = {name: text for name, text in given}
+        missing = [p.name for p in positional if p.name not in table and p.default is p.empty]
+        if missing:
+            raise UsageError(f"{target} also takes {', '.join(missing)}. Add --spec '{missing[0]}: …' with its dimensions.")
+        chosen = [n for n in names if n in table]
+        if chosen != names[: len(chosen)]:
+            raise UsageError(f"{target} takes {', '.join(names)}; the specs skip one before the last. Give those as well.")
+        return [table[n] for n in chosen]
+    unknown = [name for name, _ in given if name is not None and name not in names]
+    if unknown and not variadic:
+        raise UsageError(f"{target} has no argument '{unknown[0]}'. Its arguments are {', '.join(names) or 'none'}.")
+    if len(specs) > len(names) and not variadic:
+        raise UsageError(f"{target} takes {len(names)} arguments ({', '.join(names)}), but {len(specs)} specs were given.")
+    return specs

@@ -1,0 +1,41 @@
+"""What the induction yields, and what it rests on."""
+
+from __future__ import annotations
+
+from certgrad.graph.certificate import Conclusion
+from certgrad.graph.ir import Graph, Literal
+
+ASSUMPTIONS = (
+    "The claims are about real numbers; how far floating point strays from them is another matter.",
+    "JAX's tracing at symbolic dimensions yields the program that it runs at each concrete size (each dimension ≥ 1).",
+    "Every node's forward and rule is the traced program of its lemma; compiled execution runs these programs.",
+)
+
+
+def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:
+    """The laws for the whole graph. They hold where every step of the induction does."""
+    reals = [n.name for n in graph.inputs if n.outputs[0].real]
+    names = ", ".join(reals)
+    out = [
+        Conclusion(
+            name="adjoint law",
+            statement=f"⟨jvp({names}; d·), seed⟩ = ⟨d·, backprop({names}; seed)⟩ for all tangents d· and every seed",
+            holds=holds,
+        ),
+        Conclusion(
+            name="derivative",
+            statement=(
+                "backprop is the adjoint of the Fréchet derivative of the graph at every point that satisfies the "
+                "hypotheses"
+            ),
+            holds=holds,
+        ),
+    ]
+    if graph.scalar_loss and not isinstance(graph.outputs[0], Literal):
+        gradients = ", ".join(f"∂{graph.name}/∂{n}" for n in reals)
+        out.append(
+            Conclusion(
+                name="gradient", statement=f"the gradient of {graph.name} is backprop of 1: {gradients}", holds=holds
+            )
+        )
+    return out

@@ -1,0 +1,256 @@
+"""All of `certgrad.graph` that touches JAX's internals: equations as functions, their place in the user's source, and
+programs at symbolic dimensions run at concrete ones."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import source_info_util
+from jax.extend import core as jex
+
+import certgrad
+from certgrad.obligations._jax_internals import (
+    DimExpr,
+    Program,
+    inner_program,
+    is_literal,
+    jaxpr_of,
+)
+
+Dims = Mapping[str, Any]
+_OPERATIONS = ("floordiv", "mod", "max", "min")
+_PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
+LINEAR = "certgrad_linear"
+"""The primitive by which an op of certgrad computes its tangent (`certgrad._jax_compat`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """One equation of a jaxpr, as a function of its distinct operands that are no literals."""
+
+    eqn: Any
+    jaxpr: Any
+
+    @property
+    def name(self) -> str:
+        return str(self.eqn.primitive.name)
+
+    @property
+    def variables(self) -> list[Any]:
+        return list(dict.fromkeys(v for v in self.eqn.invars if not is_literal(v)))
+
+    def run(self, *args: Any) -> list[Any]:
+        """The outputs, differentiable by the rules that JAX has for this equation."""
+        return list(jex.jaxpr_as_fun(self._closed())(*args))
+
+    def at(self, dims: Dims) -> Equation:
+        """The equation with the dimensions in its parameters replaced. Not for equations with a program inside."""
+        params = {k: replaced(v, dims) for k, v in self.eqn.params.items()}
+        return Equation(self.eqn.replace(params=params), self.jaxpr)
+
+    @property
+    def inner(self) -> Program | None:
+        return inner_program(self.eqn)
+
+    def _closed(self) -> Any:
+        parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
+        jaxpr = self.jaxpr.replace(**parts, debug_info=None) if _two_classes() else self.jaxpr.replace(**parts)
+        return jex.ClosedJaxpr(jaxpr, [])
+
+
+def _two_classes() -> bool:
+    """JAX 0.10 has open and closed jaxprs, 0.11 one class."""
+    return jex.Jaxpr is not jex.ClosedJaxpr
+
+
+def program_function(program: Program) -> Callable[..., list[Any]]:
+    """A traced program as a function of arrays."""
+    closed = jex.ClosedJaxpr(program.jaxpr, list(program.consts))
+    return lambda *args: list(jex.jaxpr_as_fun(closed)(*args))
+
+
+def source_of(eqn: Any) -> tuple[str, str]:
+    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
+    for frame in source_info_util.user_frames(eqn.source_info.traceback):
+        if not frame.file_name.startswith(_PACKAGE):
+            return f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
+    return "", ""
+
+
+def called_name(program: Program) -> str:
+    """The name of the function that an inner program was traced from."""
+    info = getattr(program.jaxpr, "debug_info", None)
+    return str(getattr(info, "func_name", "") or "").split(" ")[0]
+
+
+# --- dimensions
+
+
+def dims_in(value: Any) -> list[str]:
+    """The names of the dimension variables in a dimension, a shape or a parameter, in order of appearance."""
+    if isinstance(value, DimExpr):
+        return list(dict.fromkeys(n for n in re.findall(r"[A-Za-z_]\w*", str(value)) if n not in _OPERATIONS))
+    if isinstance(value, tuple | list):
+        return list(dict.fromkeys(n for v in value for n in dims_in(v)))
+    return []
+
+
+def replaced(value: Any, dims: Dims) -> Any:
+    """A dimension, a shape or a parameter with the dimension variables replaced."""
+    if isinstance(value, DimExpr):
+        out = value._evaluate(dict(dims))
+        return out if isinstance(out, DimExpr) else int(out)
+    if type(value) in (tuple, list):
+        return type(value)(replaced(v, dims) for v in value)
+    return value
+
+
+# --- programs at concrete dimensions
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The dtypes that a program traced with 64-bit numbers runs in."""
+
+    real: Any
+    integer: Any
+
+    def dtype(self, dtype: Any) -> Any:
+        kind = np.dtype(dtype)
+        return self.real if kind == np.float64 else self.integer if kind == np.int64 else dtype
+
+    def value(self, value: Any) -> Any:
+        array = np.asarray(value)
+        return array.astype(self.dtype(array.dtype)) if array.dtype in (np.float64, np.int64) else value
+
+
+def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
+    """The program's outputs at arrays of concrete shapes: each equation with the dimensions' values put in.
+
+    A call inside runs its program; derivative rules play no part here.
+    """
+    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
+    env.update((v, numbers.value(c)) for v, c in zip(program.jaxpr.constvars, program.consts, strict=False))
+
+    def read(v: Any) -> Any:
+        return numbers.value(v.val) if is_literal(v) else env[v]
+
+    for eqn in program.jaxpr.eqns:
+        values = [read(v) for v in eqn.invars]
+        env.update(zip(eqn.outvars, evaluate_equation(eqn, values, dims, numbers), strict=True))
+    return [read(v) for v in program.jaxpr.outvars]
+
+
+def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
+    """One equation's outputs at arrays of concrete shapes."""
+    inner = inner_program(eqn)
+    if inner is not None:
+        return evaluate(inner, values, dims, numbers)
+    if eqn.primitive.name == "dim_as_value":
+        return [jax.numpy.asarray(replaced(eqn.params["dim"], dims), numbers.integer)]
+    params = {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()}
+    out = eqn.primitive.bind(*values, **params)
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return np.dtype(numbers.dtype(value))
+    return replaced(value, dims)
+
+
+# --- ops of certgrad
+
+
+def without_linear(fn: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """`fn` with every op's tangent map replaced by what it runs: the declared jvp or vjp."""
+
+    def run(*args: Any) -> list[Any]:
+        closed = jax.make_jaxpr(fn)(*args)
+        return _inlined(Program(jaxpr_of(closed), closed.consts), jax.tree.leaves(args))
+
+    return run
+
+
+def _inlined(program: Program, args: Sequence[Any]) -> list[Any]:
+    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
+    env.update(zip(program.jaxpr.constvars, program.consts, strict=False))
+    for eqn in program.jaxpr.eqns:
+        values = [v.val if is_literal(v) else env[v] for v in eqn.invars]
+        inner = inner_program(eqn)
+        if eqn.primitive.name == LINEAR:
+            count = eqn.params["count"]
+            arrays = [jax.numpy.asarray(x) for x in values]
+            out = list(eqn.params["linear"].apply(tuple(arrays[:count]), tuple(arrays[count:])))
+        elif inner is not None and eqn.primitive.name == "jit" and _mentions(inner, LINEAR):
+            out = _inlined(inner, values)
+        else:
+            equation = Equation(eqn, program.jaxpr)
+            out = equation.run(*(env[v] for v in equation.variables))
+        env.update(zip(eqn.outvars, out, strict=True))
+    return [v.val if is_literal(v) else env[v] for v in program.jaxpr.outvars]
+
+
+def mentions(program: Program | None, primitive: str) -> bool:
+    """An equation of the program, or of one inside, has this primitive."""
+    return program is not None and _mentions(program, primitive)
+
+
+def _mentions(program: Program, primitive: str) -> bool:
+    for eqn in program.jaxpr.eqns:
+        inner = inner_program(eqn)
+        if eqn.primitive.name == primitive or (inner is not None and _mentions(inner, primitive)):
+            return True
+    return False
+
+
+def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
+    """The op of certgrad that a `custom_jvp_call` is a call of, with its keyword arguments. None for any other.
+
+    The op serves to name the node and to read its domain. What is proved of the node is traced from the equation.
+    """
+    if equation.name != "custom_jvp_call" or not equation.eqn.params.get("symbolic_zeros"):
+        return None
+    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.variables]
+    moving = [k for k, a in enumerate(avals) if jax.numpy.issubdtype(a.dtype, np.floating)]
+
+    def tangent(*args: Any) -> Any:
+        floats = [args[k] for k in moving]
+
+        def partial(*xs: Any) -> list[Any]:
+            full = list(args)
+            for k, x in zip(moving, xs, strict=True):
+                full[k] = x
+            return equation.run(*full)
+
+        return jax.jvp(partial, floats, floats)[1]
+
+    try:
+        closed = jax.make_jaxpr(tangent)(*avals)
+    except Exception:
+        return None
+    for eqn in jaxpr_of(closed).eqns:
+        if eqn.primitive.name == LINEAR:
+            found = inspect.getclosurevars(eqn.params["linear"].apply).nonlocals
+            if "op" in found and "statics" in found:
+                return found["op"], dict(found["statics"])
+    return None
+
+
+def holds_program(equation: Equation) -> bool:
+    """A parameter of the equation is a program or a rule, so that it belongs to the shapes it was traced at."""
+    return any(_is_program(v) for v in equation.eqn.params.values())
+
+
+def _is_program(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return any(_is_program(v) for v in value)
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")

@@ -1,0 +1,106 @@
+"""A graph certificate for people: text and Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from certgrad.graph.certificate import GraphCertificate, Lemma, Step
+from certgrad.graph.ir import Literal, Node
+
+WIDTH = 100
+
+
+def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
+    """The certificate as plain text: nodes with their lemmas, hypotheses, findings, conclusions."""
+    width = max(width or WIDTH, 60)
+    graph = certificate.graph
+    lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
+    lines += _table(["node", "type", "operation", "lemma", "source", "verdict"], _rows(certificate))
+    sections = [
+        ("hypotheses", [h.text for h in certificate.hypotheses] or ["none"]),
+        ("hypotheses on dimensions", certificate.dimensions),
+        ("discharged", _discharged(certificate)),
+        ("findings", certificate.findings),
+        ("lemmas, each for all sizes of its dimensions", [_lemma(one) for one in certificate.lemmas]),
+        ("conclusions", _conclusions(certificate)),
+        ("this rests on", certificate.assumptions),
+    ]
+    for title, entries in sections:
+        if entries:
+            lines += ["", title]
+            for entry in entries:
+                lines += textwrap.wrap(
+                    entry, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+                    break_on_hyphens=False,
+                )
+    return "\n".join(lines) + "\n"
+
+
+def render_markdown(certificate: GraphCertificate) -> str:
+    """The certificate as Markdown."""
+    graph = certificate.graph
+    lines = [f"# `{graph.name}`: {certificate.verdict}", ""]
+    lines += [f"Over the dimensions {', '.join(f'`{d}`' for d in graph.dims) or '(none)'}.", ""]
+    header = ["node", "type", "operation", "lemma", "source", "verdict"]
+    lines += [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    for row in _rows(certificate):
+        cells = [f"`{cell}`" if k in (1, 2, 3) and cell else cell for k, cell in enumerate(row)]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    sections = [
+        ("Hypotheses", [h.text for h in certificate.hypotheses] or ["none"]),
+        ("Hypotheses on dimensions", certificate.dimensions),
+        ("Discharged", _discharged(certificate)),
+        ("Findings", certificate.findings),
+        ("Lemmas", [_lemma(one) for one in certificate.lemmas]),
+        ("Conclusions", _conclusions(certificate)),
+        ("This rests on", certificate.assumptions),
+    ]
+    for title, entries in sections:
+        if entries:
+            lines += ["", f"## {title}", "", *(f"- {entry}" for entry in entries)]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(certificate: GraphCertificate) -> list[list[str]]:
+    return [_row(n, s) for n, s in zip(certificate.graph.nodes, certificate.steps, strict=True)]
+
+
+def _row(node: Node, step: Step) -> list[str]:
+    types = ", ".join(map(str, node.outputs))
+    verdict = "" if node.kind in ("input", "constant") else step.verdict
+    return [f"%{node.id}", types, _operation(node), step.lemma[:8], node.source, verdict]
+
+
+def _operation(node: Node) -> str:
+    if node.kind in ("input", "constant"):
+        return f"{node.kind} {node.name}"
+    operands = ", ".join(o.text if isinstance(o, Literal) else str(o) for o in node.operands)
+    prefix = "" if node.kind == "primitive" else f"{node.kind} "
+    return f"{prefix}{node.name}({operands})"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
+    return [
+        "  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in [header, *rows]
+    ]
+
+
+def _discharged(certificate: GraphCertificate) -> list[str]:
+    out = []
+    for node, step in zip(certificate.graph.nodes, certificate.steps, strict=True):
+        for one in step.discharged:
+            where = f"{node.name} at {node.source}" if node.source else f"{node.name} (%{node.id})"
+            out.append(f"{where}: {one.formula}, because {one.because}")
+    return out
+
+
+def _lemma(lemma: Lemma) -> str:
+    given = f", given {', '.join(lemma.given)}" if lemma.given else ""
+    under = f" ({'; '.join(lemma.hypotheses)})" if lemma.hypotheses else ""
+    return f"{lemma.digest[:8]}  {lemma.name}: {lemma.signature}{given}: {lemma.verdict}{under}"
+
+
+def _conclusions(certificate: GraphCertificate) -> list[str]:
+    return [f"{c.name}: {c.statement}" + ("" if c.holds else " (not shown)") for c in certificate.conclusions]

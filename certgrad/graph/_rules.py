@@ -1,0 +1,83 @@
+"""The rules that run for one node, as callables over its arguments: what the node's lemma is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.graph._jaxpr import Equation, program_function, without_linear
+from certgrad.obligations._problem import Rules, Shapes
+
+Outputs = Callable[..., list[Any]]
+
+
+@dataclass(frozen=True)
+class ActiveShapes(Shapes):
+    """Shapes where only some of the real arguments depend on the graph's inputs; the others have no tangent."""
+
+    active: tuple[int, ...] = ()
+
+    @property
+    def floats(self) -> list[int]:
+        return list(self.active)
+
+
+def node_rules(equation: Equation, shapes: ActiveShapes) -> Rules:
+    """Forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms.
+
+    The jvp of a function that has only a `custom_vjp` is that of the function itself: proved to be the derivative of
+    the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
+    that the lemma says where they are locally constant.
+    """
+    forward = _real_outputs(equation.run)
+    tangent_of = forward
+    if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
+        tangent_of = _real_outputs(program_function(equation.inner))
+    own = equation.name in ("custom_jvp_call", "jit", "pjit") or equation.name.startswith("custom_vjp_call")
+    wrap = without_linear if own else lambda fn: fn
+    active = shapes.active
+
+    def jvp(args: list, tangents: list, params: list) -> list:
+        return wrap(lambda xs, dxs: jax.jvp(_partial(tangent_of, xs, active), _chosen(xs, active), dxs)[1])(
+            list(args), list(tangents)
+        )
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        def pull(xs: list, cts: list) -> list:
+            return list(jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[1](list(cts)))
+
+        return wrap(pull)(list(args), list(seeds))
+
+    def primal(args: list, params: list) -> list:
+        if not active:
+            return forward(*args)
+        return wrap(lambda xs: jax.vjp(_partial(forward, xs, active), *_chosen(xs, active))[0])(list(args))
+
+    return Rules(lambda args, params: forward(*args), jvp, vjp, primal)
+
+
+def _chosen(args: Sequence[Any], active: Sequence[int]) -> list[Any]:
+    return [args[k] for k in active]
+
+
+def _partial(fn: Outputs, args: Sequence[Any], active: Sequence[int]) -> Outputs:
+    """The function of the active arguments, the others held."""
+
+    def run(*moving: Any) -> list[Any]:
+        full = list(args)
+        for k, x in zip(active, moving, strict=True):
+            full[k] = x
+        return fn(*full)
+
+    return run
+
+
+def _real_outputs(fn: Outputs) -> Outputs:
+    def run(*args: Any) -> list[Any]:
+        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(jnp.float64) for y in fn(*args)]
+
+    return run

@@ -1,0 +1,125 @@
+"""Graph certificates: the lemmas, one step a node, the hypotheses that are left, and what follows. All of it data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from certgrad.graph.ir import Graph, Ref, Struct
+from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
+
+FORMAT = 1
+
+
+class ObligationResult(Struct):
+    """One of the three obligations of a lemma."""
+
+    kind: ObligationKind
+    verdict: VerdictName
+    reason: str = ""
+    residual: str = ""
+    witness: Witness | None = None
+
+
+class Lemma(Struct):
+    """What is proved of one operation with its parameters, at one pattern of shapes: for all sizes of the dimensions."""
+
+    digest: str
+    """Of the traced programs (forward, jvp, vjp, primal), the given signs and the versions."""
+    name: str
+    signature: str
+    given: list[str]
+    """Signs of arguments that the proof uses; each step that uses the lemma shows where they come from."""
+    verdict: VerdictName
+    obligations: list[ObligationResult]
+    hypotheses: list[str]
+    """Over the lemma's own argument names."""
+    idealisations: list[str] = []
+
+
+class NodeHypothesis(Struct):
+    """A hypothesis of a lemma at its node, in the user's names."""
+
+    node: int
+    source: str
+    text: str
+    formula: str
+    """As the lemma has it, over its argument names."""
+    negligible: bool
+
+
+class Discharged(Struct):
+    """A hypothesis that holds by what is known of the node's operands."""
+
+    formula: str
+    because: str
+
+
+class Cotangent(Struct):
+    """How a node's output gets its cotangent: the sum of these contributions, in this order."""
+
+    output: int
+    contributions: list[str]
+
+
+class Step(Struct):
+    """One step of the induction: appending this node preserves the laws."""
+
+    node: int
+    operation: str
+    source: str
+    expression: str
+    role: str
+    """`input`, `constant` (it does not depend on the inputs), or `moving`."""
+    verdict: VerdictName
+    lemma: str = ""
+    arguments: dict[str, Ref] = {}
+    """The lemma's argument names, each with the operand that it stands for."""
+    instantiation: dict[str, str] = {}
+    """The lemma's dimensions, each with the node's."""
+    hypotheses: list[NodeHypothesis] = []
+    discharged: list[Discharged] = []
+    cotangents: list[Cotangent] = []
+    sign: str = ""
+    reason: str = ""
+
+
+class Conclusion(Struct):
+    """What the induction yields, and whether it does."""
+
+    name: str
+    statement: str
+    holds: bool
+
+
+class GraphCertificate(Struct):
+    """The certificate of a graph: certified by induction over its nodes."""
+
+    format: int
+    graph: Graph
+    verdict: VerdictName
+    conclusions: list[Conclusion]
+    hypotheses: list[NodeHypothesis]
+    dimensions: list[str]
+    """Hypotheses on dimensions: sizes at which the function, or a rule, may run another program than the traced one."""
+    lemmas: list[Lemma]
+    steps: list[Step]
+    findings: list[str]
+    """One line for each node that is refuted, unproved or a surrogate."""
+    assumptions: list[str]
+    digest: str
+    versions: dict[str, str]
+
+
+def encode(certificate: GraphCertificate) -> bytes:
+    """Deterministic JSON: the same certificate is the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(certificate, order="deterministic"), indent=2) + b"\n"
+
+
+def decode(data: bytes) -> GraphCertificate:
+    """Strict: unknown fields and wrong types raise msgspec.ValidationError."""
+    return msgspec.json.decode(data, type=GraphCertificate)
+
+
+def schema() -> dict:
+    """The JSON schema of a graph certificate."""
+    return msgspec.json.schema(GraphCertificate)
