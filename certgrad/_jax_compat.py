@@ -52,7 +52,7 @@ def _run(*args: Any, linear: Linear, count: int) -> list[Any]:
 
 
 def _array(x: Any) -> Any:
-    """`x` as what rules are written for: JAX may evaluate a jaxpr on numpy arrays and on Python scalars with a dtype."""
+    """`x` as what a rule is written for: JAX may evaluate a jaxpr on numpy arrays, and on Python scalars."""
     return x if isinstance(x, jax.Array) else jnp.asarray(x, getattr(x, "dtype", None))
 
 

@@ -57,7 +57,7 @@ def _(x, seed, *, negative_slope):
 
 @op(
     "*s, *s -> *s",
-    domain="x != 0 or slope == 1",
+    domain="x != 0",
     broadcast=True,
     torch="torch.nn.functional.prelu",
     torch_at={"x = 0": "slope, 0"},

@@ -56,21 +56,21 @@ def _(x, seed, *, axis, keepdims):
 @op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp")
 def logsumexp(x, *, axis=None, keepdims=False):
     """log(sum(exp(x))) over one axis, up to three axes, or all, computed after a shift by the maximum."""
-    return _logsumexp(x, axis)[0 if keepdims else 1]
+    return _logsumexp(x, axis, keepdims)[0]
 
 
-def _logsumexp(x, axis):
-    """The value with the reduced axes kept as ones, and without them."""
+def _logsumexp(x, axis, keepdims):
+    """The value, and its derivative: the softmax over the reduced axes."""
     top = lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
-    total = jnp.sum(jnp.exp(x - top), axis=axis, keepdims=True)
-    kept = jnp.log(total) + top
-    return kept, jnp.squeeze(kept, axis=axis)
+    z = jnp.exp(x - top)
+    total = jnp.sum(z, axis=axis, keepdims=True)
+    value = jnp.log(total) + top
+    return value if keepdims else jnp.squeeze(value, axis=axis), z / total
 
 
 @logsumexp.fwd
 def _(x, *, axis, keepdims):
-    kept, dropped = _logsumexp(x, axis)
-    return kept if keepdims else dropped, jnp.exp(x - kept)
+    return _logsumexp(x, axis, keepdims)
 
 
 @logsumexp.jvp

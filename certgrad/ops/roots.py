@@ -81,11 +81,16 @@ def _(y, seed):
     convention={"x = y = 0": "0"},
 )
 def hypot(x, y):
-    """sqrt(x² + y²) of arrays that broadcast, scaled by the larger one so that the squares do not overflow."""
-    larger = jnp.maximum(jnp.abs(x), jnp.abs(y))
-    size = lax.stop_gradient(jnp.where((x == 0) & (y == 0), 1, larger))
+    """sqrt(x² + y²) of arrays that broadcast, scaled where the squares would overflow or underflow."""
+    # All branches are the same number: a proof sees no seam.
+    square = x * x + y * y
+    root = jnp.where(square < 1e-30, _scaled_root(x, y, 1e-30), jnp.sqrt(square))
+    return jnp.where(square > 1e30, _scaled_root(x, y, 1e30), root)
+
+
+def _scaled_root(x, y, size):
     a, b = x / size, y / size
-    return size * jnp.sqrt(a * a + b * b)
+    return jnp.sqrt(a * a + b * b) * size
 
 
 @hypot.jvp

@@ -37,7 +37,8 @@ def test_unknown_name_offers_close_ones():
     with pytest.raises(UnknownOpError) as caught:
         registry.get("sofmax")
     assert str(caught.value) == (
-        f"There is no op 'sofmax'. Did you mean softmax or log_softmax or max? `certgrad list` shows all {len(registry)} ops."
+        "There is no op 'sofmax'. Did you mean softmax or log_softmax or max? "
+        f"`certgrad list` shows all {len(registry)} ops."
     )
 
 
