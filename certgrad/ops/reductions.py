@@ -32,7 +32,19 @@ def _(x, dx, *, axis, keepdims):
 
 @reduce_sum.vjp
 def _(x, seed, *, axis, keepdims):
-    return jnp.broadcast_to(expand(seed, axis, keepdims), x.shape)
+    return _repeat(seed, x.shape, axis, keepdims)
+
+
+def _axes(shape, axis):
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    return tuple(i % len(shape) for i in axes)
+
+
+def _repeat(seed, shape, axis, keepdims):
+    """The transpose of a sum: `seed` repeated along the axes that were summed over."""
+    axes = _axes(shape, axis)
+    seed = jnp.squeeze(seed, axis=axes) if keepdims else seed
+    return lax.broadcast_in_dim(seed, shape, [i for i in range(len(shape)) if i not in axes])
 
 
 @op(*_AXES, like="jax.numpy.mean", torch="torch.mean")
@@ -48,9 +60,8 @@ def _(x, dx, *, axis, keepdims):
 
 @mean.vjp
 def _(x, seed, *, axis, keepdims):
-    axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    count = prod(x.shape[i] for i in axes)
-    return jnp.broadcast_to(expand(seed / count, axis, keepdims), x.shape)
+    count = prod(x.shape[i] for i in _axes(x.shape, axis))
+    return _repeat(seed / count, x.shape, axis, keepdims)
 
 
 @op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp")
