@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from certgrad.errors import RuleError, TraceError
+import certgrad
 
 from . import _witnesses
 from ._budget import BudgetError, limited
@@ -42,6 +42,18 @@ class _Result:
     witness: Any = None
 
 
+@dataclass
+class _Record:
+    """What the proofs of an op rest on, collected over its cases."""
+
+    notes: dict[str, None]
+    facts: dict[str, None]
+    primitives: dict[str, None]
+
+    def all(self) -> tuple[dict[str, None], ...]:
+        return self.notes, self.facts, self.primitives
+
+
 def audit(op: Any) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
@@ -49,15 +61,15 @@ def audit(op: Any) -> Certificate:
     """
     op.check_complete()
     texts: list[str] = []
-    notes: dict[str, None] = {}
+    record = _Record({}, {}, {})
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in KINDS}
     for case in op.cases:
         instances = family(op, case)
-        results, scope, programs = _case(op, instances, notes)
+        results, scope, programs = _case(op, instances, record)
         texts += programs
         for kind in KINDS:
             claims[kind].append(_case_claim(case, scope, results[kind]))
-    finished = [_claim(op, kind, claims[kind], list(notes)) for kind in KINDS]
+    finished = [_claim(op, kind, claims[kind], record) for kind in KINDS]
     return Certificate(
         format=FORMAT,
         op=op.name,
@@ -69,11 +81,12 @@ def audit(op: Any) -> Certificate:
         conventions=conventions(op),
         source=op.source or "",
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
-        versions={**versions(), "kernel": KERNEL},
+        versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        rules_used=[f"semantics of {name}" for name in sorted(record.primitives)],
     )
 
 
-def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str, list[_Result]], str, list[str]]:
+def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str]]:
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     traced: dict[int, Programs] = {}
@@ -84,7 +97,7 @@ def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str,
         if programs is None:
             programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
         texts.extend(f"{instance.label} {fixed} {name}\n{serialised(p)}" for name, p in programs.all().items())
-        for kind, result in _prove_all(op, instance, shapes, programs, notes).items():
+        for kind, result in _prove_all(op, instance, shapes, programs, record).items():
             results[kind].append(result)
         return programs
 
@@ -118,7 +131,7 @@ def _case(op: Any, instances: Family, notes: dict[str, None]) -> tuple[dict[str,
 
 
 def _prove_all(
-    op: Any, instance: Instance, shapes: Any, programs: Programs, notes: dict[str, None]
+    op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
 ) -> dict[str, _Result]:
     out: dict[str, _Result] = {}
     try:
@@ -126,8 +139,8 @@ def _prove_all(
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
         return {kind: _Result("unproved", [], str(error)) for kind in KINDS}
-    for note in problem.notes:
-        notes.setdefault(note)
+    for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
+        kept.update(dict.fromkeys(found))
     for kind in KINDS:
         try:
             with limited():
@@ -142,7 +155,7 @@ def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: O
     if outcome.proved:
         if not satisfiable(outcome.hypotheses):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
-        listed = [_hypothesis(c) for c in _distinct(outcome.hypotheses)]
+        listed = _listed(outcome.hypotheses, op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     witness = _witnesses.search(op, instance, kind)
     residual = show(outcome.residual) if outcome.residual is not None else ""
@@ -162,22 +175,22 @@ def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
     return ""
 
 
-def _distinct(clauses: Iterable[Clause]) -> list[Clause]:
+def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
-    table: dict[str, Clause] = {}
+    table: dict[str, Hypothesis] = {}
     for clause in clauses:
-        table.setdefault(show_clause(clause), clause)
+        text = show_clause(clause, inputs=inputs)
+        table.setdefault(
+            text,
+            Hypothesis(
+                text=text,
+                latex=show_clause(clause, "latex", inputs),
+                prose=prose(clause, inputs),
+                source=clause.origin,
+                negligible=negligible(clause),
+            ),
+        )
     return [table[k] for k in sorted(table)]
-
-
-def _hypothesis(clause: Clause) -> Hypothesis:
-    return Hypothesis(
-        text=show_clause(clause),
-        latex=show_clause(clause, "latex"),
-        prose=prose(clause),
-        source=clause.origin,
-        negligible=negligible(clause),
-    )
 
 
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
@@ -198,9 +211,9 @@ def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
 
 
 STATEMENTS = {
-    "jvp_is_derivative": "for all {x} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
-    "vjp_is_adjoint": "for all {x}, {dx} and seed: ⟨jvp({x}, {dx}), seed⟩ = ⟨({dx}), vjp({x}, seed)⟩",
-    "rule_runs_forward": "for all {x}: the rule's primal output is {op}({x})",
+    "jvp_is_derivative": "for all {x}{where} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
+    "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨({dx}), vjp({x}, seed)⟩",
+    "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
 }
 
 
@@ -209,13 +222,14 @@ def statement(op: Any, kind: str) -> str:
     floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
     return STATEMENTS[kind].format(
         x=", ".join(op.arg_names),
+        where=" under the hypotheses",
         dx=", ".join(f"d{n}" for n in floats),
         op=op.name,
         moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
     )
 
 
-def _claim(op: Any, kind: str, cases: list[CaseClaim], notes: list[str]) -> Claim:
+def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
     merged = {h.text: h for c in cases for h in c.hypotheses}
     return Claim(
         id=f"{op.name}.{kind}",
@@ -225,8 +239,7 @@ def _claim(op: Any, kind: str, cases: list[CaseClaim], notes: list[str]) -> Clai
         verdict=worst([c.verdict for c in cases]),
         hypotheses=[merged[k] for k in sorted(merged)],
         cases=cases,
-        idealisations=sorted(notes),
+        facts=sorted(record.facts),
+        idealisations=sorted(record.notes),
     )
 
-
-_ = (RuleError, TraceError)

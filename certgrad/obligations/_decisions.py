@@ -58,7 +58,7 @@ def contrary_cases(
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        queue += contrary(other, fixed, everything=suspicious)
+        queue += contrary(other, fixed, everything=False)
         if _differs(programs, other, fixed):
             yield fixed, other
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -45,10 +45,34 @@ def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
     return {v: LETTERS[k] if k < len(LETTERS) else f"i{k}" for k, v in enumerate(free)}
 
 
+def _tensors(poly: Poly) -> set[str]:
+    return {b.tensor for b in _deep_atoms(poly) if isinstance(b, Access)}
+
+
+def _sides(terms: Mapping[Mono, fmpq]) -> tuple[Poly, Poly]:
+    return Poly({m: c for m, c in terms.items() if c > 0}), Poly({m: -c for m, c in terms.items() if c < 0})
+
+
+def _elementwise(polys: Iterable[Poly]) -> bool:
+    """Each tensor occurs at one index only, so that leaving the free indices out is unambiguous."""
+    seen: dict[str, str] = {}
+    for p in polys:
+        for a in _deep_atoms(p):
+            if isinstance(a, Access):
+                free = ",".join(ix.key for ix in a.index if not any(v[0] == "b" for v in ix.free))
+                if seen.setdefault(a.tensor, free) != free:
+                    return False
+    return True
+
+
 @dataclass
 class _Printer:
     style: Style
     names: dict[Var, str]
+    bare: bool = False
+    """Leave out free indices: the formula holds at every entry."""
+    inputs: Sequence[str] = ()
+    """The inputs in order; what else is named counts as a parameter."""
 
     @property
     def latex(self) -> bool:
@@ -100,7 +124,10 @@ class _Printer:
         if isinstance(a, Access):
             if not a.index:
                 return self.symbol(a.tensor)
-            index = ",".join(self.index(ix) for ix in a.index)
+            shown = [ix for ix in a.index if not self.bare or any(v[0] == "b" for v in ix.free)]
+            if not shown:
+                return self.symbol(a.tensor)
+            index = ",".join(self.index(ix) for ix in shown)
             return f"{self.symbol(a.tensor)}_{{{index}}}" if self.latex else f"{a.tensor}[{index}]"
         if isinstance(a, Dim):
             return self.symbol(a.name)
@@ -131,7 +158,7 @@ class _Printer:
         for v, n in zip(a.vars, a.ranges, strict=True):
             inner[v] = next(letters, f"i{v[1]}{v[2]}")
             bounds.append(f"{inner[v]}<{self.poly(n)}")
-        printer = _Printer(self.style, inner)
+        printer = _Printer(self.style, inner, self.bare, self.inputs)
         body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
         if self.latex:
             head = r"\sum" if isinstance(a, Sum) else r"\max"
@@ -140,14 +167,26 @@ class _Printer:
         return f"(Σ{variables} {body})" if isinstance(a, Sum) else f"max{variables}({body})"
 
     def comparison(self, p: Poly, relation: str) -> str:
-        """p relation 0, with negative terms moved to the other side and the entry on the left."""
-        left = Poly({m: c for m, c in p.items() if c > 0})
-        right = Poly({m: -c for m, c in p.items() if c < 0})
-        flip = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
-        indexed = [any(isinstance(a, Access) and a.index for a in _deep_atoms(q)) for q in (left, right)]
-        if left.is_zero or (indexed[1] and not indexed[0]):
-            left, right, relation = right, left, flip[relation]
-        return f"{self.poly(left)} {self.sign(relation)} {self.poly(right)}"
+        """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
+        entries = {m: c for m, c in p.items() if self.varies(m)}
+        rest = Poly({m: c for m, c in p.items() if m not in entries})
+        left, right = _sides(entries or dict(p.items()))
+        if not entries:
+            rest = Poly({})
+        if self.place(right) < self.place(left) or (left.constant() is not None and right.constant() is None):
+            left, right, rest = right, left, -rest
+            relation = {">": "<", "≥": "≤"}.get(relation, relation)
+        return f"{self.poly(left)} {self.sign(relation)} {self.poly(right - rest)}"
+
+    def varies(self, mono: Mono) -> bool:
+        """The monomial mentions an entry of an input."""
+        deep = [a for a in _deep_atoms(Poly({mono: fmpq(1)})) if isinstance(a, Access)]
+        return any(a.tensor in self.inputs if self.inputs else bool(a.index) for a in deep)
+
+    def place(self, p: Poly) -> int:
+        """The position of the first input that the term mentions."""
+        order = list(self.inputs) or sorted(_tensors(p))
+        return min((order.index(t) for t in _tensors(p) if t in order), default=len(order))
 
     def sign(self, relation: str) -> str:
         table = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
@@ -172,10 +211,11 @@ class _Printer:
 _SYMBOLS = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 
 
-def show_clause(clause: Clause, style: Style = "text") -> str:
+def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = ()) -> str:
     """A condition: its alternatives joined by "or", with the guards under which it is asked."""
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
-    printer = _Printer(style, name_variables(polys))
+    bare = _elementwise(polys)
+    printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)
     joiner = r" \;\text{or}\; " if style == "latex" else " or "
     text = joiner.join(_show_atomic(a, printer) for a in clause.alternatives)
     if clause.guards:
@@ -194,25 +234,21 @@ def _show_atomic(a: Atomic, printer: _Printer) -> str:
     return printer.comparison(a.poly, _SYMBOLS[a.relation])
 
 
-_WORDS = {"> 0": "greater than", ">= 0": "at least", "!= 0": "different from", "= 0": "equal to", "<": "less than", "≤": "at most"}
+_WORDS = {" > ": "is greater than", " ≥ ": "is at least", " < ": "is less than", " ≤ ": "is at most", " ≠ ": "is not", " = ": "is"}
 
 
-def prose(clause: Clause) -> str:
+def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
     """The condition in words."""
     parts = []
     for a in clause.alternatives:
-        printer = _Printer("text", name_variables([a.poly]))
-        if a.relation in ("not integer", "not pole"):
-            parts.append(_show_atomic(a, printer))
-            continue
-        text = printer.comparison(a.poly, _SYMBOLS[a.relation])
-        for symbol, words in ((" > ", "is greater than"), (" ≥ ", "is at least"), (" < ", "is less than"),
-                              (" ≤ ", "is at most"), (" ≠ ", "is not"), (" = ", "is")):
+        text = show_clause(Clause((a,)), inputs=inputs)
+        entry = "at every entry, " if not parts and a.poly.free else ""
+        for symbol, words in _WORDS.items():
             if symbol in text:
                 left, right = text.split(symbol, 1)
-                entry = a.poly.free and "every " or ""
-                parts.append(f"{entry}{left} {words} {right}")
+                text = f"{left} {words} {right}"
                 break
+        parts.append(entry + text)
     text = ", or ".join(parts)
     if clause.guards:
         text += ", wherever the guarded branch is taken"

@@ -14,17 +14,13 @@ from certgrad.errors import RuleError, TraceError
 from ._cases import facts_of
 from ._conditions import Clause
 from ._domain import read_domain
-from ._facts import NONNEG, Facts
+from ._facts import Facts
 from ._jax_internals import Program, dim_poly, trace, wide_floats
-from ._power import pred
 from ._semantics_inputs import argument
 from ._sums import reset_fresh
 from ._tensor import Tensor
-from ._terms import Poly, clear_caches
+from ._terms import clear_caches
 from .semantics import Context, interpret
-
-DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
-
 
 @dataclass(frozen=True)
 class Rules:
@@ -169,6 +165,8 @@ class Problem:
     facts: Facts
     domain: list[Clause]
     notes: list[str] = field(default_factory=list)
+    used_facts: list[str] = field(default_factory=list)
+    primitives: list[str] = field(default_factory=list)
 
     @property
     def differentiable(self) -> list[int]:
@@ -207,8 +205,8 @@ def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tup
         tangents=tangents, seeds=seeds, facts=facts,
         domain=read_domain(domain, table, where),
         notes=[*stopped.notes, *plain.notes],
+        used_facts=[*stopped.used_facts, *plain.used_facts],
+        primitives=[*stopped.primitives, *plain.primitives],
     )
     return problem
 
-
-_ = (NONNEG, Poly, pred)

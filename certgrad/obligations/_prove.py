@@ -10,11 +10,12 @@ from ._conditions import Clause, Clauses, discharged, merged
 from ._derivative import ARBITRARY, Differentiator, NoDerivativeError, without_stops
 from ._entailment import entailed
 from ._facts import Fact, Facts
-from ._index import Ix, of_var, template
+from ._index import of_var, template
 from ._pairing import paired
 from ._power import UndefinedTermError, pred
 from ._problem import Problem
 from ._seams import seam_hypotheses
+from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
 from ._tensor import own_index
 from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, access
@@ -53,8 +54,7 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
     for out, tangent in zip(problem.forward, problem.jvp, strict=True):
         differentiate = Differentiator(problem.tangents)
         derivative = without_stops(differentiate(out.body))
-        moving = _depending(out.smooth, problem)
-        smooth = tuple(c.rewritten(without_stops) for c in moving)
+        smooth = tuple(c.rewritten(without_stops) for c in out.smooth)
         value = without_stops(out.body)
         known = settle(merged(out.defined, smooth), facts)
         more, others = facts_of(known)
@@ -78,11 +78,6 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
         differences.append(tangent.body - one_sided(derivative))
         conditions += [out.defined, smooth, tangent.defined]
     return Obligation(differences, merged(*conditions, extra)), outcome
-
-
-def _depending(clauses: Clauses, problem: Problem) -> Clauses:
-    """The clauses that an input with a tangent can violate, or any input: those about constants alone are kept too."""
-    return clauses
 
 
 def _mentions(poly: Poly, tensor: str) -> bool:
@@ -201,8 +196,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         else:
             obligation = forward_obligation(problem)
         left = [c for c in settle(obligation.conditions, facts) if not entailed(c, facts, assumed_clauses)]
-        hypotheses = [*domain, *_minimal(left, facts)]
-        more, others = facts_of(_minimal(left, facts))
+        found = _minimal(simplified(left, facts), facts)
+        hypotheses = [*domain, *found]
+        more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         for difference in obligation.differences:
             tangents = [*problem.tangents.values()] if kind != "rule_runs_forward" else []
@@ -231,5 +227,3 @@ def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
             kept = others
     return kept
 
-
-_ = Ix

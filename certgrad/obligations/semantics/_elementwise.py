@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .._conditions import Clause, Clauses, condition, discharged, merged
-from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
+from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, _deep_atoms, negated, plus, times
 from .._functions import FUNCTIONS
 from .._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
 from .._sums import index_pred
 from .._tensor import Tensor
-from .._terms import ONE, Poly
+from .._terms import ONE, Exp, Poly
 from .._terms import ZERO as NOTHING
 from ._index_numbers import as_index
 from ._registry import Context, Params, UnprovedError, rule
@@ -51,6 +51,8 @@ def _unary(name: str):  # noqa: ANN202
             body = row.value(x.body)
         except UndefinedTermError:
             return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]
+        if name in _DIRECT:
+            _rests_on_exp(ctx, x.body, defined)
         return [
             Tensor(
                 x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs)
@@ -66,6 +68,12 @@ _DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
 for _name in FUNCTIONS:
     if _name not in ("round_even", "round_away", "polygamma1"):
         rule(_name)(_unary(_name))
+
+
+def _rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
+    """Record that a condition on a term with exp in it was discharged: floats can break it by underflow."""
+    if not conditions and body.constant() is None and any(isinstance(a, Exp) for a in _deep_atoms(body)):
+        ctx.used_facts.setdefault("exp(z) > 0 (in floats it underflows to 0)")
 
 
 @rule("round")
@@ -107,6 +115,7 @@ def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
     if y.body.is_zero:
         return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
+    _rests_on_exp(ctx, y.body, own)
     signs = times(x.signs, y.signs & NONZERO)
     return [Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)]
 
@@ -192,6 +201,15 @@ def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 def _clamp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     low, x, high = args
     return _min(ctx, {}, [_max(ctx, {}, [x, low], shapes)[0], high], shapes)
+
+
+@rule("polygamma")
+def _polygamma(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    order, x = args
+    m = order.body.constant()
+    if m is None or m not in (0, 1):
+        raise UnprovedError("polygamma of an order other than 0 or 1")
+    return _unary("polygamma1" if m == 1 else "digamma")(ctx, {}, [replace(x, shape=shapes[0])], shapes)
 
 
 @rule("atan2")

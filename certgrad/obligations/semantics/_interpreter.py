@@ -82,6 +82,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         return interpret(ctx, inner, inputs, use)
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
+    ctx.primitives.setdefault(name)
     rule = RULES.get(name)
     if rule is None:
         raise UnprovedError(f"primitive {name}")

@@ -29,6 +29,8 @@ class Context:
         self.facts = facts
         self.stop = stop
         self.notes: dict[str, None] = {}
+        self.used_facts: dict[str, None] = {}
+        self.primitives: dict[str, None] = {}
 
     def note(self, text: str) -> None:
         self.notes.setdefault(text)

@@ -1,0 +1,103 @@
+"""Hypotheses in their simplest equivalent form: x³·log 2 ≠ 0 is x ≠ 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm
+
+from flint import fmpq
+
+from ._conditions import Atomic, Clause, discharged
+from ._facts import POS, Facts
+from ._power import cleared, content
+from ._rational import factored
+from ._terms import ONE, Base, Fn, Poly, monomial, poly_of
+
+_ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh"}
+
+
+def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
+    """Clauses that together say the same, factor by factor."""
+    out: dict[str, Clause] = {}
+    for clause in clauses:
+        for simple in _split(clause, facts):
+            if not discharged(simple, facts):
+                out.setdefault(simple.key, simple)
+    return list(out.values())
+
+
+def _split(clause: Clause, facts: Facts) -> list[Clause]:
+    if len(clause.alternatives) != 1 or clause.guards:
+        return [clause]
+    (a,) = clause.alternatives
+    if a.relation == "!= 0":
+        return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
+    if a.relation == "> 0":
+        return [replace(clause, alternatives=(b,)) for b in _positive_parts(a.poly, facts)]
+    return [clause]
+
+
+def _nonzero_factors(poly: Poly) -> list[Poly]:
+    """Terms that are all nonzero exactly where the term is."""
+    if poly.is_zero:
+        return [poly]
+    numerator, denominators = cleared(poly)
+    if numerator.is_zero:
+        return [numerator]
+    _, taken, rest = content(numerator)
+    out = [_root(poly_of(a)) for a in (*denominators, *taken) if not a.positive]
+    if rest.constant() is None:
+        split = factored(rest) if len(rest) < 40 else None
+        out += [_root(f) for f, _ in split[1]] if split else [rest]
+    return [_whole(p) for p in dict.fromkeys(out)]
+
+
+def _root(poly: Poly) -> Poly:
+    """A term that is zero at the same points."""
+    atom = poly.atom()
+    if isinstance(atom, Fn) and atom.name in _ZERO_ONLY_AT_ZERO:
+        return _root(atom.args[0])
+    return _root(atom.poly) if isinstance(atom, Base) else poly
+
+
+def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
+    if poly.is_zero:
+        return [Atomic("> 0", poly)]
+    c, taken, rest = content(poly, only_positive=True)
+    single = rest.single()
+    if single is None:
+        c, taken, rest = content(poly)
+        left = rest if c > 0 else -rest
+        factors = dict(taken)
+    else:
+        left = ONE if single[1] > 0 else -ONE
+        factors = dict(single[0])
+    parts: list[Atomic] = []
+    odd: list[tuple] = []
+    for a, e in factors.items():
+        if a.positive or facts.signs(poly_of(a)) == POS:
+            continue
+        if isinstance(e, int) and e % 2 == 0:
+            parts.append(Atomic("!= 0", poly_of(a)))
+        elif isinstance(e, Fraction):
+            parts.append(Atomic("> 0", poly_of(a)))
+        else:
+            odd.append((a, 1))
+    remaining = left * monomial(dict(odd)) if odd else left
+    if remaining.constant() is None or remaining.constant() <= 0:  # type: ignore[operator]
+        parts.append(Atomic("> 0", _whole(remaining)))
+    return parts
+
+
+def _whole(poly: Poly) -> Poly:
+    """The term scaled by a positive number to coprime integer coefficients."""
+    denominators = [int(c.q) for _, c in poly.items()]
+    scaled = poly.scale(fmpq(lcm(*denominators))) if denominators else poly
+    numerators = [abs(int(c.p)) for _, c in scaled.items()]
+    if not numerators:
+        return scaled
+    from math import gcd
+
+    return scaled.scale(fmpq(1, gcd(*numerators)))
