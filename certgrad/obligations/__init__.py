@@ -1,6 +1,7 @@
 """Obligations: what is claimed of a rule, the calculus that proves it, and the certificate that records it."""
 
 from ._audit import audit
+from ._statement import Obligation, obligation
 from .certificate import CODES, Certificate
 
 
@@ -11,4 +12,4 @@ def audit_op(name: str) -> Certificate:
     return audit(registry.get(name))
 
 
-__all__ = ["CODES", "Certificate", "audit", "audit_op"]
+__all__ = ["CODES", "Certificate", "Obligation", "audit", "audit_op", "obligation"]

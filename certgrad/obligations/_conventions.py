@@ -1,15 +1,136 @@
-"""What a rule returns at the points that its theorem excludes, computed from the rule, beside JAX and PyTorch."""
+"""What a rule returns at the points that its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
+
+The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from running the function
+that the op names as its like; PyTorch's is data in the op's declaration.
+"""
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
+from certgrad.errors import CertgradError
+
+from ._cases import decided, eliminated
+from ._conditions import Atomic
+from ._domain import read_domain
+from ._facts import Fact
+from ._instances import family
+from ._jax_internals import wide_floats
+from ._power import UndefinedTermError
+from ._present import show
+from ._problem import Problem, build, rules_of, trace_rules
+from ._sums import Rewriter
+from ._terms import ONE, Atom, Poly
 from .certificate import Convention
+from .semantics import UnprovedError
 
 
 def conventions(op: Any) -> list[Convention]:
     """One entry for each point that the op's declaration names."""
+    if not op.convention:
+        return []
+    problem = _scalar_problem(op)
     return [
-        Convention(point=point, rule=promised, jax="", torch=op.torch_at.get(point, ""))
+        Convention(point=point, rule=_value(problem, point, op, promised), jax=_jax_value(op, point), torch=op.torch_at.get(point, ""))
         for point, promised in op.convention.items()
     ]
+
+
+def _scalar_problem(op: Any) -> Problem | None:
+    """The rules at the smallest shapes of the first case: scalars where the signature allows."""
+    instance = min(family(op, op.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
+    shapes = instance.shapes()
+    try:
+        programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+        return build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (CertgradError, UnprovedError, ArithmeticError):
+        return None
+
+
+def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[Atomic]:
+    """The relations of a point such as `x = 0` or `x = y = 0`."""
+    text = point if "==" in point else point.replace("<=", "≤").replace(">=", "≥").replace("=", "==").replace("≤", "<=").replace("≥", ">=")
+    return [c.alternatives[0] for c in read_domain((text,), names, where)]
+
+
+def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
+    if problem is None:
+        return promised
+    names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
+    names |= {p: () for p in op.params}
+    atoms = _conditions_of(point, names, f"the convention of '{op.name}'")
+    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in atoms if a.signs is not None)
+    seeds = {t.body.atom() for t in problem.seeds}
+
+    def at_one(a: Atom) -> Poly | None:
+        return ONE if a in seeds else None
+
+    shown = []
+    for cotangent in problem.vjp:
+        try:
+            value = decided(Rewriter(replace=at_one)(cotangent.body), facts)
+            for a in atoms:
+                if a.relation == "= 0":
+                    value = eliminated(value, a.poly)
+            shown.append(show(decided(value, facts)))
+        except UndefinedTermError:
+            shown.append("undefined")
+    return ", ".join(shown)
+
+
+def _jax_value(op: Any, point: str) -> str:
+    """The gradient of the function that the op names as its like, at the point; empty where there is none."""
+    function = _resolve(op.like)
+    if function is None or any(s.dtype != "float" for s in op.cases[0].signature.inputs):
+        return ""
+    values = _sample(op, point)
+    if values is None:
+        return ""
+    try:
+        with wide_floats():
+            args = tuple(jnp.asarray(float(v)) for v in values)
+            gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(args))))(*args)
+    except Exception:  # noqa: BLE001 (whatever the other function raises, there is no value to show)
+        return ""
+    return ", ".join(f"{float(g):g}" for g in gradient)
+
+
+def _sample(op: Any, point: str) -> list[Fraction] | None:
+    """A point that satisfies the text: equal names share a value, an inequality is met at distance 1."""
+    values = {n: Fraction(1) for n in op.arg_names}
+    defaults = {p: Fraction(str(op.defaults[p])) for p in op.params if isinstance(op.defaults.get(p), (int, float))}
+    for symbol, shift in (("<=", 0), (">=", 0), ("<", -1), (">", 1), ("=", 0)):
+        if symbol in point:
+            *left, right = (part.strip() for part in point.split(symbol))
+            try:
+                target = defaults[right] if right in defaults else values[right] if right in values else Fraction(right)
+            except (ValueError, ZeroDivisionError):
+                return None
+            for name in left:
+                if name not in values:
+                    return None
+                values[name] = target + shift
+            return list(values.values())
+    return None
+
+
+def _resolve(path: str | None) -> Any:
+    if not path:
+        return None
+    parts = path.split(".")
+    for k in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:k]))
+        except ImportError:
+            continue
+        for name in parts[k:]:
+            found = getattr(found, name, None)
+        return found
+    return None
+

@@ -125,17 +125,17 @@ def adjoint_obligation(problem: Problem) -> Obligation:
     total = ZERO
     conditions: list[Clauses] = []
     for out, seed in zip(problem.jvp, problem.seeds, strict=True):
-        total = total + _inner_product(out.body, seed.body, out.shape)
+        total = total + inner_product(out.body, seed.body, out.shape)
         conditions.append(out.defined)
     for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
         x = problem.inputs[k]
         dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
-        total = total - _inner_product(cotangent.body, dx, x.shape)
+        total = total - inner_product(cotangent.body, dx, x.shape)
         conditions.append(cotangent.defined)
     return Obligation([total], merged(*conditions))
 
 
-def _inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
+def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
     mapping: dict = {}
     dummies = []
     for k, n in enumerate(shape):

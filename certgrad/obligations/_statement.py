@@ -1,0 +1,89 @@
+"""Obligations for the eye: both sides as a sympy equation, as LaTeX and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from certgrad.errors import UsageError
+
+from ._derivative import Differentiator, without_stops
+from ._instances import family
+from ._present import name_variables, show
+from ._problem import Problem, build, rules_of, trace_rules
+from ._prove import inner_product, one_sided
+from ._tensor import own_index
+from ._terms import Poly, access
+from ._view import SympyView
+from .certificate import CODES
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """The statement of one obligation at the op's general shapes, traced from its callables.
+
+    `eq` is a sympy `Eq` of the two sides (with `Sum` and `Indexed`); several outputs make several equations.
+    """
+
+    op: str
+    kind: str
+    signature: str
+    equations: tuple[tuple[Poly, Poly], ...]
+
+    @property
+    def eqs(self) -> tuple[sympy.Eq, ...]:
+        view = SympyView(name_variables([p for pair in self.equations for p in pair]))
+        return tuple(sympy.Eq(view(left), view(right), evaluate=False) for left, right in self.equations)
+
+    @property
+    def eq(self) -> sympy.Eq:
+        """The equation; for several outputs, that of the first."""
+        return self.eqs[0]
+
+    @property
+    def latex(self) -> str:
+        return r" \\ ".join(sympy.latex(e) for e in self.eqs)
+
+    @property
+    def text(self) -> str:
+        names = name_variables([p for pair in self.equations for p in pair])
+        return "\n".join(f"{show(left, names=names)} = {show(right, names=names)}" for left, right in self.equations)
+
+
+def obligation(op: Any, kind: str) -> Obligation:
+    """The obligation of an op, by name or object: `obligation("softmax", "vjp_is_adjoint")`.
+
+    Raises UsageError for an unknown kind, UnknownOpError for an unknown op.
+    """
+    if isinstance(op, str):
+        from certgrad.ops import registry
+
+        op = registry.get(op)
+    if kind not in CODES:
+        raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
+    instance = family(op, op.cases[0]).prove[0]
+    shapes = instance.shapes()
+    programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+    problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
+
+
+def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
+    if kind == "jvp_is_derivative":
+        d = Differentiator(problem.tangents)
+        return [
+            (rule.body, without_stops(one_sided(d(out.body))))
+            for rule, out in zip(problem.jvp, problem.forward, strict=True)
+        ]
+    if kind == "vjp_is_adjoint":
+        left, right = Poly({}), Poly({})
+        for out, seed in zip(problem.jvp, problem.seeds, strict=True):
+            left = left + inner_product(out.body, seed.body, out.shape)
+        for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
+            dx = access(problem.tangents[problem.names[k]], own_index(problem.inputs[k].shape))
+            right = right + inner_product(cotangent.body, dx, problem.inputs[k].shape)
+        return [(left, right)]
+    primal = problem.primal or problem.forward
+    return [(without_stops(p.body), without_stops(f.body)) for p, f in zip(primal, problem.forward, strict=True)]

@@ -1,0 +1,118 @@
+"""Terms as sympy expressions: entries are `Indexed`, sums are `Sum`, predicates are `Piecewise`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy
+from flint import fmpq
+
+from ._index import Ix, Var
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxPred,
+    Max,
+    Mono,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+)
+
+_FUNCTIONS = {
+    "log": sympy.log,
+    "sin": sympy.sin,
+    "cos": sympy.cos,
+    "asin": sympy.asin,
+    "acos": sympy.acos,
+    "atan": sympy.atan,
+    "asinh": sympy.asinh,
+    "acosh": sympy.acosh,
+    "atanh": sympy.atanh,
+    "erf": sympy.erf,
+    "erf_inv": sympy.erfinv,
+    "atan2": sympy.atan2,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "cbrt": sympy.real_root,
+    "lgamma": lambda x: sympy.log(sympy.Abs(sympy.gamma(x))),
+    "digamma": sympy.digamma,
+    "polygamma1": lambda x: sympy.polygamma(1, x),
+    "stop": lambda x: x,
+}
+
+
+class SympyView:
+    """Converts terms; `names` gives the letters of free index variables."""
+
+    def __init__(self, names: Mapping[Var, str]) -> None:
+        self.names = {v: sympy.Symbol(n, integer=True, nonnegative=True) for v, n in names.items()}
+
+    def __call__(self, poly: Poly) -> sympy.Expr:
+        return sympy.Add(*(self.mono(m, c) for m, c in poly.sorted_items()))
+
+    def mono(self, mono: Mono, c: fmpq) -> sympy.Expr:
+        return sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *(self.power(a, e) for a, e in mono))
+
+    def power(self, a: Atom, e: Exponent) -> sympy.Expr:
+        exponent = sympy.Rational(e.numerator, e.denominator)
+        if isinstance(a, Exp):
+            return sympy.exp(exponent * self.mono(a.mono, fmpq(1)))
+        return self.atom(a) ** exponent
+
+    def atom(self, a: Atom) -> sympy.Expr:
+        if isinstance(a, Access):
+            if not a.index:
+                return sympy.Symbol(a.tensor, real=True)
+            return sympy.IndexedBase(a.tensor, real=True)[tuple(self.index(ix) for ix in a.index)]
+        if isinstance(a, Dim):
+            return sympy.Symbol(a.name, integer=True, positive=True)
+        if isinstance(a, Num):
+            return sympy.pi if a.name == "pi" else sympy.Integer(int(a.name))
+        if isinstance(a, IndexNumber):
+            return self.var(a.var)
+        if isinstance(a, Fn):
+            f = _FUNCTIONS.get(a.name) or sympy.Function(a.name)
+            args = [self(p) for p in a.args]
+            return sympy.real_root(args[0], 3) if a.name == "cbrt" else f(*args)
+        if isinstance(a, Base):
+            return self(a.poly)
+        if isinstance(a, Pred):
+            return sympy.Piecewise((1, sympy.StrictGreaterThan(self(a.poly), 0)), (0, True))
+        if isinstance(a, IxPred):
+            return sympy.Piecewise((1, sympy.GreaterThan(self.index(a.ix), 0)), (0, True))
+        if isinstance(a, Sum):
+            return self.sum(a)
+        if isinstance(a, Max):
+            inner, _ = self.inside(a)
+            return sympy.Function("max")(inner(a.body))
+        raise TypeError(type(a).__name__)
+
+    def sum(self, a: Sum) -> sympy.Expr:
+        inner, bounds = self.inside(a)
+        limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
+        return sympy.Sum(inner.mono(a.body, fmpq(1)), *limits)
+
+    def inside(self, a: Sum | Max) -> tuple[SympyView, list[sympy.Symbol]]:
+        used = {s.name for s in self.names.values()}
+        letters = iter(c for c in "jklabcdefghimnop" if c not in used)
+        inner = SympyView({})
+        inner.names = dict(self.names)
+        bounds = []
+        for v in a.vars:
+            inner.names[v] = sympy.Symbol(next(letters), integer=True, nonnegative=True)
+            bounds.append(inner.names[v])
+        return inner, bounds
+
+    def var(self, v: Var) -> sympy.Symbol:
+        return self.names.get(v) or sympy.Symbol(f"{v[0]}{v[1]}", integer=True)
+
+    def index(self, ix: Ix) -> sympy.Expr:
+        return sympy.Add(self(ix.const), *(c * self.var(v) for v, c in ix.terms))
