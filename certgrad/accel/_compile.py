@@ -111,7 +111,7 @@ def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:
     if certified.certificate.verdict not in HOLDS:
         findings = "; ".join(certified.certificate.findings)
         raise NotCertifiedError(
-            f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: {findings}. "
-            "Mend the rules that are named, or run the function with JAX alone."
+            f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: "
+            f"{findings}. Mend the rules that are named, or run the function with JAX alone."
         )
     return CompiledGraph(certified)

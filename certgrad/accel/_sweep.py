@@ -33,7 +33,9 @@ class Sweep:
     def outputs(self, values: Values) -> list[Any]:
         """What the graph returns."""
         return [
-            values[o.node][o.output] if isinstance(o, Ref) else jnp.asarray(_number(o.text), self.numbers.dtype(o.dtype))
+            values[o.node][o.output]
+            if isinstance(o, Ref)
+            else jnp.asarray(_number(o.text), self.numbers.dtype(o.dtype))
             for o in self.certified.traced.ir.outputs
         ]
 

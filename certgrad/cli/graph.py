@@ -16,7 +16,9 @@ from certgrad.errors import UsageError
 
 
 def graph(
-    target: Annotated[str, typer.Argument(metavar="MODULE:FUNCTION", help="models/mlp.py:loss, or package.module:loss.")],
+    target: Annotated[
+        str, typer.Argument(metavar="MODULE:FUNCTION", help="As models/mlp.py:loss or package.module:loss.")
+    ],
     spec: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,16 +55,21 @@ def load(target: str) -> Callable[..., Any]:
     """The function that `file.py:name` or `module:name` names. Raises UsageError."""
     place, mark, name = target.rpartition(":")
     if not mark or not place or not name:
-        raise UsageError(f"'{target}' does not name a function. Write FILE.py:FUNCTION or MODULE:FUNCTION, as in models/mlp.py:loss.")
+        raise UsageError(
+            f"'{target}' does not name a function. Write FILE.py:FUNCTION or MODULE:FUNCTION, as in models/mlp.py:loss."
+        )
     module = _from_file(place) if place.endswith(".py") else _from_name(place)
     function: Any = module
     for part in name.split("."):
         function = getattr(function, part, None)
     if not callable(function):
-        known = sorted(n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__)
+        known = sorted(
+            n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__
+        )
         what = "is not a function" if function is not None else "does not exist"
         raise UsageError(f"'{name}' {what} in {place}. Its functions are: {', '.join(known) or 'none'}.")
-    return function  # type: ignore[no-any-return]
+    found: Callable[..., Any] = function
+    return found
 
 
 def _from_file(place: str) -> Any:
@@ -98,7 +105,9 @@ def _from_name(place: str) -> Any:
 
 
 def _unimportable(place: str, error: Exception) -> UsageError:
-    return UsageError(f"{place} cannot be imported: {describe(error)}. Run `python {place}` to see where, and mend it first.")
+    return UsageError(
+        f"{place} cannot be imported: {describe(error)}. Run `python {place}` to see where, and mend it first."
+    )
 
 
 def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
@@ -117,19 +126,27 @@ def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list
     given = [(split_name(text)[0], text) for text in specs]
     if not specs and any(p.default is p.empty for p in positional):
         example = " ".join(f"--spec '{n}: …'" for n in names)
-        raise UsageError(f"{target} takes {', '.join(names)}. Give the shape of each: {example}, such as --spec '{names[0]}: n d'.")
+        raise UsageError(
+            f"{target} takes {', '.join(names)}. Give the shape of each: {example}, such as --spec '{names[0]}: n d'."
+        )
     if all(name in names for name, _ in given) and len({n for n, _ in given}) == len(given):
-        table = {name: text for name, text in given}
+        table = dict(given)
         missing = [p.name for p in positional if p.name not in table and p.default is p.empty]
         if missing:
-            raise UsageError(f"{target} also takes {', '.join(missing)}. Add --spec '{missing[0]}: …' with its dimensions.")
+            raise UsageError(
+                f"{target} also takes {', '.join(missing)}. Add --spec '{missing[0]}: …' with its dimensions."
+            )
         chosen = [n for n in names if n in table]
         if chosen != names[: len(chosen)]:
-            raise UsageError(f"{target} takes {', '.join(names)}; the specs skip one before the last. Give those as well.")
+            raise UsageError(
+                f"{target} takes {', '.join(names)}; the specs skip one before the last. Give those as well."
+            )
         return [table[n] for n in chosen]
     unknown = [name for name, _ in given if name is not None and name not in names]
     if unknown and not variadic:
         raise UsageError(f"{target} has no argument '{unknown[0]}'. Its arguments are {', '.join(names) or 'none'}.")
     if len(specs) > len(names) and not variadic:
-        raise UsageError(f"{target} takes {len(names)} arguments ({', '.join(names)}), but {len(specs)} specs were given.")
+        raise UsageError(
+            f"{target} takes {len(names)} arguments ({', '.join(names)}), but {len(specs)} specs were given."
+        )
     return specs

@@ -1,7 +1,7 @@
 """Whole models as graphs: traced at symbolic dimensions, and certified by induction over their nodes.
 
-    graph = trace(loss, "x: n d", "W: d h", "target: n h")
-    certificate = certify(graph)
+graph = trace(loss, "x: n d", "W: d h", "target: n h")
+certificate = certify(graph)
 """
 
 from certgrad.graph._certify import certify

@@ -45,7 +45,7 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
     names = traced.ir.dims
     queue: list[Fixed] = [dict.fromkeys(names, 1)] if names else []
     if len(names) > 1:
-        queue.append({n: names[0] for n in names[1:]})
+        queue.append(dict.fromkeys(names[1:], names[0]))
     queue += _contrary(traced, {})
     seen: set[str] = set()
     while queue:

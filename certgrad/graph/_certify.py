@@ -100,7 +100,11 @@ class _Induction:
 
     def _plain(self, node: Node, role: str, operation: str) -> Step:
         return Step(
-            node=node.id, operation=operation, source=node.source, role=role, verdict="proved",
+            node=node.id,
+            operation=operation,
+            source=node.source,
+            role=role,
+            verdict="proved",
             expression=self.expressions.of(Ref(node=node.id)),
         )
 
@@ -217,9 +221,7 @@ class _Induction:
 
 
 def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
-    return Operation(
-        operation.equation, operation.names, operation.active, operation.domain, operation.title, signs
-    )
+    return Operation(operation.equation, operation.names, operation.active, operation.domain, operation.title, signs)
 
 
 def _titled(node: Node, title: str) -> str:
@@ -321,5 +323,3 @@ def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:
 
 def _flat(value: Any) -> str:
     return "[" + ", ".join(map(_flat, value)) + "]" if isinstance(value, list) else str(value)
-
-

@@ -54,7 +54,9 @@ class Expressions:
         rule = _RULES.get(node.name) if node.kind == "primitive" else None
         if rule is not None:
             return rule(node, args)
-        if node.kind == "primitive" and (node.name in _TRANSPARENT or (node.name in _SAME_UP_TO_ONES and self._ones(node))):
+        if node.kind == "primitive" and (
+            node.name in _TRANSPARENT or (node.name in _SAME_UP_TO_ONES and self._ones(node))
+        ):
             return args[0]
         name = _NAMES.get(node.name, node.name) if node.kind == "primitive" else node.name
         return f"{name}({', '.join(text for text, _ in args)})", ATOM
@@ -97,7 +99,11 @@ def _dot(node: Node, args: Sequence[Text]) -> Text:
 
 
 def _transpose(node: Node, args: Sequence[Text]) -> Text:
-    return (f"{_wrapped(args[0], ATOM)}.T", ATOM) if node.params.get("permutation") == "(1, 0)" else _call("transpose", args)
+    return (
+        (f"{_wrapped(args[0], ATOM)}.T", ATOM)
+        if node.params.get("permutation") == "(1, 0)"
+        else _call("transpose", args)
+    )
 
 
 def _call(name: str, args: Sequence[Text]) -> Text:

@@ -46,16 +46,24 @@ def _comparison(atomic: Atomic, arguments: Mapping[str, Ref], expressions: Expre
     if sign is None or not terms or len(terms) > 2:
         return ""
     sides: list[tuple[str, bool]] = []
+    accesses: list[Access] = []
     bound = ""
     for mono, c in terms:
         if mono == ():
             bound = str(-c)
             continue
         atom = mono[0][0]
-        if len(mono) != 1 or mono[0][1] != 1 or abs(c) != 1 or not isinstance(atom, Access) or atom.tensor not in arguments:
+        if (
+            len(mono) != 1
+            or mono[0][1] != 1
+            or abs(c) != 1
+            or not isinstance(atom, Access)
+            or atom.tensor not in arguments
+        ):
             return ""
         if not _elementwise(atom, expressions.graph.type_of(arguments[atom.tensor]).shape):
             return ""
+        accesses.append(atom)
         sides.append((expressions.of(arguments[atom.tensor]), c > 0))
     if len(sides) == 1:
         (text, positive), right = sides[0], bound or "0"
@@ -63,9 +71,10 @@ def _comparison(atomic: Atomic, arguments: Mapping[str, Ref], expressions: Expre
             sign = _FLIP[sign]
             right = str(-int(right)) if re.fullmatch(r"-?\d+", right) else f"-({right})"
         return f"every element of `{text}` {sign} {right}"
-    if len(sides) == 2 and not bound and sides[0][1] != sides[1][1] and _aligned(terms[0][0][0][0], terms[1][0][0][0]):
-        left, right = (sides[0], sides[1]) if sides[0][1] else (sides[1], sides[0])
-        return f"`{left[0]}` {sign} `{right[0]}` at every element"
+    if len(sides) == 2 and not bound and sides[0][1] != sides[1][1] and _aligned(*accesses):
+        (left, positive), (other, _) = sides
+        first, second = (left, other) if positive else (other, left)
+        return f"`{first}` {sign} `{second}` at every element"
     return ""
 
 
@@ -87,5 +96,3 @@ def _formula(clause: Clause, arguments: Mapping[str, Ref], expressions: Expressi
     used = [n for n in arguments if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text)]
     named = [f"{n} = `{expressions.of(arguments[n])}`" for n in used if expressions.of(arguments[n]) != n]
     return f"{text} for every index" + (f", where {', '.join(named)}" if named else "")
-
-

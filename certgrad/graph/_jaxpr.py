@@ -62,13 +62,7 @@ class Equation:
 
     def _closed(self) -> Any:
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
-        jaxpr = self.jaxpr.replace(**parts, debug_info=None) if _two_classes() else self.jaxpr.replace(**parts)
-        return jex.ClosedJaxpr(jaxpr, [])
-
-
-def _two_classes() -> bool:
-    """JAX 0.10 has open and closed jaxprs, 0.11 one class."""
-    return jex.Jaxpr is not jex.ClosedJaxpr
+        return jex.ClosedJaxpr(self.jaxpr.replace(**parts), [])
 
 
 def program_function(program: Program) -> Callable[..., list[Any]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from certgrad.errors import CertgradError, DomainError
@@ -24,10 +25,18 @@ from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import contrary
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._facts import ANY, ZERO, Fact, Facts
-from certgrad.obligations._jax_internals import is_literal, kind_of, serialised, shape_polys, symbols, versions, wide_floats
+from certgrad.obligations._jax_internals import (
+    is_literal,
+    kind_of,
+    serialised,
+    shape_polys,
+    symbols,
+    versions,
+    wide_floats,
+)
 from certgrad.obligations._present import show, show_clause
 from certgrad.obligations._problem import Problem, Programs, build, trace_rules
-from certgrad.obligations._prove import Outcome, prove
+from certgrad.obligations._prove import Outcome, _minimal, prove
 from certgrad.obligations._semantics_inputs import argument
 from certgrad.obligations._terms import clear_caches
 from certgrad.obligations._witnesses import _as_data
@@ -68,7 +77,9 @@ class Operation:
     def dims(self) -> list[str]:
         """The dimension variables, in order of appearance in the arguments, then in the parameters."""
         shapes = [a.shape for a in self.avals] + [v.aval.shape for v in self.equation.eqn.outvars]
-        return list(dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in _jaxpr.dims_in(part)))
+        return list(
+            dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in _jaxpr.dims_in(part))
+        )
 
 
 @dataclass
@@ -174,10 +185,9 @@ def _value(dim: str, fixed: Mapping[str, int | str], table: Mapping[str, Any]) -
 
 
 def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
-    fields = {f: getattr(lemma, f) for f in lemma.__struct_fields__}
     texts = sorted({show_clause(c) for c in clauses})
     verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and texts else lemma.verdict
-    return Lemma(**{**fields, "hypotheses": texts, "verdict": verdict})
+    return msgspec.structs.replace(lemma, hypotheses=texts, verdict=verdict)
 
 
 def _prove_at(operation: Operation, equation: Equation, dims: Mapping[str, Any], names: tuple[str, ...]) -> Proof:
@@ -198,8 +208,14 @@ def _prove_at(operation: Operation, equation: Equation, dims: Mapping[str, Any],
     proof = _judged(operation, shapes, programs, names)
     if _jaxpr.holds_program(equation):  # its rule cannot be traced again at other dimensions on its own
         canon = canonical(names)
-        proof.dimensions = [f"{canon[d]} ≠ {canon.get(str(v), v)}" for one in _excluded(programs) for d, v in one.items()]
+        proof.dimensions = [
+            f"{canon[d]} ≠ {canon.get(str(v), v)}" for one in _excluded(programs) for d, v in one.items()
+        ]
     return proof
+
+
+def _rule_is_reverse(equation: Equation) -> bool:
+    return equation.name.startswith("custom_vjp_call")
 
 
 def _excluded(programs: Programs) -> list[dict[str, int | str]]:
@@ -233,13 +249,16 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
         return Proof(_lemma(operation, shapes, programs, names, results, [], []), names, programs)
     for kind in kinds:
+        if kind == "vjp_is_adjoint" and _rule_is_reverse(operation.equation):
+            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
+            problem.domain = [*problem.domain, *clauses.values()]
         outcome = _attempt(problem, kind)
         found = [] if outcome.proved else [_failure(operation, shapes, programs, names, kind, outcome)]
         for clause in outcome.hypotheses if outcome.proved else []:
             clauses.setdefault(show_clause(clause), clause)
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
-    kept = [clauses[k] for k in sorted(clauses)]
+    kept = _minimal([clauses[k] for k in sorted(clauses)], problem.facts)
     return Proof(_lemma(operation, shapes, programs, names, results, kept, notes), names, programs, kept)
 
 
@@ -288,9 +307,7 @@ def _failure(
     return ObligationResult(kind=kind, verdict=verdict, reason=reason, residual=residual, witness=witness)  # type: ignore[arg-type]
 
 
-def _witness(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str
-) -> Any:
+def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str) -> Any:
     """A point where the traced programs provably break the obligation, or None."""
     inputs = [
         Input(n, tuple(str(d) for d in s), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
@@ -304,7 +321,7 @@ def _witness(
 
         return Rule(
             forward=lambda xs: run(programs.forward, xs),
-            jvp=lambda xs, tangents: run(programs.jvp, xs, tangents),
+            jvp=None if _rule_is_reverse(operation.equation) else lambda xs, dxs: run(programs.jvp, xs, dxs),
             vjp=lambda xs, seeds: run(programs.vjp, xs, seeds),
             primal=(lambda xs: run(programs.primal, xs)) if programs.primal else None,
         )
@@ -333,8 +350,13 @@ def _within(value: Any, signs: int) -> bool:
 
 
 def _lemma(
-    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...],
-    results: list[ObligationResult], clauses: Sequence[Clause], notes: list[str],
+    operation: Operation,
+    shapes: ActiveShapes,
+    programs: Programs,
+    names: tuple[str, ...],
+    results: list[ObligationResult],
+    clauses: Sequence[Clause],
+    notes: list[str],
 ) -> Lemma:
     given = _given(operation)
     canon = canonical(names)
@@ -405,5 +427,3 @@ def domain_of(op: Any, statics: Mapping[str, Any]) -> tuple[str, ...]:
             return ast.Constant(value) if node.id in op.params and value is not None else node
 
     return tuple(ast.unparse(Fill().visit(ast.parse(text.strip(), mode="eval"))) for text in op.domain)
-
-

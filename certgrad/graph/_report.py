@@ -31,7 +31,11 @@ def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
             lines += ["", title]
             for entry in entries:
                 lines += textwrap.wrap(
-                    entry, width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
+                    entry,
+                    width,
+                    initial_indent="  ",
+                    subsequent_indent="    ",
+                    break_long_words=False,
                     break_on_hyphens=False,
                 )
     return "\n".join(lines) + "\n"

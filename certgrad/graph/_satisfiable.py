@@ -74,9 +74,7 @@ def _program(traced: TracedGraph, wanted: Sequence[Ref], sizes: Mapping[str, int
 
     dtypes = {"float": np.float64, "int": np.int64, "bool": np.bool_}
     with wide_floats():
-        specs = [
-            jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), dtypes[a.spec.dtype]) for a in traced.specs.arguments
-        ]
+        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), dtypes[a.spec.dtype]) for a in traced.specs.arguments]
         return jax.make_jaxpr(run)(*specs)
 
 
@@ -104,7 +102,9 @@ def forward_values(
 
 def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) -> Any:
     if dtype != "float":
-        return np.array([rng.randint(0, 1) for _ in range(int(np.prod(shape)))], dtype=bool if dtype == "bool" else int).reshape(shape)
+        return np.array(
+            [rng.randint(0, 1) for _ in range(int(np.prod(shape)))], dtype=bool if dtype == "bool" else int
+        ).reshape(shape)
     spread = (1, 4, 16)[attempt % 3]
     low = 0 if attempt % 2 else -8 * spread
     out = np.empty(shape, dtype=object)

@@ -94,16 +94,22 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 def _leaf(text: Any, name: str) -> Argument:
     if not isinstance(text, str):
-        raise UsageError(f"The spec of {name} is {text!r}. Write the dimensions as text, such as 'n d', or '' for a scalar.")
+        raise UsageError(
+            f"The spec of {name} is {text!r}. Write the dimensions as text, such as 'n d', or '' for a scalar."
+        )
     given, body = split_name(text)
     name = given or name
     if "," in body or "->" in body:
-        raise UsageError(f"The spec '{text}' of {name} is more than one array. Give one spec an argument, such as 'n d'.")
+        raise UsageError(
+            f"The spec '{text}' of {name} is more than one array. Give one spec an argument, such as 'n d'."
+        )
     try:
         spec = parse(f"{body} ->").inputs[0]
     except SignatureError as error:
         first = str(error).splitlines()[0].removeprefix("The signature does not parse: ")
-        raise UsageError(f"The spec '{text}' of {name} does not parse: {first} Example: 'x: n d', or '' for a scalar.") from None
+        raise UsageError(
+            f"The spec '{text}' of {name} does not parse: {first} Example: 'x: n d', or '' for a scalar."
+        ) from None
     if any(isinstance(d, Star) for d in spec.dims):
         raise UsageError(f"The spec '{text}' of {name} has a star. A graph is traced at one rank: write out its axes.")
     return Argument(name, spec)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
+import msgspec
 import numpy as np
 
 from certgrad.errors import CertgradError, TraceError
@@ -43,7 +44,7 @@ class TracedGraph:
         """The operands that the node's equation takes, as its function has them: distinct, without literals."""
         equation = self.equations[node.id]
         first = {v: k for k, v in reversed(list(enumerate(equation.eqn.invars))) if not is_literal(v)}
-        return [node.operands[first[v]] for v in equation.variables]  # type: ignore[misc]
+        return [node.operands[first[v]] for v in equation.variables]
 
     def retraced(self, fixed: Mapping[str, int | str]) -> TracedGraph:
         """The function's graph with dimensions set to numbers or to each other."""
@@ -97,9 +98,7 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         names = [d for d in read.dims if d not in fixed]
         table: dict[str, Any] = dict(symbols(names))
         table |= {d: value if isinstance(value, int) else table[value] for d, value in fixed.items()}
-        leaves = [
-            jax.ShapeDtypeStruct(a.spec.shape(table, {}), _DTYPES[a.spec.dtype]) for a in read.arguments
-        ]
+        leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), _DTYPES[a.spec.dtype]) for a in read.arguments]
         args = _nested(read, leaves)
         try:
             program = trace_program(fn, args)
@@ -109,8 +108,8 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
             raise _untraceable(title, read, error) from error
         if getattr(program.jaxpr, "effects", None):
             raise TraceError(
-                f"{title} has side effects ({', '.join(map(str, program.jaxpr.effects))}). A graph is a function of its "
-                "arguments alone; remove printing, callbacks and state."
+                f"{title} has side effects ({', '.join(map(str, program.jaxpr.effects))}). "
+                "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
         builder = _Builder(read, title)
         outputs = builder.run(program)
@@ -146,9 +145,9 @@ def _text(value: Any) -> str:
 
 
 _HIDDEN = frozenset(
-    "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun fwd_jaxpr_thunk bwd "
-    "num_consts symbolic_zeros out_trees ctx_mesh donated_invars inline keep_unused in_shardings out_shardings in_layouts "
-    "out_layouts resource_env compiler_options_kvs name fun_jaxpr accuracy".split()
+    "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun fun_jaxpr bwd "
+    "fwd_jaxpr_thunk num_consts symbolic_zeros out_trees ctx_mesh donated_invars inline keep_unused in_shardings "
+    "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy".split()
 )
 
 
@@ -168,16 +167,22 @@ class _Builder:
             inputs.append(self.add("input", argument.name, [], [_type(var.aval)]))
         return self.walk(program, inputs, ("", ""))
 
-    def add(
-        self, kind: Kind, name: str, operands: Sequence[Operand], outputs: list[ArrayType], **rest: Any
-    ) -> Ref:
+    def add(self, kind: Kind, name: str, operands: Sequence[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
         node = Node(id=len(self.nodes), kind=kind, name=name, operands=list(operands), outputs=outputs, **rest)
         self.nodes.append(node)
         return Ref(node=node.id)
 
-    def walk(self, program: Program, inputs: Sequence[Operand], site: tuple[str, str]) -> list[Operand]:
+    def walk(
+        self, program: Program, inputs: Sequence[Operand], site: tuple[str, str], atoms: Sequence[Any] = ()
+    ) -> list[Operand]:
         """The outputs of a program whose inputs are these. `site` is where it is called from, for inner programs."""
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
+        given = dict(zip(program.jaxpr.invars, atoms, strict=False))  # an inner program may be called on a literal
+
+        def resolved(atom: Any) -> Any:
+            found = atom if is_literal(atom) else given.get(atom)
+            return found if found is not None and is_literal(found) else atom
+
         for var, value in zip(program.jaxpr.constvars, program.consts, strict=False):
             env[var] = self.constant(var, value)
 
@@ -189,6 +194,7 @@ class _Builder:
             return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
 
         for eqn in program.jaxpr.eqns:
+            eqn = eqn.replace(invars=[resolved(v) for v in eqn.invars])
             operands = [read(v) for v in eqn.invars]
             where = site if site[0] else _jaxpr.source_of(eqn)
             outputs = self.equation(Equation(eqn, program.jaxpr), operands, where)
@@ -205,7 +211,7 @@ class _Builder:
         kind: Kind = _CUSTOM.get(equation.name, "primitive")
         if inner is not None and kind == "primitive":
             if not _jaxpr.mentions(inner, _KEPT_WHOLE) and not getattr(inner.jaxpr, "effects", None):
-                return self.walk(inner, operands, where)
+                return self.walk(inner, operands, where, equation.eqn.invars)
             kind = "call"
         found = _jaxpr.op_of(equation)
         name = equation.name if inner is None else str(equation.eqn.params.get("name", "")) or _jaxpr.called_name(inner)
@@ -236,10 +242,7 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
     def moved(operand: Operand) -> Operand:
         return Ref(node=place[operand.node], output=operand.output) if isinstance(operand, Ref) else operand
 
-    nodes = [
-        Node(**{f: getattr(n, f) for f in n.__struct_fields__} | {"id": place[n.id], "operands": [*map(moved, n.operands)]})
-        for n in kept
-    ]
+    nodes = [msgspec.structs.replace(n, id=place[n.id], operands=[moved(o) for o in n.operands]) for n in kept]
     ir = Graph(
         format=FORMAT, name=traced.ir.name, dims=traced.ir.dims, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)]
     )

@@ -10,7 +10,7 @@ from certgrad.obligations.certificate import ObligationKind, VerdictName, Witnes
 FORMAT = 1
 
 
-class ObligationResult(Struct):
+class ObligationResult(Struct, frozen=True):
     """One of the three obligations of a lemma."""
 
     kind: ObligationKind
@@ -20,8 +20,8 @@ class ObligationResult(Struct):
     witness: Witness | None = None
 
 
-class Lemma(Struct):
-    """What is proved of one operation with its parameters, at one pattern of shapes: for all sizes of the dimensions."""
+class Lemma(Struct, frozen=True):
+    """What is proved of one operation with its parameters at one pattern of shapes, for all sizes of its dimensions."""
 
     digest: str
     """Of the traced programs (forward, jvp, vjp, primal), the given signs and the versions."""
@@ -36,7 +36,7 @@ class Lemma(Struct):
     idealisations: list[str] = []
 
 
-class NodeHypothesis(Struct):
+class NodeHypothesis(Struct, frozen=True):
     """A hypothesis of a lemma at its node, in the user's names."""
 
     node: int
@@ -47,21 +47,21 @@ class NodeHypothesis(Struct):
     negligible: bool
 
 
-class Discharged(Struct):
+class Discharged(Struct, frozen=True):
     """A hypothesis that holds by what is known of the node's operands."""
 
     formula: str
     because: str
 
 
-class Cotangent(Struct):
+class Cotangent(Struct, frozen=True):
     """How a node's output gets its cotangent: the sum of these contributions, in this order."""
 
     output: int
     contributions: list[str]
 
 
-class Step(Struct):
+class Step(Struct, frozen=True):
     """One step of the induction: appending this node preserves the laws."""
 
     node: int
@@ -83,7 +83,7 @@ class Step(Struct):
     reason: str = ""
 
 
-class Conclusion(Struct):
+class Conclusion(Struct, frozen=True):
     """What the induction yields, and whether it does."""
 
     name: str
@@ -91,7 +91,7 @@ class Conclusion(Struct):
     holds: bool
 
 
-class GraphCertificate(Struct):
+class GraphCertificate(Struct, frozen=True):
     """The certificate of a graph: certified by induction over its nodes."""
 
     format: int

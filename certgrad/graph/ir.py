@@ -14,7 +14,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base: immutable, and unknown fields are refused on decoding."""
 
 
-class ArrayType(Struct):
+class ArrayType(Struct, frozen=True):
     """Shape, with dimensions as text (`n`, `2*n`, `3`), and dtype."""
 
     shape: list[str]
@@ -31,7 +31,7 @@ class ArrayType(Struct):
 _SHORT = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32"}
 
 
-class Ref(Struct, tag_field="is", tag="node"):
+class Ref(Struct, frozen=True, tag_field="is", tag="node"):
     """An output of another node."""
 
     node: int
@@ -41,7 +41,7 @@ class Ref(Struct, tag_field="is", tag="node"):
         return f"%{self.node}" if self.output == 0 else f"%{self.node}.{self.output}"
 
 
-class Literal(Struct, tag_field="is", tag="literal"):
+class Literal(Struct, frozen=True, tag_field="is", tag="literal"):
     """A scalar that stands in the program text."""
 
     text: str
@@ -54,7 +54,7 @@ class Literal(Struct, tag_field="is", tag="literal"):
 Operand = Ref | Literal
 
 
-class Node(Struct):
+class Node(Struct, frozen=True):
     """One operation: a primitive of JAX with its parameters, or an op kept whole.
 
     kinds: `input`, `constant` (an array of the program, whose value is kept outside), `primitive`, `op` (of
@@ -87,7 +87,7 @@ class Node(Struct):
         return f"%{self.id} {outputs} = {call}" + (f"   {self.source}" if self.source else "")
 
 
-class Graph(Struct):
+class Graph(Struct, frozen=True):
     """A program: nodes in order, and what it returns. Values of constants are kept outside, by node id."""
 
     format: int

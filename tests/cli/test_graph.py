@@ -1,0 +1,106 @@
+"""`certgrad graph`: the example, formats, a planted wrong rule, and bad input."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from certgrad.graph import decode
+from tests.cli.conftest import Result
+
+Run = Callable[..., Result]
+MLP = str(Path(__file__).parents[2] / "examples" / "mlp.py")
+SPECS = ["x: n d", "W1: d h", "b1: h", "W2: h c", "b2: c", "target: n c"]
+WRONG = """
+import jax, jax.numpy as jnp
+
+@jax.custom_jvp
+def square(x):
+    return x * x
+
+square.defjvp(lambda p, t: (square(p[0]), 3 * p[0] * t[0]))
+
+def loss(x):
+    return jnp.sum(square(x))
+
+def sorts(x):
+    return jnp.sort(x)
+"""
+
+
+def options(specs: list[str]) -> list[str]:
+    return [part for spec in specs for part in ("--spec", spec)]
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    path = tmp_path / "wrong_rules.py"
+    path.write_text(WRONG)
+    return str(path)
+
+
+def test_the_example(certgrad: Run) -> None:
+    result = certgrad("graph", f"{MLP}:loss", *options(SPECS))
+    assert result.code == 0
+    assert result.out.startswith("loss over the dimensions n, d, h, c: proved under hypotheses\n")
+    assert "\nhypotheses\n  maximum at mlp.py:12: every element of `x @ W1 + b1` ≠ 0\n\n" in result.out
+    assert "div at mlp.py:18: y ≠ 0, because `c*n` > 0" in result.out
+    assert "gradient: the gradient of loss is backprop of 1" in result.out
+
+
+def test_specs_in_any_order_and_json(certgrad: Run) -> None:
+    result = certgrad("graph", f"{MLP}:loss", "--format", "json", *options(SPECS[::-1]))
+    assert result.code == 0
+    certificate = decode(result.out.encode())
+    assert certificate.verdict == "proved under hypotheses"
+    assert [n.name for n in certificate.graph.inputs] == ["x", "W1", "b1", "W2", "b2", "target"]
+
+
+def test_markdown(certgrad: Run) -> None:
+    result = certgrad("graph", f"{MLP}:predict", "--format", "markdown", *options(SPECS[:5]))
+    assert result.code == 0
+    assert result.out.startswith("# `predict`: proved under hypotheses\n")
+    assert "| %7 | `f64[n, h]` | `add(%5, %6)` |" in result.out
+
+
+def test_a_planted_wrong_rule(certgrad: Run, wrong: str) -> None:
+    result = certgrad("graph", f"{wrong}:loss", "--spec", "x: n")
+    assert result.code == 1
+    assert "%1 square at wrong_rules.py:11 is refuted" in result.out
+
+
+def test_unproved_fails_only_when_strict(certgrad: Run, wrong: str) -> None:
+    assert certgrad("graph", f"{wrong}:sorts", "--spec", "x: n").code == 0
+    result = certgrad("graph", f"{wrong}:sorts", "--spec", "x: n", "--strict")
+    assert result.code == 1
+    assert "primitive sort" in result.out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["nothing"], "'nothing' does not name a function"),
+        (["no_such_file.py:loss"], "There is no file no_such_file.py"),
+        (["no_such_module:loss"], "no_such_module cannot be imported: ModuleNotFoundError"),
+        ([f"{MLP}:los"], "'los' does not exist in"),
+        ([f"{MLP}:jnp"], "'jnp' is not a function in"),
+        ([f"{MLP}:loss"], "takes x, W1, b1, W2, b2, target. Give the shape of each"),
+        ([f"{MLP}:loss", "--spec", "x: n d"], "also takes W1, b1, W2, b2, target"),
+        ([f"{MLP}:loss", "--spec", "y: n d"], "has no argument 'y'. Its arguments are x, W1"),
+        ([f"{MLP}:loss", *options(["x: n d?", *SPECS[1:]])], "The spec 'x: n d?' of x does not parse"),
+        ([f"{MLP}:loss", *options(["x: n c", *SPECS[1:]])], "JAX could not trace loss at the shapes x: n c, W1: d h"),
+    ],
+)
+def test_bad_input(certgrad: Run, arguments: list[str], message: str) -> None:
+    result = certgrad("graph", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+
+
+def test_a_file_that_does_not_import(certgrad: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("1/0")
+    result = certgrad("graph", f"{tmp_path / 'broken.py'}:f", "--spec", "x: n")
+    assert result.code == 2
+    assert "cannot be imported: ZeroDivisionError: division by zero" in result.err
