@@ -124,15 +124,21 @@ def _predicate_fact(a: Atom, value: bool) -> list[Fact]:
     return []
 
 
-def discharged(clause: Clause, facts: Facts) -> bool:
-    """The facts imply the clause."""
+def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
+    """The facts imply the clause; with `cases`, in each sign region of the predicates inside it.
+
+    A condition of differentiability is asked without `cases` while a program is followed: that a selection makes it
+    hold in each of its regions says nothing about the seams between them (see `_seams`).
+    """
     extra = guard_facts(clause.guards)
     if extra is None:
         return True
     context = facts.extended(extra) if extra else facts
     if extra and context.contradictory:
         return True
-    return any(holds(a, context) for a in clause.alternatives) or _by_cases(clause.alternatives, context, 3)
+    return any(holds(a, context) for a in clause.alternatives) or (
+        cases and _by_cases(clause.alternatives, context, 3)
+    )
 
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:
@@ -166,4 +172,4 @@ def holds(atomic: Atomic, facts: Facts) -> bool:
 def condition(relation: Relation, poly: Poly, origin: str) -> Clauses:
     """The condition `poly relation`, unless its form shows that it holds always."""
     clause = Clause((Atomic(relation, poly),), origin=origin)
-    return () if discharged(clause, Facts()) else (clause,)
+    return () if discharged(clause, Facts(), cases=False) else (clause,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._conditions import Atomic, Clause, discharged
-from ._facts import Fact, Facts, _deep_atoms, _match, unbound
+from ._facts import Fact, Facts, _deep_atoms, match, unbound
 from ._sums import Rewriter
 from ._terms import Access
 
@@ -31,7 +31,7 @@ def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
     out = []
     for pattern in patterns:
         for target in targets:
-            mapping = _match(pattern, target)
+            mapping = match(pattern, target)
             if mapping is not None:
                 out.append(known.rewritten(Rewriter(mapping)))
     return out

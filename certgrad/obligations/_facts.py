@@ -190,7 +190,7 @@ class Facts:
         c, taken, rest = content(poly)
         for fact in facts:
             c2, taken2, rest2 = content(fact.poly)
-            if rest != rest2:
+            if rest != rest2 or rest.is_zero:
                 continue
             strict = not fact.signs & ZERO  # then every factor of the fact's term is nonzero
             ratio = POS if c / c2 > 0 else NEG
@@ -345,7 +345,7 @@ def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
     patterns = [a for a in _deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
         for target in accesses:
-            mapping = _match(pattern, target)
+            mapping = match(pattern, target)
             if mapping is not None:
                 yield Fact(substitute(fact.poly, mapping), fact.signs, universal=False)
 
@@ -355,7 +355,7 @@ def unbound(a: Atom) -> frozenset[Var]:
     return frozenset(v for v in a.free if v[0] != "b")
 
 
-def _match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
+def match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
     if pattern.tensor != target.tensor:
         return None
     mapping: dict[Var, Ix] = {}

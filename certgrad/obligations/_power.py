@@ -37,6 +37,8 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
     With `only_positive`, only factors that are positive by themselves are taken out, and c > 0.
     """
     items = poly.sorted_items()
+    if not items:
+        return fmpq(1), {}, poly
     common: dict[Atom, Exponent] | None = None
     for mono, _ in items:
         factors = dict(mono)

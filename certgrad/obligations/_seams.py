@@ -6,13 +6,13 @@ and agree in value and in derivative (Huber's seam); otherwise p ≠ 0 becomes a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
-from ._conditions import Atomic, Clause, discharged
+from ._conditions import Atomic, Clause, Clauses, discharged, merged
 from ._derivative import Differentiator, depends
-from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, _instances, parts
+from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, match, parts, unbound
 from ._power import UndefinedTermError
 from ._sums import Rewriter
 from ._terms import ONE, Access, Atom, Max, Poly, Pred, Sum, atoms_of
@@ -83,98 +83,169 @@ class _Search:
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
             return
-        alternatives = [Atomic("!= 0", p)]
-        gaps = self.gaps(poly, p, at_zero)
-        if gaps is None:
-            self.add(alternatives, p)
-        elif gaps:
-            common = _parameter_gap(gaps, self.tangents)
+        failures: dict[tuple[Poly, ...], list[Poly | None]] = {}
+        for equations, gap in self.failures(poly, p, at_zero):
+            failures.setdefault(equations, []).append(gap)
+        for equations in sorted(failures, key=len):
+            alternatives = [Atomic("!= 0", q) for q in equations]
+            gaps = [g for g in failures[equations] if g is not None]
+            common = _parameter_gap(gaps, self.tangents) if len(gaps) == len(failures[equations]) else None
             if common is not None:
                 alternatives.append(Atomic("= 0", common))
-            self.add(alternatives, p)
+            self.add(alternatives)
 
-    def add(self, alternatives: list[Atomic], p: Poly) -> None:
+    def add(self, alternatives: list[Atomic]) -> None:
         self.found.append(Clause(tuple(alternatives), origin="kink"))
         if len(alternatives) == 1:
-            self.facts = self.facts.extended([Fact(p, NONZERO, universal=False)])
+            self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
 
-    def gaps(self, poly: Poly, p: Poly, at_zero: Facts) -> list[Poly] | None:
-        """Differences between the forms that meet on p = 0; None where they cannot be compared."""
-        if solve(p) is None or not self.smooth_across(p, at_zero):
-            return None
+    def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
+        clauses = self.instances(p)
+        if solve(p) is None or clauses is None:
+            return [((p,), None)]
         try:
-            forms = [_forced(poly, p, 1), _forced(poly, p, -1)]
-            return self.compare(forms, _forced(poly, p, 0), [p], at_zero)
+            forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
+            return self.compare(forms, _forced(poly, p, 0), (p,), at_zero)
         except UndefinedTermError:
-            return None
+            return [((p,), None)]
 
-    def compare(self, forms: list[Poly], value: Poly, equations: list[Poly], facts: Facts) -> list[Poly] | None:
+    def instances(self, p: Poly) -> Clauses | None:
+        """The conditions of differentiability that have predicates, at the entries that p mentions.
+
+        None where a condition cannot be brought to these entries: nothing is then known of it on p = 0.
+        """
+        targets = sorted({a for a in _deep_atoms(p) if isinstance(a, Access)}, key=lambda a: a.key)
+        tensors = {a.tensor for a in targets}
+        out: list[Clause] = []
+        for clause in self.smooth:
+            atoms = [a for q in _polys(clause) for a in _deep_atoms(q)]
+            choices = [a for a in atoms if isinstance(a, Pred)]
+            shared = {b.tensor for a in choices for b in _deep_atoms(a.poly) if isinstance(b, Access)} & tensors
+            if not shared:
+                continue
+            if any(not bound_free(a) for a in choices):
+                return None
+            mappings = [
+                m
+                for a in atoms
+                if isinstance(a, Access) and unbound(a) == clause.free
+                for t in targets
+                if (m := match(a, t)) is not None
+            ]
+            if not mappings:
+                return None
+            out += [clause.substituted(m) for m in mappings]
+        return merged(out)
+
+    def compare(
+        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
+    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Failures at the place where the equations hold, split further until every predicate there is decided."""
         if len(forms) > MAX_FORMS:
-            return None
-        settled = [_settled(f, equations, facts) for f in forms]
-        value_settled = _settled(value, equations, facts)
-        open_terms = [t for _, t in (*settled, value_settled) if t is not None]
-        if open_terms:
-            r = open_terms[0]
-            out: list[Poly] = []
+            return [(equations, None)]
+        settled: list[_Form] = []
+        undecided: list[Poly] = []
+        for form in forms:
+            new, left = form.settled(equations, facts)
+            settled.append(new)
+            undecided += left
+        value, left = _settled(value, equations, facts)
+        undecided += left
+        if undecided:
+            r = min(undecided, key=lambda q: q.key)
+            out = []
             for sign in (POS, NEG, ZERO):
                 here = facts.extended([Fact(r, sign, universal=False)])
                 if not facts.signs(r) & sign or here.contradictory:
                     continue
-                if sign == ZERO:
-                    if solve(r) is None:
-                        return None
-                    more = [
-                        _forced_at(f, r, equations, s) for f, _ in settled for s in (1, -1)
-                    ]
-                    gaps = self.compare(
-                        list(dict.fromkeys(more)), _forced_at(value_settled[0], r, equations, 0), [*equations, r], here
-                    )
+                if sign != ZERO:
+                    out += self.compare(settled, value, equations, here)
+                elif solve(r) is None:
+                    out.append((equations, None))
                 else:
-                    gaps = self.compare([f for f, _ in settled], value_settled[0], equations, here)
-                if gaps is None:
-                    return None
-                out += gaps
+                    more = [f.forced_at(r, equations, side) for f in settled for side in (1, -1)]
+                    at_r = _forced_at(value, r, equations, 0)
+                    try:
+                        out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here)
+                    except UndefinedTermError:
+                        out.append(((*equations, r), None))
             return out
-        first = settled[0][0]
-        region = Region(facts)
-        d = Differentiator(self.tangents)
-        differences = [value_settled[0] - first]
-        for form, _ in settled[1:]:
-            differences += [form - first, d(form) - d(first)]
-        out = []
-        for difference in differences:
-            for equation in equations:
-                difference = eliminated(difference, equation)
-            left = nonzero_part(difference, region)
-            if left is not None:
-                out.append(difference)
-        return out
+        return self.gaps(settled, value, equations, facts)
 
-    def smooth_across(self, p: Poly, at_zero: Facts) -> bool:
-        """No condition of differentiability holds only because a branch on p guards it."""
-        tensors = {a.tensor for a in _deep_atoms(p) if isinstance(a, Access)}
-        for clause in self.smooth:
-            kept, dropped = [], False
-            for guard, v in clause.guards:
-                names = {a.tensor for a in _deep_atoms(guard) if isinstance(a, Access)}
-                if names & tensors:
-                    dropped = True
-                else:
-                    kept.append((guard, v))
-            if not dropped:
+    def gaps(
+        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
+    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Each form is C¹ at the place, all agree in value and derivative, and the value there is theirs."""
+        d = Differentiator(self.tangents)
+        try:
+            if not all(form.smooth_at(equations, facts) for form in forms):
+                return [(equations, None)]
+            first = forms[0].poly
+            differences = [value - first]
+            for form in forms[1:]:
+                differences += [form.poly - first, d(form.poly) - d(first)]
+            out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+            for difference in differences:
+                difference = _on(difference, equations)
+                if nonzero_part(difference, Region(facts)) is not None:
+                    out.append((equations, difference))
+            return out
+        except UndefinedTermError:
+            return [(equations, None)]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a piecewise term is on one side of a seam: the term, and the conditions for that form to be C¹."""
+
+    poly: Poly
+    clauses: Clauses
+
+    def changed(self, change: Callable[[Poly], Poly]) -> _Form:
+        return _Form(change(self.poly), tuple(c.rewritten(change) for c in self.clauses))
+
+    def forced(self, p: Poly, side: int) -> _Form:
+        return self.changed(lambda q: _forced(q, p, side))
+
+    def forced_at(self, r: Poly, equations: tuple[Poly, ...], side: int) -> _Form:
+        return self.changed(lambda q: _forced_at(q, r, equations, side))
+
+    def settled(self, equations: tuple[Poly, ...], facts: Facts) -> tuple[_Form, list[Poly]]:
+        undecided: list[Poly] = []
+
+        def change(q: Poly) -> Poly:
+            new, left = _settled(q, equations, facts)
+            undecided.extend(left)
+            return new
+
+        return self.changed(change), undecided
+
+    def smooth_at(self, equations: tuple[Poly, ...], facts: Facts) -> bool:
+        """Every condition of this form holds at the place itself, so, being open, around it."""
+        for clause in self.clauses:
+            guards = [(g.constant(), v) for g, v in clause.guards]
+            if any(c is not None and (c != 0) != v for c, v in guards):
                 continue
-            bare = Clause(clause.alternatives, tuple(kept), clause.origin)
-            targets = [a for a in _deep_atoms(p) if isinstance(a, Access)]
-            instances = [bare]
-            for alternative in clause.alternatives:
-                for fact in _instances(Fact(alternative.poly, 0), sorted(targets, key=lambda a: a.key)):
-                    instances.append(Clause((Atomic(alternative.relation, fact.poly),), (), clause.origin))
-            if not all(discharged(c, at_zero) for c in instances[1:]) or (
-                len(instances) == 1 and not discharged(bare, at_zero)
-            ):
+            bare = Clause(tuple(Atomic(a.relation, _on(a.poly, equations)) for a in clause.alternatives))
+            if not discharged(bare, facts):
                 return False
         return True
+
+
+def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
+    """The term on the set where the equations hold. Later equations are read on the earlier ones."""
+    done: list[Poly] = []
+    for equation in equations:
+        for earlier in done:
+            equation = eliminated(equation, earlier)
+        poly = eliminated(poly, equation)
+        done.append(equation)
+    return poly
+
+
+def _polys(clause: Clause) -> list[Poly]:
+    return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
 
 
 def _same_up_to_sign(p: Poly, clause: Clause) -> bool:
@@ -203,14 +274,12 @@ def _forced(poly: Poly, p: Poly, sign: int) -> Poly:
     return Rewriter(replace=value)(poly)
 
 
-def _forced_at(poly: Poly, r: Poly, equations: list[Poly], sign: int) -> Poly:
+def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> Poly:
     """As `_forced`, for predicates that agree with r on the equations."""
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and bound_free(a):
-            q = a.poly
-            for equation in equations:
-                q = eliminated(q, equation)
+            q = _on(a.poly, equations)
             if q == r or q == -r:
                 positive = (sign > 0) == (q == r)
                 return NOTHING if sign == 0 else ONE if positive else NOTHING
@@ -219,25 +288,22 @@ def _forced_at(poly: Poly, r: Poly, equations: list[Poly], sign: int) -> Poly:
     return Rewriter(replace=value)(poly)
 
 
-def _settled(poly: Poly, equations: list[Poly], facts: Facts) -> tuple[Poly, Poly | None]:
-    """The form with the predicates that are decided on the equations, and one that is not."""
+def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
+    """The form with the predicates that are decided on the equations, and the terms of those that are not."""
     undecided: list[Poly] = []
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Pred) and bound_free(a):
-            q = a.poly
-            for equation in equations:
-                q = eliminated(q, equation)
+            q = _on(a.poly, equations)
             signs = facts.signs(q)
             if signs == POS:
                 return ONE
-            if not signs & POS and not signs & ZERO:
+            if signs == NEG:
                 return NOTHING
             undecided.append(q)
         return None
 
-    out = Rewriter(replace=value)(poly)
-    return out, min(undecided, key=lambda q: q.key) if undecided else None
+    return Rewriter(replace=value)(poly), undecided
 
 
 def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Facts]]:

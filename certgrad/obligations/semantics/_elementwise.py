@@ -22,14 +22,14 @@ def common(args: list[Tensor], shapes: list[tuple]) -> tuple[tuple[Poly, ...], C
     return shapes[0], merged(*(a.defined for a in args)), merged(*(a.smooth for a in args))
 
 
-def settle(clauses: Clauses, facts: Facts, signs: int | None = None) -> Clauses:
+def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool = False) -> Clauses:
     """Without the clauses that the facts, or the sign found by following the program, show to hold."""
     kept = []
     for clause in clauses:
         wanted = clause.alternatives[0].signs
         if signs is not None and wanted is not None and not signs & ~wanted:
             continue
-        if not discharged(clause, facts):
+        if not discharged(clause, facts, cases):
             kept.append(clause)
     return tuple(kept)
 
@@ -46,7 +46,7 @@ def _unary(name: str):  # noqa: ANN202
             ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
         own = x.signs if name in _DIRECT else None
         try:
-            defined = settle(row.defined(x.body), ctx.facts, own)
+            defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
             smooth = settle(row.smooth(x.body), ctx.facts, own)
             body = row.value(x.body)
         except UndefinedTermError:
