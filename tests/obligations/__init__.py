@@ -1,0 +1,1 @@
+"""Attacks on the kernel: wrong rules that must not be proved, beside right ones that must."""
