@@ -1,0 +1,236 @@
+"""What certgrad says of a mutant, and whether it may say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certgrad.errors import RuleError, TraceError
+from certgrad.obligations import audit
+from certgrad.obligations._budget import BudgetError, limited
+from certgrad.obligations._conditions import Clause
+from certgrad.obligations._evaluate import UndecidedError, evaluate
+from certgrad.obligations._instances import Instance, family
+from certgrad.obligations._problem import build, rules_of, trace_rules
+from certgrad.obligations._prove import Outcome, prove
+from certgrad.obligations._satisfiable import _true
+from certgrad.obligations._witnesses import search
+from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
+from certgrad.obligations.certificate import Certificate
+from certgrad.ops import Case, Op, registry
+from tests.mutation._changes import Mutation, mutations
+from tests.mutation._interpreter import Site, interposed, recording
+from tests.mutation._points import Break, Place, broken, gap_at, smooth_at
+
+ATTRIBUTES = {"forward": "forward", "fwd": "fwd_rule", "jvp": "jvp_rule", "vjp": "vjp_rule"}
+PROVED = ("proved", "proved under hypotheses")
+
+
+def alone(op: Op, case: Case) -> Op:
+    """The op with this case only."""
+    other = op.with_rules()
+    other.cases = (case,)
+    return other
+
+
+def mutants_of(op: Op) -> Iterator[tuple[Op, Mutation]]:
+    """Every mutation of the op's rules, with the op of one case that it applies to."""
+    for case in op.cases:
+        one = alone(op, case)
+        instance = family(one, case).prove[0]
+        for role, attribute in ATTRIBUTES.items():
+            rule = getattr(one, attribute)
+            if rule is None:
+                continue
+            sites: list[Site] = []
+            probe = one.with_rules(**{role: interposed(rule, recording(sites))})
+            trace_rules(rules_of(probe, instance.statics), instance.shapes(), len(op.params), op.name)
+            yield from ((one, mutation) for mutation in mutations(role, sites))
+
+
+def mutated(op: Op, mutation: Mutation) -> Op:
+    """The op with one rule changed."""
+    return op.with_rules(**{mutation.role: interposed(getattr(op, ATTRIBUTES[mutation.role]), mutation.hook)})
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One mutant: what it does, and what became of it.
+
+    `outcome` is `same` (no difference found), `harmless` (it differs, and breaks no law), `malformed` (it does not
+    run), `refuted`, `unproved`, `narrowed` (proved under hypotheses that exclude every point found where it breaks a law), or
+    `WRONG`: proved, and a law fails at a point that satisfies the listed hypotheses; `kink`: proved, and the evaluator
+    finds no derivative of the changed forward at such a point.
+    """
+
+    op: str
+    mutation: Mutation
+    outcome: str
+    detail: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """It breaks a law at a point of the domain."""
+        return self.outcome in ("refuted", "unproved", "narrowed", "WRONG")
+
+
+def judge(op: Op, mutation: Mutation, where: list[Place], public: bool = False, refute: bool = True) -> Judged:
+    """Whether a mutant is stopped. `public`: by a whole audit, else by the first family of shapes that stops it.
+
+    Without `refute`, no witness is searched for, and every mutant that is stopped counts as unproved.
+    """
+    mutant = mutated(op, mutation)
+    try:
+        found, differs = broken(mutant, mutation.role, where)
+        if found is None:
+            kink = _unlisted_kink(op, mutant) if mutation.role == "forward" and differs else None
+            return Judged(op.name, mutation, "kink" if kink else "harmless" if differs else "same", kink or "")
+        if public or mutation.shapewise:
+            return _by_audit(mutant, mutation, found)
+        return _by_family(mutant, mutation, found, refute)
+    except (MalformedRule, RuleError, TraceError, Unsupported) as error:
+        return Judged(op.name, mutation, "malformed", str(error))
+
+
+def _by_audit(mutant: Op, mutation: Mutation, found: Break) -> Judged:
+    certificate = audit(mutant)
+    claims = {claim.kind: claim for claim in certificate.claims}
+    proved = [kind for kind in found.gaps if claims[kind].verdict in PROVED]
+    if proved:
+        return _proved(mutant, mutation, found, certificate, proved)
+    outcome = "refuted" if any(claims[kind].verdict == "refuted" for kind in found.gaps) else "unproved"
+    reasons = [case.reason for kind in found.gaps for case in claims[kind].cases if case.reason]
+    return Judged(mutant.name, mutation, outcome, reasons[0] if reasons else "")
+
+
+def _by_family(mutant: Op, mutation: Mutation, found: Break, refute: bool) -> Judged:
+    """The verdict is the worst of the families of shapes, so the first where a broken law is not proved decides."""
+    left = dict.fromkeys(found.gaps)
+    stopped: dict[str, tuple[Instance, str]] = {}
+    for instance in family(mutant, mutant.cases[0]).prove:
+        for kind, outcome in attempts(mutant, instance, list(left)):
+            if not outcome.proved:
+                stopped[kind] = instance, outcome.reason
+                del left[kind]
+        if not left:
+            break
+    if left:
+        return _by_audit(mutant, mutation, found)
+    reason = next(reason for _, reason in stopped.values())
+    if refute and any(search(mutant, instance, kind) is not None for kind, (instance, _) in stopped.items()):
+        return Judged(mutant.name, mutation, "refuted", reason)
+    return Judged(mutant.name, mutation, "unproved", reason)
+
+
+def attempts(op: Op, instance: Instance, kinds: list[str]) -> Iterator[tuple[str, Outcome]]:
+    """The kernel's outcome for some obligations at one family of shapes."""
+    shapes = instance.shapes()
+    programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+    try:
+        with limited():
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except Exception as error:
+        yield from ((kind, Outcome(reason=f"{type(error).__name__}: {error}")) for kind in kinds)
+        return
+    for kind in kinds:
+        try:
+            with limited():
+                yield kind, prove(problem, kind)
+        except BudgetError as error:
+            yield kind, Outcome(reason=str(error))
+
+
+def _proved(mutant: Op, mutation: Mutation, found: Break, certificate: Certificate, kinds: list[str]) -> Judged:
+    """Whether the certificate's hypotheses exclude every point where a law fails."""
+    listed = {h.text for c in certificate.claims if c.kind in kinds for h in c.hypotheses}
+    if listed <= _hypotheses(mutant.name):
+        place = found.place
+        shapes = ", ".join(map(str, place.programs.shapes))
+        return Judged(mutant.name, mutation, "WRONG", f"{kinds} proved under {sorted(listed)}, fails at {shapes}")
+    for instance in family(mutant, mutant.cases[0]).prove:
+        for kind, outcome in attempts(mutant, instance, kinds):
+            point = counterexample(mutant, instance, kind, outcome.hypotheses)
+            if point is not None:
+                return Judged(mutant.name, mutation, "WRONG", f"{kind} proved under {sorted(listed)}, fails at {point}")
+    return Judged(mutant.name, mutation, "narrowed", "; ".join(sorted(listed - _hypotheses(mutant.name))))
+
+
+@cache
+def _hypotheses(name: str) -> set[str]:
+    """Those of the op as it is."""
+    return {h.text for claim in audit(registry.get(name)).claims for h in claim.hypotheses}
+
+
+def _unlisted_kink(op: Op, mutant: Op) -> str | None:
+    """A point that satisfies the hypotheses of the derivative law, where the forward has lost its derivative."""
+    for instance in family(mutant, mutant.cases[0]).prove:
+        for _, outcome in attempts(mutant, instance, ["jvp_is_derivative"]):
+            if not outcome.proved:
+                return None
+            place, original = _at(mutant, instance), _at(op, instance)
+            for point in place.points:
+                if not all(satisfied(c, place, point) for c in outcome.hypotheses):
+                    continue
+                if smooth_at(original.programs, point) and not smooth_at(place.programs, point):
+                    return _text(place, point)
+    return None
+
+
+def counterexample(mutant: Op, instance: Instance, kind: str, hypotheses: list[Clause]) -> str | None:
+    """A point that satisfies the hypotheses, at which the law fails, in words."""
+    place = _at(mutant, instance)
+    for point in place.points:
+        if all(satisfied(c, place, point) for c in hypotheses):
+            gap = gap_at(kind, place.programs, point)
+            if gap is not None:
+                return f"{_text(place, point)}: {gap.where}"
+    return None
+
+
+def _at(op: Op, instance: Instance) -> Place:
+    """The instance at sizes that are distinct and not 1: at others, hypotheses of other instances hold as well."""
+    inputs = [
+        Input(name, dims, dtype)  # type: ignore[arg-type]
+        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
+    return Place(op, inputs, Dims(dict(zip(instance.names, (2, 3, 4, 5, 6), strict=False))), instance.statics)
+
+
+def _text(place: Place, point: Point) -> str:
+    return str({n.name: x.tolist() for n, x in zip(place.inputs, point.inputs, strict=True)})
+
+
+def satisfied(clause: Clause, place: Place, point: Point) -> bool:
+    """The clause holds at the point, at every index that lies inside the arrays it reads."""
+    names = [one.name for one in place.inputs]
+    arrays = dict(zip(names, point.inputs, strict=True))
+    arrays |= {f"d{names[i]}": dx for i, dx in zip(place.programs.moving, point.tangents, strict=True)}
+    arrays |= {f"seed{k}" if len(point.seeds) > 1 else "seed": x for k, x in enumerate(point.seeds)}
+
+    def value(tensor: str, index: tuple[int, ...]) -> fmpq:
+        entry = arrays[tensor][index]
+        return (
+            fmpq(int(entry))
+            if isinstance(entry, (bool, int, np.integer, np.bool_))
+            else fmpq(*entry.as_integer_ratio())
+        )
+
+    largest = max((n for x in arrays.values() for n in x.shape), default=1)
+    variables = sorted(clause.free)
+    for index in np.ndindex((largest,) * len(variables)):
+        env: dict[Any, int] = dict(zip(variables, index, strict=True))
+        try:
+            if any((evaluate(g, place.dims.sizes, value, env) == 1) != want for g, want in clause.guards):
+                continue
+            if not any(_true(a, evaluate(a.poly, place.dims.sizes, value, env)) for a in clause.alternatives):
+                return False
+        except IndexError:
+            continue
+        except (UndecidedError, ZeroDivisionError):
+            return False
+    return True

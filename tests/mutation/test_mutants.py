@@ -1,0 +1,25 @@
+"""No broken rule is proved."""
+
+import pytest
+
+from certgrad.ops import Op, registry
+from tests.mutation._sample import run
+from tests.mutation._verdicts import Judged
+from tests.ops.sampling import label
+
+
+def wrongly_proved(judged: list[Judged]) -> list[str]:
+    return [f"{j.mutation}: {j.detail}" for j in judged if j.outcome in ("WRONG", "kink")]
+
+
+@pytest.mark.parametrize("op", registry, ids=label)
+def test_two_broken_rules_of_each_op(op: Op) -> None:
+    assert wrongly_proved(list(run(op, 2, refute=False))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", registry, ids=label)
+def test_broken_rules_of_each_op(op: Op) -> None:
+    judged = list(run(op, 36, public=12))
+    assert wrongly_proved(judged) == []
+    assert sum(j.differs for j in judged) >= 8
