@@ -1,4 +1,4 @@
-"""Mutation of derivative rules: each traced rule of the library is broken in small ways, and no broken one may be proved.
+"""Mutation: each traced rule of the library is broken in small ways, and no broken one may be proved.
 
 `_interpreter` runs a rule's traced program with one equation changed, `_changes` lists the changes, `_points` finds
 where a mutant breaks a law (with the ball evaluator, independent of the calculus), `_verdicts` asks the kernel.

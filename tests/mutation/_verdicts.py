@@ -63,9 +63,9 @@ class Judged:
     """One mutant: what it does, and what became of it.
 
     `outcome` is `same` (no difference found), `harmless` (it differs, and breaks no law), `malformed` (it does not
-    run), `refuted`, `unproved`, `narrowed` (proved under hypotheses that exclude every point found where it breaks a law), or
-    `WRONG`: proved, and a law fails at a point that satisfies the listed hypotheses; `kink`: proved, and the evaluator
-    finds no derivative of the changed forward at such a point.
+    run), `refuted`, `unproved`, `narrowed` (proved under hypotheses that exclude every point found where it breaks a
+    law), or `WRONG`: proved, and a law fails at a point that satisfies the listed hypotheses; `kink`: proved, and the
+    evaluator finds no derivative of the changed forward at such a point.
     """
 
     op: str
