@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
+from certgrad.obligations._decisions import Fixed, contrary
 from certgrad.obligations._decisions import _render as rendering
-from certgrad.obligations._decisions import contrary
 from certgrad.obligations._jax_internals import Program, serialised
+from certgrad.obligations._problem import Programs
 
-Fixed = dict[str, int | str]
 CASES = 24
 
 
@@ -21,19 +22,41 @@ class Case:
 
     fixed: Fixed
     graph: TracedGraph | None
+    question: str = ""
+    """What was asked of the dimensions, where no case can be traced."""
 
     def __str__(self) -> str:
-        return " and ".join(f"{d} = {v}" for d, v in sorted(self.fixed.items()))
+        return shown(self.fixed) or self.question
 
 
 @dataclass(frozen=True)
-class One:
+class _One:
     """A program where `contrary` expects the programs of a rule."""
 
     program: Program
 
     def all(self) -> dict[str, Program]:
         return {"graph": self.program}
+
+
+def contrary_cases(programs: Programs | _One, fixed: Fixed, everything: bool) -> tuple[list[Fixed], list[str]]:
+    """The cases that tracing decided away, and the questions that have no contrary case to trace.
+
+    Without `everything`, only what code other than JAX's asked.
+    """
+    found = contrary(programs, fixed, everything)  # type: ignore[arg-type]
+    cases = [{d: re.sub(r"\b1\*", "", v) for d, v in f.items()} for f in found if not isinstance(f, str)]
+    return cases, [f for f in found if isinstance(f, str)]
+
+
+def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
+    """A case in words, over other names for the dimensions."""
+    table = names or {}
+
+    def renamed(text: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), text)
+
+    return " and ".join(f"{renamed(d)} = {renamed(v)}" for d, v in sorted(fixed.items()))
 
 
 def other_programs(traced: TracedGraph) -> Iterator[Case]:
@@ -43,10 +66,12 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
     so found. Those by JAX's library code (every broadcast asks) are tried together: all dimensions 1, and all equal.
     """
     names = traced.ir.dims
-    queue: list[Fixed] = [dict.fromkeys(names, 1)] if names else []
+    queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
     if len(names) > 1:
         queue.append(dict.fromkeys(names[1:], names[0]))
-    queue += _contrary(traced, {})
+    cases, questions = contrary_cases(_One(traced.program), {}, everything=False)
+    queue += cases
+    yield from (Case({}, None, q) for q in questions)
     seen: set[str] = set()
     while queue:
         fixed = queue.pop(0)
@@ -54,18 +79,19 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         if key in seen:
             continue
         seen.add(key)
-        if len(seen) > CASES:
-            yield Case(fixed, None)
-            return
         try:
-            other = traced.retraced(fixed)
+            other = traced.retraced(fixed) if len(seen) <= CASES else None
         except CertgradError:
+            other = None
+        if other is None:
             yield Case(fixed, None)
             continue
-        queue += _contrary(other, fixed)
-        if serialised(other.program, dims=rendering({})) != serialised(traced.program, dims=rendering(fixed)):
+        cases, questions = contrary_cases(_One(other.program), fixed, everything=False)
+        queue += cases
+        yield from (Case(fixed, None, q) for q in questions)
+        if _text(other.program, {}) != _text(traced.program, fixed):
             yield Case(fixed, other)
 
 
-def _contrary(traced: TracedGraph, fixed: Fixed) -> list[Fixed]:
-    return contrary(One(traced.program), fixed, everything=False)  # type: ignore[arg-type]
+def _text(program: Program, fixed: Fixed) -> str:
+    return serialised(program, dims=rendering(fixed), fold_sizes=True)

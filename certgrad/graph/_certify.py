@@ -272,7 +272,10 @@ def _certificate(induction: _Induction) -> GraphCertificate:
         lemmas=lemmas,
         steps=steps,
         findings=findings,
-        assumptions=list(ASSUMPTIONS),
+        assumptions=[
+            *ASSUMPTIONS,
+            *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
+        ],
         digest=hashlib.blake2b("\n".join([text, *(s.lemma for s in steps)]).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "kernel": KERNEL},
     )

@@ -17,12 +17,14 @@ from jax._src import source_info_util
 from jax.extend import core as jex
 
 import certgrad
+from certgrad.obligations._instances import evaluate_size
 from certgrad.obligations._jax_internals import (
     DimExpr,
     Program,
     inner_program,
     is_literal,
     jaxpr_of,
+    symbols,
 )
 
 Dims = Mapping[str, Any]
@@ -71,6 +73,11 @@ def program_function(program: Program) -> Callable[..., list[Any]]:
     return lambda *args: list(jex.jaxpr_as_fun(closed)(*args))
 
 
+def captures(program: Program) -> bool:
+    """A value of an enclosing trace stands in the program as a constant."""
+    return any(isinstance(c, jax.core.Tracer) for c in program.consts)
+
+
 def source_of(eqn: Any) -> tuple[str, str]:
     """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
     for frame in source_info_util.user_frames(eqn.source_info.traceback):
@@ -95,6 +102,13 @@ def dims_in(value: Any) -> list[str]:
     if isinstance(value, tuple | list):
         return list(dict.fromkeys(n for v in value for n in dims_in(v)))
     return []
+
+
+def dimension_table(names: Sequence[str], fixed: Mapping[str, str]) -> dict[str, Any]:
+    """A fresh symbol for each dimension; those in `fixed` are what their expressions say: `1`, `n`, `2*n`."""
+    used = [n for text in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", text)]
+    table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in names if n not in fixed), *used]))))
+    return table | {n: evaluate_size(text, table) for n, text in fixed.items()}
 
 
 def replaced(value: Any, dims: Dims) -> Any:

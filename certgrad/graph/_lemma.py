@@ -15,6 +15,7 @@ import numpy as np
 
 from certgrad.errors import CertgradError, DomainError
 from certgrad.graph import _jaxpr
+from certgrad.graph._cases import contrary_cases, shown
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -22,7 +23,6 @@ from certgrad.obligations import _facts as signs_of
 from certgrad.obligations._audit import KERNEL
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
-from certgrad.obligations._decisions import contrary
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._facts import ANY, ZERO, Fact, Facts
 from certgrad.obligations._jax_internals import (
@@ -30,7 +30,6 @@ from certgrad.obligations._jax_internals import (
     kind_of,
     serialised,
     shape_polys,
-    symbols,
     versions,
     wide_floats,
 )
@@ -56,6 +55,8 @@ RELATIONS = {
 }
 _KINDS = {"f": "float", "i": "int", "b": "bool"}
 RESIDUAL_LENGTH = 400
+CASES = 40
+"""Sizes that a rule treats on their own: beyond that many, the others are excluded."""
 
 
 @dataclass(frozen=True)
@@ -151,37 +152,43 @@ def _proof(operation: Operation, generic: bool) -> Proof:
     if not generic:
         return _prove_at(operation, operation.equation, {}, tuple(names))
     renamed = canonical(names)
-    return _generic(operation, {n: renamed[n] for n in names}, {})
+    return _generic(operation, {n: renamed[n] for n in names})
 
 
-def _generic(operation: Operation, renamed: Mapping[str, str], fixed: Mapping[str, int | str], depth: int = 0) -> Proof:
-    """The lemma over fresh dimensions, with those in `fixed` set; cases that tracing excluded are proved as well."""
-    free = [d for d in renamed.values() if d not in fixed]
-    table: dict[str, Any] = dict(symbols(free))
-    values = {n: _value(d, fixed, table) for n, d in renamed.items()}
-    proof = _prove_at(operation, operation.equation.at(values), values, tuple(free))
-    if proof.programs is None or depth > 4:
+def _generic(operation: Operation, renamed: Mapping[str, str]) -> Proof:
+    """The lemma over fresh dimensions; the cases that tracing decided away are traced and proved as well."""
+    proof = _fixed(operation, renamed, {})
+    if proof.programs is None:
         return proof
-    for more in contrary(proof.programs, dict(fixed), everything=True):
-        other = _generic(operation, renamed, more, depth + 1)
-        if other.lemma.verdict in ("proved", "proved under hypotheses"):
-            known = {show_clause(c) for c in proof.clauses}
-            proof.clauses += [c for c in other.clauses if show_clause(c) not in known]
-            proof.dimensions += other.dimensions
-        else:
-            proof.dimensions += [f"{d} ≠ {v}" for d, v in more.items() if fixed.get(d) != v]
+    queue, questions = contrary_cases(proof.programs, {}, everything=True)
+    proof.dimensions += questions
+    seen: set[str] = set()
+    while queue:
+        case = queue.pop(0)
+        key = str(sorted(case.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        other = _fixed(operation, renamed, case) if len(seen) <= CASES else None
+        if other is None or other.programs is None or other.lemma.verdict not in ("proved", "proved under hypotheses"):
+            proof.dimensions.append(f"not {shown(case)}")
+            continue
+        known = {show_clause(c) for c in proof.clauses}
+        proof.clauses += [c for c in other.clauses if show_clause(c) not in known]
+        more, questions = contrary_cases(other.programs, case, everything=True)
+        queue += more
+        proof.dimensions += questions
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.clauses)
     return proof
 
 
-def _value(dim: str, fixed: Mapping[str, int | str], table: Mapping[str, Any]) -> Any:
-    while dim in fixed:
-        value = fixed[dim]
-        if isinstance(value, int):
-            return value
-        dim = value
-    return table[dim]
+def _fixed(operation: Operation, renamed: Mapping[str, str], fixed: Mapping[str, str]) -> Proof:
+    """The lemma with dimensions set to numbers, to each other, or to expressions."""
+    table = _jaxpr.dimension_table(list(renamed.values()), fixed)
+    values = {n: table[d] for n, d in renamed.items()}
+    free = tuple(d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d]))
+    return _prove_at(operation, operation.equation.at(values), values, free)
 
 
 def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
@@ -203,24 +210,19 @@ def _prove_at(operation: Operation, equation: Equation, dims: Mapping[str, Any],
         if refused:
             raise UnprovedError(refused)
         programs = trace_rules(node_rules(equation, shapes), shapes, 0, title)
+        if any(_jaxpr.captures(p) for p in programs.all().values()):
+            raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(_failed(operation, shapes, names, str(error) or type(error).__name__), names)
     proof = _judged(operation, shapes, programs, names)
     if _jaxpr.holds_program(equation):  # its rule cannot be traced again at other dimensions on its own
-        canon = canonical(names)
-        proof.dimensions = [
-            f"{canon[d]} ≠ {canon.get(str(v), v)}" for one in _excluded(programs) for d, v in one.items()
-        ]
+        cases, questions = contrary_cases(programs, {}, everything=False)
+        proof.dimensions = [*questions, *(f"not {shown(case, canonical(names))}" for case in cases)]
     return proof
 
 
 def _rule_is_reverse(equation: Equation) -> bool:
     return equation.name.startswith("custom_vjp_call")
-
-
-def _excluded(programs: Programs) -> list[dict[str, int | str]]:
-    """Cases that a rule's own code decided away. JAX's library code asks about sizes in every broadcast."""
-    return contrary(programs, {}, everything=False)
 
 
 def _refused(operation: Operation) -> str:
@@ -301,7 +303,8 @@ def _failure(
     residual = show(outcome.residual)[:RESIDUAL_LENGTH] if outcome.residual is not None else ""
     if outcome.surrogate:
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
-    witness = _witness(operation, shapes, programs, names, kind)
+    budget_left = not outcome.reason.startswith("budget")  # what is too large to prove is too large to search
+    witness = _witness(operation, shapes, programs, names, kind) if budget_left else None
     reason = "the two sides differ at the witness" if witness else outcome.reason
     verdict: VerdictName = "refuted" if witness else "unproved"
     return ObligationResult(kind=kind, verdict=verdict, reason=reason, residual=residual, witness=witness)  # type: ignore[arg-type]

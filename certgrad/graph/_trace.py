@@ -15,7 +15,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref, check
-from certgrad.obligations._jax_internals import Program, is_dropped, is_literal, symbols, wide_floats
+from certgrad.obligations._jax_internals import Program, is_dropped, is_literal, wide_floats
 from certgrad.obligations._jax_internals import trace as trace_program
 
 _DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
@@ -46,8 +46,8 @@ class TracedGraph:
         first = {v: k for k, v in reversed(list(enumerate(equation.eqn.invars))) if not is_literal(v)}
         return [node.operands[first[v]] for v in equation.variables]
 
-    def retraced(self, fixed: Mapping[str, int | str]) -> TracedGraph:
-        """The function's graph with dimensions set to numbers or to each other."""
+    def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
+        """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         return _without_dead_nodes(_traced(self.fn, self.specs, self.ir.name, fixed))
 
     def check(self) -> str | None:
@@ -93,11 +93,10 @@ def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
     return _without_dead_nodes(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
 
 
-def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, int | str]) -> TracedGraph:
+def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, str]) -> TracedGraph:
     with wide_floats():
-        names = [d for d in read.dims if d not in fixed]
-        table: dict[str, Any] = dict(symbols(names))
-        table |= {d: value if isinstance(value, int) else table[value] for d, value in fixed.items()}
+        table = _jaxpr.dimension_table(read.dims, fixed)
+        names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
         leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), _DTYPES[a.spec.dtype]) for a in read.arguments]
         args = _nested(read, leaves)
         try:
@@ -213,6 +212,11 @@ class _Builder:
             if not _jaxpr.mentions(inner, _KEPT_WHOLE) and not getattr(inner.jaxpr, "effects", None):
                 return self.walk(inner, operands, where, equation.eqn.invars)
             kind = "call"
+        if inner is not None and _jaxpr.captures(inner):
+            raise TraceError(
+                f"The function with a rule of its own at {where[0] or 'an unknown line'} closes over a value "
+                "that is being traced: its gradient there would be silently zero. Pass the value as an argument."
+            )
         found = _jaxpr.op_of(equation)
         name = equation.name if inner is None else str(equation.eqn.params.get("name", "")) or _jaxpr.called_name(inner)
         params = {k: _text(v) for k, v in sorted(equation.eqn.params.items()) if k not in _HIDDEN and v is not None}

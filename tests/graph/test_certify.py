@@ -182,7 +182,45 @@ def test_a_rule_that_depends_on_the_size() -> None:
 
     square.defjvp(lambda p, t: (square(p[0]), (3 if p[0].shape[0] == 7 else 2) * p[0] * t[0]))
     found = certificate(lambda x: square(x), "x: n")
-    assert found.dimensions == [f"n ≠ 7 (in the rule of %1 square, {found.steps[1].source})"]
+    assert found.dimensions == [f"not n = 7 (in the rule of %1 square, {found.steps[1].source})"]
+
+
+def test_a_rule_that_closes_over_a_traced_value_is_refused() -> None:
+    def f(x, a):
+        @jax.custom_jvp
+        def scale(x):
+            return x * a
+
+        scale.defjvp(lambda p, t: (scale(*p), t[0] * a))
+        return scale(x)
+
+    found = certificate(f, "x: n", "a:")
+    assert found.verdict == "unproved"
+    assert "a rule closes over a value that is being traced" in found.findings[0]
+
+
+def test_a_dropped_cotangent_is_refuted() -> None:
+    @jax.custom_vjp
+    def product(x, y):
+        return x * y
+
+    product.defvjp(lambda x, y: (x * y, y), lambda y, g: (g * y, None))
+    assert certificate(lambda x, y: product(x, y), "x: n", "y: n").verdict == "refuted"
+
+
+def test_a_jvp_that_is_not_linear_is_refuted() -> None:
+    @jax.custom_jvp
+    def square(x):
+        return x * x
+
+    square.defjvp(lambda p, t: (square(*p), 2 * p[0] * t[0] + 1))
+    assert certificate(lambda x: square(x), "x: n").verdict == "refuted"
+
+
+def test_a_narrowing_cast_is_an_assumption() -> None:
+    found = certificate(lambda x: jnp.sin(x.astype(jnp.float32)), "x: n")
+    assert found.verdict == "proved"
+    assert any("the cast to float32 is read as exact" in a for a in found.assumptions)
 
 
 def test_integers_and_constants_need_no_lemma() -> None:
