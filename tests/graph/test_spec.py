@@ -30,7 +30,5 @@ def test_arguments_are_named_by_the_function() -> None:
 def test_sizes() -> None:
     read = read_specs(lambda x, y: None, ["n 2*n", "m 3"])
     assert read.sizes([(2, 4), (5, 3)]) == {"n": 2, "m": 5}
-    with pytest.raises(
-        UsageError, match=r"x has shape \(2, 5\), but its spec 'n 2\*n' with n = 2, m = 5 gives"
-    ):
+    with pytest.raises(UsageError, match=r"x has shape \(2, 5\), but its spec 'n 2\*n' with n = 2, m = 5 gives"):
         read.sizes([(2, 5), (5, 3)])
