@@ -13,12 +13,13 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
-from ._decisions import Fixed, contrary_cases
+from ._decisions import Fixed, asked_by_rule, contrary_cases
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
 from ._problem import Problem, Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
+from ._rank_blind import rank_sensitive
 from ._ranks import SplitGroupError, collapsed
 from ._satisfiable import satisfiable
 from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
@@ -28,7 +29,7 @@ KERNEL = "1"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 KINDS: tuple[str, ...] = tuple(CODES)
-ANY_RANK = "all shapes, any rank"
+ALL_SHAPES = "all shapes"
 
 
 @dataclass
@@ -101,20 +102,21 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             results[kind].append(result)
         return programs
 
-    for k, instance in enumerate(instances.prove):
-        programs = traced[id(instance)] = examine(instance, {})
-        if k > 0:
-            continue
-        if reason := _unstable(op, instance, programs):
-            for kind in KINDS:
-                results[kind].append(_Result("unproved", [], reason))
-        for fixed, other in contrary_cases(op, instance, programs):
+    def examine_contrary(instance: Instance, programs: Programs, general: bool) -> None:
+        for fixed, other in contrary_cases(op, instance, programs, general):
             if isinstance(other, Programs):
                 examine(instance, fixed, other)
                 continue
             where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
             for kind in KINDS:
-                results[kind].append(_Result("unproved", [], f"at {where}: {other}"))
+                results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
+
+    for k, instance in enumerate(instances.prove):
+        programs = traced[id(instance)] = examine(instance, {})
+        if k == 0 and (reason := _unstable(op, instance, programs)):
+            for kind in KINDS:
+                results[kind].append(_Result("unproved", [], reason))
+        examine_contrary(instance, programs, general=k == 0)
     for instance, reference in instances.compare:
         programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
         try:
@@ -126,8 +128,17 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             same, split = False, str(error)
         if not same:
             examine(instance, {}, programs)
-    scope = ANY_RANK if not split else f"all shapes at ranks 0 to 4 of the starred axes ({split})"
-    return results, scope, texts
+        if asked_by_rule(programs):
+            examine_contrary(instance, programs, general=False)
+    return results, _scope(op, instances, split), texts
+
+
+def _scope(op: Any, instances: Family, split: str) -> str:
+    """For which ranks the claim stands: any, where the traces and the code are blind to rank; else those shown."""
+    if not instances.ranked:
+        return ALL_SHAPES
+    reason = split or rank_sensitive(op, instances.located)
+    return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
 
 
 def _prove_all(
@@ -138,7 +149,7 @@ def _prove_all(
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        return {kind: _Result("unproved", [], str(error)) for kind in KINDS}
+        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in KINDS:
@@ -157,13 +168,16 @@ def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: O
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         listed = _listed(outcome.hypotheses, op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
-    witness = _witnesses.search(op, instance, kind)
     residual = show(outcome.residual) if outcome.residual is not None else ""
-    if len(residual) > 600:
-        residual = f"{residual[:600]} …"
+    return _refuted_or(op, instance, kind, outcome.reason, residual if len(residual) < 600 else f"{residual[:600]} …")
+
+
+def _refuted_or(op: Any, instance: Instance, kind: str, reason: str, residual: str = "") -> _Result:
+    """Refuted if a witness is found, else unproved for the reason."""
+    witness = _witnesses.search(op, instance, kind)
     if witness is not None:
         return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
-    return _Result("unproved", [], outcome.reason, residual)
+    return _Result("unproved", [], reason, residual)
 
 
 def _unstable(op: Any, instance: Instance, programs: Programs) -> str:

@@ -71,6 +71,11 @@ class Clause:
 Clauses = tuple[Clause, ...]
 
 
+def polys(clause: Clause) -> list[Poly]:
+    """All terms of a clause."""
+    return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
+
+
 def merged(*groups: Iterable[Clause]) -> Clauses:
     """All clauses, each once."""
     table: dict[str, Clause] = {}

@@ -1,41 +1,50 @@
 """Decisions on dimensions that tracing took without proof, and the cases that contradict them.
 
-While tracing, JAX answers `n == 1` and `n == d` with False. Where the op's own code asked, each contrary case is traced
-again on its own, and so are the cases that those traces leave undecided. Where only JAX's library code asked (it does
-so in every broadcast), all dimensions equal to 1 and all dimensions equal to each other are traced. Where a program is
-then the same, its proof covers the case; where it is another program, that one is proved too.
+While tracing, JAX answers `n == 1` and `n == d` with False. Where code other than JAX's asked, each contrary case is
+traced on its own, and so are the cases that those traces leave undecided; a question without a contrary case that can
+be traced leaves the op unproved. Where only JAX's code asked (it does so in every broadcast), all dimensions equal to
+1 and all dimensions equal to each other are traced. One concrete assignment is traced too: code can tell a symbol from
+a number. Where such a trace is the general program with its dimensions set, the general proof covers it; where it is
+another program, that one is proved as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from typing import Any
 
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, TraceError
 
 from ._facts import ZERO, Facts
-from ._instances import Instance
-from ._jax_internals import DimExpr, dim_poly, serialised
+from ._instances import Instance, evaluate_size
+from ._jax_internals import Decision, DimExpr, dim_poly, serialised
 from ._problem import Programs, rules_of, trace_rules
 from ._sums import Rewriter
 from ._terms import Dim, Poly, atoms_of, dimension, number
 
-Fixed = dict[str, int | str]
+Fixed = dict[str, str]
+"""Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
 MAX_CASES = 40
+CONCRETE = (2, 3, 5, 4, 7)
 
 
 def contrary_cases(
-    op: Any, instance: Instance, programs: Programs
+    op: Any, instance: Instance, programs: Programs, general: bool
 ) -> Iterator[tuple[Fixed, Programs | CertgradError]]:
     """(what the dimensions are set to, the programs there) for each contrary case that traces to another program.
 
-    In place of the programs stands the error where the functions do not trace in that case.
+    In place of the programs stands the error where the functions do not trace in that case. Instances other than the
+    `general` one are spared the cases that only JAX's own code could tell apart.
     """
     names = instance.names
-    if not names or not any(program.decisions for program in programs.all().values()):
+    if not names:
         return
-    combined: list[Fixed] = [dict.fromkeys(names, 1)]
-    if len(names) > 1:
+    combined: list[Fixed] = []
+    if general:
+        combined += [dict.fromkeys(names, "1"), {n: str(k) for n, k in zip(names, cycle(CONCRETE), strict=False)}]
+    if general and len(names) > 1:
         combined.append({n: names[0] for n in names[1:]})
     suspicious = False
     for fixed in combined:
@@ -43,24 +52,36 @@ def contrary_cases(
         if isinstance(other, CertgradError) or _differs(programs, other, fixed):
             suspicious = True
             yield fixed, other
-    queue = contrary(programs, {}, everything=suspicious)
+    queue = contrary(programs, {}, everything=suspicious and general)
     seen = {str(sorted(f.items())) for f in combined}
     while queue:
         fixed = queue.pop(0)
+        if isinstance(fixed, str):
+            yield {}, TraceError(f"tracing decided a question about dimensions that has no contrary case to trace: {fixed}")
+            continue
         key = str(sorted(fixed.items()))
         if key in seen:
             continue
         seen.add(key)
-        other = _traced(op, instance, fixed)
         if len(seen) > MAX_CASES:
-            yield fixed, CertgradError("too many undecided comparisons of dimensions")
+            yield fixed, TraceError("too many undecided comparisons of dimensions")
             return
+        other = _traced(op, instance, fixed)
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
         queue += contrary(other, fixed, everything=False)
         if _differs(programs, other, fixed):
             yield fixed, other
+
+
+def asked_by_rule(programs: Programs) -> bool:
+    """Code other than JAX's compared or hashed a dimension."""
+    return any(True for _ in _asked(programs, library=False))
+
+
+def _asked(programs: Programs, library: bool) -> Iterator[Decision]:
+    return (d for p in programs.all().values() for d in p.decisions if d.by_library == library)
 
 
 def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradError:
@@ -73,47 +94,76 @@ def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradErr
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     """The special trace is not the general one with its dimensions set."""
     return any(
-        serialised(special.all()[name], dims=_render({})) != serialised(program, dims=_render(fixed))
+        serialised(special.all()[name], dims=_render({}), fold_sizes=True)
+        != serialised(program, dims=_render(fixed), fold_sizes=True)
         for name, program in general.all().items()
     )
 
 
-def contrary(programs: Programs, fixed: Fixed, everything: bool) -> list[Fixed]:
+def contrary(programs: Programs, fixed: Fixed, everything: bool) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
-    Without `everything`, only decisions that the op's own code asked for.
+    A decision with no such assignment stands as text. Without `everything`, only decisions that JAX's own code did
+    not ask for.
     """
-    out: dict[str, Fixed] = {}
+    out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
-        for difference, by_jax in program.decisions:
-            if (by_jax and not everything) or not Facts().signs(difference) & ZERO:
+        for decision in program.decisions:
+            if decision.by_library and not everything:
                 continue
-            solution = _solution(difference)
-            if solution is not None:
-                more = {**{k: solution.get(v, v) if isinstance(v, str) else v for k, v in fixed.items()}, **solution}
-                out.setdefault(str(sorted(more.items())), more)
+            if decision.difference is None:
+                out.setdefault("hash", "a dimension was looked up in a dictionary or set")
+                continue
+            if not Facts().signs(decision.difference) & ZERO:
+                continue
+            solution = _solution(decision.difference)
+            if solution is None:
+                if not decision.by_library:
+                    text = f"{decision.difference.key} = 0".replace("$", "")
+                    out.setdefault(text, text)
+                continue
+            more = {**{k: _replaced(v, solution) for k, v in fixed.items()}, **solution}
+            out.setdefault(str(sorted(more.items())), more)
     return [out[k] for k in sorted(out)]
 
 
+def _replaced(text: str, solution: Fixed) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda m: f"({solution[m[0]]})" if m[0] in solution else m[0], text)
+
+
 def _solution(difference: Poly) -> Fixed | None:
-    """A dimension set to a number or to another dimension so that the difference is 0."""
-    terms = {m: c for m, c in difference.items()}
-    dims = [a for a in atoms_of(difference) if isinstance(a, Dim)]
-    const = terms.get((), 0)
-    if len(dims) == 1 and len(terms) - (() in terms) == 1:
-        c = terms.get(((dims[0], 1),))
-        if c is not None and (-const / c).q == 1:
-            return {dims[0].name: int((-const / c).p)}
-    if len(dims) == 2 and const == 0 and len(terms) == 2:
-        a, b = (terms.get(((d, 1),)) for d in dims)
-        if a is not None and b is not None and a == -b:
-            return {dims[1].name: dims[0].name}
+    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class."""
+    terms = dict(difference.items())
+    const = terms.pop((), number(0).constant())
+    if any(c.q != 1 for c in terms.values()) or const is None:
+        return None
+    linear = {m[0][0]: int(c.p) for m, c in terms.items() if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Dim)}
+    if len(linear) != len(terms):
+        return None
+    if len(linear) == 1:
+        ((dim, c),) = linear.items()
+        value = -const / c
+        if value.q != 1:
+            return None
+        residue = re.fullmatch(r"mod\(([A-Za-z_]\w*), (\d+)\)", dim.name)
+        if residue:
+            name, k = residue[1], int(residue[2])
+            return {name: f"{k}*{name}-{k - int(value.p)}"} if value > 0 else {name: f"{k}*{name}"}
+        return {dim.name: str(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
+    for dim, c in sorted(linear.items(), key=lambda t: t[0].name):
+        others = {d: -k // c for d, k in linear.items() if d is not dim}
+        shift = int(-const.p) // c
+        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in others):
+            continue
+        if all(k > 0 for k in others.values()) and sum(others.values()) + shift >= 1:
+            text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
+            return {dim.name: f"{text}{shift:+d}" if shift else text}
     return None
 
 
 def _render(fixed: Fixed) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
-    values = {n: number(v) if isinstance(v, int) else dimension(v) for n, v in fixed.items()}
+    values = {n: _read(v) for n, v in fixed.items()}
 
     def render(dim: Any) -> str:
         if not isinstance(dim, DimExpr):
@@ -125,3 +175,9 @@ def _render(fixed: Fixed) -> Callable[[Any], str]:
         return str(c) if c is not None else poly.key
 
     return render
+
+
+def _read(text: str) -> Poly:
+    """A size expression as a polynomial."""
+    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    return evaluate_size(text, {n: dimension(n) for n in names}, number)

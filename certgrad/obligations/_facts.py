@@ -145,6 +145,8 @@ class Facts:
             return NONNEG
         if isinstance(a, Sum):
             body = self.mono_signs(a.body)
+            if body & POS and body & NEG:
+                return ANY
             return body if all(r.positive for r in a.ranges) else body | ZERO
         if isinstance(a, Max):
             return self.signs(a.body)

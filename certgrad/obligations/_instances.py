@@ -7,7 +7,9 @@ same, of size 1, absent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -32,25 +34,33 @@ class Instance:
     @property
     def names(self) -> list[str]:
         """Dimension variables, in order of appearance."""
-        import re
-
         found = (n for shape in self.inputs for text in shape for n in re.findall(r"[A-Za-z_]\w*", text))
         return list(dict.fromkeys(found))
 
-    def shapes(self, fixed: Mapping[str, int | str] | None = None) -> Shapes:
-        """Shapes over fresh symbols; `fixed` sets dimensions to numbers or to other dimensions."""
+    def shapes(self, fixed: Mapping[str, str] | None = None) -> Shapes:
+        """Shapes over fresh symbols; `fixed` sets dimensions to numbers or expressions, as text."""
         fixed = fixed or {}
-        free = [n for n in self.names if n not in fixed]
-        table: dict[str, Any] = dict(symbols(free))
-        for n, value in fixed.items():
-            table[n] = value if isinstance(value, int) else table[value]
-        return Shapes(tuple(tuple(_size(text, table) for text in shape) for shape in self.inputs), self.dtypes)
+        used = [n for v in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", v)]
+        table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))))
+        table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
+        return Shapes(tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs), self.dtypes)
 
 
-def _size(text: str, table: Mapping[str, Any]) -> Any:
-    from certgrad.ops._signature import Dim
+def evaluate_size(text: str, table: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
+    """The value of a size expression such as `2*n`, `(n)+1` or `n-1` over a table of names."""
+    return _size(ast.parse(text, mode="eval").body, table, constant)
 
-    return Dim(text).evaluate(table)
+
+def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
+    if isinstance(node, ast.Constant):
+        return constant(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name):
+        return table[node.id]
+    assert isinstance(node, ast.BinOp), "sizes are sums and products"
+    left, right = _size(node.left, table, constant), _size(node.right, table, constant)
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    return left + right if isinstance(node.op, ast.Add) else left - right
 
 
 @dataclass(frozen=True)
@@ -63,12 +73,16 @@ class Family:
     prove: list[Instance]
     compare: list[tuple[Instance, Instance]]
     """Pairs (another instance, the proved instance that it must collapse to)."""
+    ranked: str = ""
+    """The ranks that are shown, where the case leaves ranks open."""
+    located: tuple[str, ...] = ()
+    """The structural arguments that are axis positions."""
 
 
 def family(op: Any, case: Any) -> Family:
     """All instances of a case."""
     if op.broadcast:
-        return Family(list(_broadcast_instances(case)), [])
+        return Family(list(_broadcast_instances(case)), [], "ranks 0 to 2 in every combination of axis forms")
     stars = case.signature.stars
     general, *negative = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
@@ -76,11 +90,17 @@ def family(op: Any, case: Any) -> Family:
     # Rank 0: each group alone, and all of them.
     for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
         prove.append(next(_ranked(case, {s: 0 if s in absent else 1 for s in stars})))
-    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 2), (3, 1), (1, 3), (4, 4)] if stars else []
+    # With two groups the number of axes runs through every value up to that of rank 2.
+    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 0), (0, 2), (2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
+    if len(stars) > 2:
+        higher = [(2,), (4,)]
     for ranks in higher:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
         compare.append((next(_ranked(case, given)), general))
-    return Family(prove, compare)
+    shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *(i for i, _ in compare)]})
+    ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
+    located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
+    return Family(prove, compare, f"ranks {ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located)
 
 
 def _ranked(case: Any, ranks: Mapping[str, int]) -> Iterator[Instance]:

@@ -6,6 +6,7 @@ dimensions as polynomials.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,11 @@ from jax.extend import core as jex
 from ._terms import ONE, ZERO, Poly, dimension, number
 
 DimExpr: Any = _shape_poly._DimExpr
-_JAX_FOLDER = os.path.dirname(jax.__file__)
+_LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__) + (
+    os.path.join(os.path.dirname(os.path.dirname(jax.__file__)), "opt_einsum"),
+)
+"""Folders of code that is trusted to treat dimensions uniformly: JAX, numpy, opt_einsum, the standard library."""
+_OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
 CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
@@ -47,31 +52,72 @@ class Program:
     jaxpr: Any
     consts: Sequence[Any]
     out_tree: Any = None
-    decisions: tuple[tuple[Poly, bool], ...] = ()
-    """Differences of dimensions that tracing took to be nonzero, so or not, and whether JAX's own code asked."""
+    decisions: tuple[Decision, ...] = ()
+
+
+def _from_library(file: str) -> bool:
+    if file.startswith(_LIBRARIES[:2]) or file.startswith(_LIBRARIES[3]):
+        return True
+    return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
+
+    `difference` was taken to be nonzero; it is None where a dimension was hashed (a dictionary or set of dimensions),
+    which asks no question that could be answered otherwise. `by_library` says that JAX's own code asked.
+    """
+
+    difference: Poly | None
+    by_library: bool
 
 
 @contextmanager
 def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
-    """Record each comparison of dimensions that JAX answers "different"; some of those answers are unproved.
+    """Record each comparison that JAX answers "different", each truth test and, from outside JAX, each hash.
 
-    Only `==` answers without proof: JAX raises on an undecided order comparison or truth test. The third entry says
-    whether JAX's own code asked.
+    Order comparisons need no record: JAX raises where it cannot decide them.
     """
     record: list[tuple[Any, Any, bool]] = []
-    original, hashed = DimExpr.__eq__, DimExpr.__hash__
+    eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
 
-    def eq(self: Any, other: Any) -> Any:
-        answer = original(self, other)
-        if answer is False and (isinstance(other, int) or (type(other) is DimExpr and other.scope is self.scope)):
-            record.append((self, other, sys._getframe(1).f_code.co_filename.startswith(_JAX_FOLDER)))
+    def by_library() -> bool:
+        return _from_library(sys._getframe(2).f_code.co_filename)
+
+    def comparable(a: Any, b: Any) -> bool:
+        return isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope)
+
+    def record_eq(self: Any, other: Any) -> Any:
+        answer = eq(self, other)
+        if answer is False and comparable(self, other):
+            record.append((self, other, by_library()))
         return answer
 
+    def record_ne(self: Any, other: Any) -> Any:
+        answer = ne(self, other)
+        if answer is True and comparable(self, other):
+            record.append((self, other, by_library()))
+        return answer
+
+    def record_hash(self: Any) -> int:
+        if not by_library():
+            record.append((self, None, False))
+        return hashed(self)
+
+    def record_bool(self: Any) -> bool:
+        record.append((self, 0, by_library()))
+        return truth(self) if truth is not None else True
+
     try:
-        DimExpr.__eq__, DimExpr.__hash__ = eq, hashed
+        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = record_eq, record_ne, record_hash, record_bool
         yield record
     finally:
-        DimExpr.__eq__, DimExpr.__hash__ = original, hashed
+        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
+        if truth is None:
+            del DimExpr.__bool__
+        else:
+            DimExpr.__bool__ = truth
 
 
 def symbols(names: Sequence[str], constraints: Sequence[str] = ()) -> dict[str, Any]:
@@ -93,9 +139,12 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     with recorded_decisions() as record:
         closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
     tree = jax.tree_util.tree_structure(out)
-    pairs = {(str(a), str(b), by_jax): (a, b) for a, b, by_jax in record}
-    differences = {(dim_poly(a) - dim_poly(b), by_jax): None for (_, _, by_jax), (a, b) in pairs.items()}
-    return Program(jaxpr_of(closed), closed.consts, tree, tuple(differences))
+    pairs = {(str(a), str(b), by_library): (a, b) for a, b, by_library in record}
+    decisions = {
+        Decision(None if b is None else dim_poly(a) - dim_poly(b), by_library): None
+        for (_, _, by_library), (a, b) in pairs.items()
+    }
+    return Program(jaxpr_of(closed), closed.consts, tree, tuple(decisions))
 
 
 def jaxpr_of(closed: Any) -> Any:
@@ -204,12 +253,14 @@ def kind_of(dtype: Any) -> str:
 # --- serialisation: the identity of a program ----------------------------------------------------------------------
 
 
-def serialised(program: Program, dims: Callable[[Any], str] = str, erase_dtypes: bool = False) -> str:
+def serialised(
+    program: Program, dims: Callable[[Any], str] = str, erase_dtypes: bool = False, fold_sizes: bool = False
+) -> str:
     """A canonical text of a program, nested programs and constants included; variables are numbered in order.
 
-    `dims` renders dimensions. With `erase_dtypes`, dtypes and the digits of float literals are left out.
+    With `fold_sizes`, equations that only make a number of a dimension are written as that number. `dims` renders dimensions. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32.
     """
-    return Serialiser(dims, erase_dtypes).program(program)
+    return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
 
 
 class Serialiser:
@@ -219,8 +270,8 @@ class Serialiser:
         "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
     )
 
-    def __init__(self, dims: Callable[[Any], str], erase: bool) -> None:
-        self.render, self.erase = dims, erase
+    def __init__(self, dims: Callable[[Any], str], erase: bool, fold: bool = False) -> None:
+        self.render, self.erase, self.fold = dims, erase, fold
         self.rendered: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
@@ -232,17 +283,36 @@ class Serialiser:
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}
+        count = itertools.count()
 
         def name(v: Any) -> str:
             if is_literal(v):
+                if self.fold and not v.aval.shape:
+                    return f"lit({self.value(v.val).removesuffix('.0')})"
                 return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
-            return names.setdefault(v, f"v{len(names)}")
+            if v not in names:
+                names[v] = f"v{next(count)}"
+            return names[v]
+
+        def folded(eqn: Any) -> str | None:
+            """Sizes as literals: a symbolic size is an equation, a concrete one is a number in the program."""
+            if eqn.primitive.name == "dim_as_value":
+                return f"lit({self.dims(eqn.params['dim'])})"
+            if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
+                source = name(eqn.invars[0])
+                if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
+                    return f"lit({source[4:-1].removesuffix('.0')})"
+            return None
 
         jaxpr = program.jaxpr
         lines = ["in " + " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in jaxpr.invars)]
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
+            literal = folded(eqn) if self.fold else None
+            if literal is not None:
+                names[eqn.outvars[0]] = literal
+                continue
             params = self.params(eqn)
             out = " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in eqn.outvars)
             lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(name(v) for v in eqn.invars)}")
@@ -260,7 +330,8 @@ class Serialiser:
     def value(self, value: Any) -> str:
         array = np.asarray(value) if not isinstance(value, np.ndarray) else value
         if self.erase and array.dtype.kind == "f":
-            return f"float{array.shape}"
+            array = array.astype(np.float32)
+            return f"float{array.shape}{array.tobytes().hex()}"
         if array.ndim == 0:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"

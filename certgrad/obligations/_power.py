@@ -55,6 +55,8 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
     for a, e in common.items():
         if e == 0 or type(a) in (Pred, IxPred):
             continue
+        if a.piecewise and e < 0 and not all(a in dict(m) for m, _ in items):
+            continue  # multiplying by it would lose the lanes that do not divide by it (see `cleared`)
         if only_positive and not a.positive:
             continue
         taken[a] = e
@@ -72,13 +74,16 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
 
     With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
     then N is zero exactly where its coefficients are, as far as the atoms are independent.
+
+    A divisor with predicates inside is left alone: it can be 0 in a lane that does not divide by it, and multiplying
+    by it would lose that lane.
     """
     denominators: dict[Atom, int] = {}
     for _ in range(64):
         worst: dict[Atom, int] = {}
         for mono in poly:
             for a, e in mono:
-                if type(a) is Base and (e <= -1 or (fractions and e < 0)):
+                if type(a) is Base and not a.piecewise and (e <= -1 or (fractions and e < 0)):
                     worst[a] = max(worst.get(a, 0), ceil(-e))
                 elif fractions and type(a) is Fn and a.name == "cbrt" and e < 0:
                     worst[a] = max(worst.get(a, 0), 3 * ceil(Fraction(-e) / 3))

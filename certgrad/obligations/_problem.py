@@ -162,6 +162,7 @@ class Problem:
     primal: list[Tensor] | None
     tangents: dict[str, str]
     seeds: list[Tensor]
+    seed_names: list[str]
     facts: Facts
     domain: list[Clause]
     notes: list[str] = field(default_factory=list)
@@ -173,6 +174,14 @@ class Problem:
         return self.shapes.floats
 
 
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, primed until nothing else is called so."""
+    while name in taken:
+        name += "′"
+    taken.add(name)
+    return name
+
+
 def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tuple[str, ...], shapes: Shapes,
           programs: Programs, where: str) -> Problem:
     """Interpret the programs. Raises UnprovedError where the calculus cannot follow them."""
@@ -181,10 +190,11 @@ def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tup
     names = list(op_names)
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
     inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]
-    tangents = {names[k]: f"d{names[k]}" for k in shapes.floats}
+    taken = {*names, *params}
+    tangents = {names[k]: _unused(f"d{names[k]}", taken) for k in shapes.floats}
     dxs = [argument(tangents[names[k]], polys[k], "float") for k in shapes.floats]
     outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
-    seed_names = ["seed"] if len(outs) == 1 else [f"seed{k}" for k in range(len(outs))]
+    seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
     table = {n: s for n, s in zip(names, polys, strict=True)} | {p: () for p in params}
     constraints = read_domain(tuple(c for c in params.values() if c), {p: () for p in params}, where)
@@ -202,7 +212,7 @@ def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tup
         jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]),
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
-        tangents=tangents, seeds=seeds, facts=facts,
+        tangents=tangents, seeds=seeds, seed_names=seed_names, facts=facts,
         domain=read_domain(domain, table, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
-from ._conditions import Clause, Clauses, discharged, merged
+from ._conditions import Clause, Clauses, discharged, merged, polys
 from ._derivative import ARBITRARY, Differentiator, NoDerivativeError, without_stops
 from ._entailment import entailed
 from ._facts import Fact, Facts
@@ -197,13 +197,15 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = forward_obligation(problem)
         left = [c for c in settle(obligation.conditions, facts) if not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
+        tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
+        free = {*tangents, *seeds}
+        if any(_mentions(p, t) for c in found for p in polys(c) for t in free):
+            return Outcome(reason="the rule is not defined for every tangent and seed")
         hypotheses = [*domain, *found]
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         for difference in obligation.differences:
-            tangents = [*problem.tangents.values()] if kind != "rule_runs_forward" else []
-            seeds = [f"seed{k}" for k in range(len(problem.seeds))] if len(problem.seeds) > 1 else ["seed"]
-            for group in paired(difference, tangents, seeds if kind == "vjp_is_adjoint" else []):
+            for group in paired(difference, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []):
                 residue = nonzero_part(group, region)
                 if residue is not None:
                     return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)

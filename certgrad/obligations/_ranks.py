@@ -103,7 +103,7 @@ class _Collapsing(Serialiser):
             handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
         elif name == "iota":
             handled["shape"] = str(self.axes(p["shape"])[0])
-            handled["dimension"] = str(self.axes(out_shapes[0])[1][p["dimension"]])
+            handled["dimension"] = str(self.whole((p["dimension"],), out_shapes[0]))
         elif name in ("concatenate", "split"):
             key = "dimension" if name == "concatenate" else "axis"
             handled[key] = str(self.whole((p[key],), shapes[0]))

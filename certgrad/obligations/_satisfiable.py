@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from collections.abc import Mapping, Sequence
 
 from flint import arb, fmpq
@@ -24,7 +25,8 @@ def satisfiable(clauses: Sequence[Clause]) -> bool:
     dims = sorted({a.name for p in polys for a in _all_atoms(p) if isinstance(a, Dim)})
     rng = random.Random(20)
     for attempt in range(TRIES):
-        sizes = {d: 1 + (attempt + k) % 3 for k, d in enumerate(dims)}
+        size = 1 + attempt % 3
+        sizes = dict.fromkeys(dims, size)  # one size for all, so that every index runs over whole axes
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
@@ -33,7 +35,7 @@ def satisfiable(clauses: Sequence[Clause]) -> bool:
             return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16))
 
         try:
-            if all(_holds(c, sizes, value) for c in clauses):
+            if all(_holds(c, sizes, size, value) for c in clauses):
                 return True
         except (UndecidedError, ZeroDivisionError, KeyError, ValueError):
             continue
@@ -48,11 +50,10 @@ def _all_atoms(poly: Poly) -> list:
     return out
 
 
-def _holds(clause: Clause, dims: Mapping[str, int], value) -> bool:  # noqa: ANN001
+def _holds(clause: Clause, dims: Mapping[str, int], size: int, value) -> bool:  # noqa: ANN001
     variables: list[Var] = sorted(clause.free)
-    # Index variables range over axes whose sizes the clause does not tell; two values each stand for them.
-    for k in range(2 ** min(len(variables), 4)):
-        env = {v: (k >> n) & 1 for n, v in enumerate(variables)}
+    for place in product(range(size), repeat=len(variables)):
+        env = dict(zip(variables, place, strict=True))
         if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
         if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
-from ._conditions import Atomic, Clause, Clauses, discharged, merged
+from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
 from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, match, parts, unbound
 from ._power import UndefinedTermError
@@ -78,7 +78,7 @@ class _Search:
                     if not any(isinstance(a, Pred) for a in _deep_atoms(q)):
                         _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
             return
-        if not self.facts.signs(p) & ZERO or any(_same_up_to_sign(p, c) for c in self.found):
+        if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
@@ -119,7 +119,7 @@ class _Search:
         tensors = {a.tensor for a in targets}
         out: list[Clause] = []
         for clause in self.smooth:
-            atoms = [a for q in _polys(clause) for a in _deep_atoms(q)]
+            atoms = [a for q in polys(clause) for a in _deep_atoms(q)]
             choices = [a for a in atoms if isinstance(a, Pred)]
             shared = {b.tensor for a in choices for b in _deep_atoms(a.poly) if isinstance(b, Access)} & tensors
             if not shared:
@@ -244,12 +244,9 @@ def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
     return poly
 
 
-def _polys(clause: Clause) -> list[Poly]:
-    return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
-
-
-def _same_up_to_sign(p: Poly, clause: Clause) -> bool:
-    return any(a.relation == "!= 0" and a.poly in (p, -p) for a in clause.alternatives)
+def _excluded(p: Poly, clause: Clause) -> bool:
+    """The clause says p ≠ 0 and nothing else."""
+    return len(clause.alternatives) == 1 and clause.alternatives[0] in (Atomic("!= 0", p), Atomic("!= 0", -p))
 
 
 def _has_predicate(poly: Poly) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import permutations, product
 
-from ._index import Ix, Var, of_var
+from ._index import Ix, Var, of_const, of_var
 from ._power import exp_of, fn, log_of, power, pred
 from ._terms import (
     ONE,
@@ -171,6 +171,9 @@ def open_sum(a: Sum) -> tuple[list[tuple[Var, Poly]], Poly]:
 
 def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
     """Σ of a polynomial over variables, each from 0 to its range."""
+    only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
+    if only:
+        poly, dummies = Rewriter(only)(poly), [(v, n) for v, n in dummies if v not in only]
     split = _split_at_conditions(poly, dummies)
     if split is not None:
         return split

@@ -30,6 +30,8 @@ class Tensor:
     defined: Clauses = ()
     smooth: Clauses = ()
     signs: int = ANY
+    infinite: int = 0
+    """1 or −1 for the constants ∞ and −∞, which only max and min may consume."""
 
     @property
     def rank(self) -> int:

@@ -31,21 +31,23 @@ def exponent(e: Exponent) -> Exponent:
 class Atom:
     """Base of atoms. `level` is the highest level of a binder inside; `free` are the variables that are not bound.
 
-    `positive` says that the atom is > 0 wherever it is defined, with no hypothesis.
+    `positive` says that the atom is > 0 wherever it is defined, with no hypothesis. `piecewise` says that a predicate
+    occurs in it.
     """
 
-    __slots__ = ("free", "key", "level", "positive")
+    __slots__ = ("free", "key", "level", "piecewise", "positive")
     key: str
     free: frozenset[Var]
     level: int
     positive: bool
+    piecewise: bool
 
     def __repr__(self) -> str:
         return self.key
 
-    def _finish(self, key: str, free: frozenset[Var], level: int, positive: bool) -> None:
+    def _finish(self, key: str, free: frozenset[Var], level: int, positive: bool, piecewise: bool = False) -> None:
         self.key = key if len(key) <= 160 else f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
-        self.free, self.level, self.positive = free, level, positive
+        self.free, self.level, self.positive, self.piecewise = free, level, positive, piecewise
 
 
 A = TypeVar("A", bound=Atom)
@@ -123,7 +125,7 @@ class Exp(Atom):
 
     def __init__(self, mono: Mono) -> None:
         self.mono = mono
-        self._finish(f"exp({mono_key(mono)})", mono_free(mono), mono_level(mono), True)
+        self._finish(f"exp({mono_key(mono)})", mono_free(mono), mono_level(mono), True, mono_piecewise(mono))
 
 
 class Fn(Atom):
@@ -134,7 +136,8 @@ class Fn(Atom):
     def __init__(self, name: str, args: tuple[Poly, ...]) -> None:
         self.name, self.args = name, args
         free = frozenset().union(*(a.free for a in args))
-        self._finish(f"{name}({';'.join(a.key for a in args)})", free, max(a.level for a in args), False)
+        piecewise = any(a.piecewise for a in args)
+        self._finish(f"{name}({';'.join(a.key for a in args)})", free, max(a.level for a in args), False, piecewise)
 
 
 class Base(Atom):
@@ -144,7 +147,7 @@ class Base(Atom):
 
     def __init__(self, poly: Poly) -> None:
         self.poly = poly
-        self._finish(f"({poly.key})", poly.free, poly.level, all(c > 0 and mono_positive(m) for m, c in poly.items()))
+        self._finish(f"({poly.key})", poly.free, poly.level, poly.positive, poly.piecewise)
 
 
 class Pred(Atom):
@@ -154,7 +157,7 @@ class Pred(Atom):
 
     def __init__(self, poly: Poly) -> None:
         self.poly = poly
-        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False)
+        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False, True)
 
 
 class IxPred(Atom):
@@ -164,7 +167,7 @@ class IxPred(Atom):
 
     def __init__(self, ix: Ix) -> None:
         self.ix = ix
-        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False)
+        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False, True)
 
 
 class Sum(Atom):
@@ -177,7 +180,8 @@ class Sum(Atom):
         bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
         positive = mono_positive(body) and all(r.positive for r in ranges)
         free = mono_free(body) - frozenset(variables)
-        self._finish(f"sum[{bound}]({mono_key(body)})", free, variables[0][1], positive)
+        key = f"sum[{bound}]({mono_key(body)})"
+        self._finish(key, free, variables[0][1], positive, mono_piecewise(body))
 
 
 class Max(Atom):
@@ -188,8 +192,9 @@ class Max(Atom):
     def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly) -> None:
         self.vars, self.ranges, self.body = variables, ranges, body
         bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
-        positive = all(c > 0 and mono_positive(m) for m, c in body.items()) and all(r.positive for r in ranges)
-        self._finish(f"max[{bound}]({body.key})", body.free - frozenset(variables), variables[0][1], positive)
+        positive = body.positive and all(r.positive for r in ranges)
+        free = body.free - frozenset(variables)
+        self._finish(f"max[{bound}]({body.key})", free, variables[0][1], positive, body.piecewise)
 
 
 def mono_key(mono: Mono) -> str:
@@ -202,6 +207,10 @@ def mono_free(mono: Mono) -> frozenset[Var]:
 
 def mono_level(mono: Mono) -> int:
     return max((a.level for a, _ in mono), default=0)
+
+
+def mono_piecewise(mono: Mono) -> bool:
+    return any(a.piecewise for a, _ in mono)
 
 
 def mono_positive(mono: Mono) -> bool:
@@ -265,6 +274,11 @@ class Poly:
     def positive(self) -> bool:
         """Positive by its form alone: every coefficient and every factor is positive."""
         return bool(self._terms) and all(c > 0 and mono_positive(m) for m, c in self._terms.items())
+
+    @property
+    def piecewise(self) -> bool:
+        """A predicate occurs somewhere in it."""
+        return any(mono_piecewise(m) for m in self._terms)
 
     def constant(self) -> fmpq | None:
         """The value when this is a rational number."""

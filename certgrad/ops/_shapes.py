@@ -7,11 +7,14 @@ import jax.numpy as jnp
 
 def sum_to(x: Any, like: Any) -> Any:
     """The sum of `x` over the axes along which `like` was broadcast to it: the transpose of that broadcast."""
-    extra = x.ndim - like.ndim
-    if extra:
-        x = jnp.sum(x, axis=tuple(range(extra)))
+    x = sum_leading(x, like)
     stretched = tuple(i for i, size in enumerate(like.shape) if size == 1 and x.shape[i] != 1)
     return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
+
+
+def sum_leading(x: Any, like: Any) -> Any:
+    """The sum of `x` over the leading axes that `like` does not have."""
+    return jnp.sum(x, axis=tuple(range(x.ndim - like.ndim)))
 
 
 def expand(x: Any, axis: Any, keepdims: bool) -> Any:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import sum_leading
 
 
 def _swap(x):
@@ -48,7 +48,7 @@ def _(a, b, seed):
         return jnp.matmul(b, seed), a[:, None] * seed
     if b.ndim == 2:
         return jnp.matmul(seed, b.T), _over_rows(a, seed)
-    return sum_to(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
+    return sum_leading(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
 
 
 @op("*b n k, *b k m -> *b n m", integers=True, like="jax.numpy.matmul", torch="torch.bmm")

@@ -36,7 +36,16 @@ def _(x, seed, *, axis, keepdims):
 
 
 def _axes(shape, axis):
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if axis is None:
+        return _all(shape)
+    return _counted_from_the_left((axis,) if isinstance(axis, int) else axis, shape)
+
+
+def _all(shape):
+    return tuple(range(len(shape)))
+
+
+def _counted_from_the_left(axes, shape):
     return tuple(i % len(shape) for i in axes)
 
 
@@ -44,7 +53,7 @@ def _repeat(seed, shape, axis, keepdims):
     """The transpose of a sum: `seed` repeated along the axes that were summed over."""
     axes = _axes(shape, axis)
     seed = jnp.squeeze(seed, axis=axes) if keepdims else seed
-    return lax.broadcast_in_dim(seed, shape, [i for i in range(len(shape)) if i not in axes])
+    return lax.broadcast_in_dim(seed, shape, sorted(set(_all(shape)) - set(axes)))
 
 
 @op(*_AXES, like="jax.numpy.mean", torch="torch.mean")

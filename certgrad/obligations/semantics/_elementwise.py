@@ -163,6 +163,8 @@ def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 @rule("max")
 def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
+    if -1 in (x.infinite, y.infinite):
+        return [replace(y if x.infinite == -1 else x, shape=shapes[0])]
     shape, defined, smooth = common(args, shapes)
     if x.kind == "b":
         return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
@@ -181,6 +183,8 @@ def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 @rule("min")
 def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
+    if 1 in (x.infinite, y.infinite):
+        return [replace(y if x.infinite == 1 else x, shape=shapes[0])]
     shape, defined, smooth = common(args, shapes)
     if x.kind == "b":
         return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
@@ -333,7 +337,7 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
 @rule("stop_gradient")
 def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     (x,) = args
-    return [replace(x, body=fn("stop", x.body), smooth=x.defined)] if ctx.stop and x.kind == "f" else [x]
+    return [replace(x, body=fn("stop", x.body))] if ctx.stop and x.kind == "f" else [x]
 
 
 @rule("copy", "copy_p", "optimization_barrier", "sharding_constraint", "pvary")
@@ -354,6 +358,10 @@ def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tupl
         return [replace(x, body=sign_of(x.body) * sign_of(x.body), kind="b", signs=NONNEG)]
     if kind == "i" and x.kind == "f":
         raise UnprovedError("a cast from float to integer")
+    if kind == "i" and x.kind == "i" and new.itemsize < 8:
+        if new.kind == "u" or new.itemsize < 4:
+            raise UnprovedError(f"a cast of integers to {new}, which wraps")
+        ctx.note(f"integers are in the range of {new}")
     if kind == "f" and new != np.dtype("float64"):
         ctx.note(f"the cast to {new} is read as exact")
     return [replace(x, kind=kind)]  # type: ignore[arg-type]

@@ -22,7 +22,9 @@ from .._jax_internals import (
     shape_polys,
 )
 from .._tensor import Tensor
+from .._terms import ZERO as ZERO_TERM
 from .._terms import number
+from ._elementwise import UNDEFINED
 from ._registry import RULES, Context, UnprovedError
 
 
@@ -36,7 +38,11 @@ def constant(value: Any) -> Tensor:
         raise UnprovedError("a constant array whose entries differ")
     exact = literal_value(array.flat[0] if array.ndim else array)
     if exact is None:
-        raise UnprovedError(f"the constant {array.flat[0] if array.ndim else array}")
+        # ±∞ and NaN may stand where they are never used: every entry of such a constant counts as undefined.
+        value = float(array.flat[0] if array.ndim else array)
+        infinite = 0 if value != value else 1 if value > 0 else -1
+        shape = tuple(number(n) for n in array.shape)
+        return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED, infinite=infinite)
     sign = POS if exact > 0 else NEG if exact < 0 else ZERO
     return Tensor(tuple(number(n) for n in array.shape), number(exact), kind, signs=sign)  # type: ignore[arg-type]
 

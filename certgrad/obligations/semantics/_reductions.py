@@ -34,10 +34,11 @@ def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
     (x,) = args
     body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
     nonempty = all(n.positive for _, n in dummies)
-    kind = "i" if x.kind == "b" else x.kind
+    if x.kind == "b":
+        raise UnprovedError("a sum of booleans")
     signs = x.signs if x.signs in (ANY, 5) or nonempty else x.signs | ZERO
     signs = ANY if signs == 5 else signs
-    return [Tensor(shapes[0], sum_over(body, dummies), kind, defined, smooth, signs)]
+    return [Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs)]
 
 
 @rule("reduce_max")
@@ -62,6 +63,8 @@ def _extremum(x: Tensor, axes: tuple[int, ...], shape: tuple, sign: int) -> Tens
 @rule("dot_general")
 def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     x, y = args
+    if x.kind == "b" or y.kind == "b":
+        raise UnprovedError("a contraction of booleans")
     (shape,) = shapes
     (xc, yc), (xb, yb) = params["dimension_numbers"]
     left: dict[Var, Ix] = {}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .._conditions import merged
+from .._facts import NONNEG
 from .._index import of_const
+from .._jax_internals import kind_of
 from .._sums import index_number, index_pred
 from .._tensor import Tensor, axis_index, own_index
 from .._terms import ONE, ZERO, Poly
@@ -76,7 +78,10 @@ def _reshape(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -
 def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     (shape,) = shapes
     axis = params["dimension"]
-    return [Tensor(shape, index_number(axis_index(axis, shape[axis])), "i")]
+    kind = kind_of(params["dtype"])
+    if kind not in "fi":
+        raise UnprovedError(f"iota of dtype {params['dtype']}")
+    return [Tensor(shape, index_number(axis_index(axis, shape[axis])), kind, signs=NONNEG)]  # type: ignore[arg-type]
 
 
 @rule("concatenate")

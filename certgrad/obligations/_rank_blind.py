@@ -1,0 +1,171 @@
+"""Whether an op's own code can behave differently at a rank that was not traced.
+
+Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX and
+numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis argument,
+directly, through assignments, or as an argument of another such function. Code that branches on such a value is
+sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own functions count as uniform in rank.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+_LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
+_READS = {"ndim", "len"}
+_HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__"}
+
+
+def rank_sensitive(op: Any, located: Iterable[str] = ()) -> str:
+    """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
+    sources = _READS | set(located)
+    trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
+    for function in _reachable(op):
+        name = getattr(function, "__name__", "a function")
+        tree = _tree(function)
+        if tree is None:
+            return f"the source of {name} is not readable"
+        if _names(tree) & _HIDDEN:
+            return f"{name} can hide what it reads"
+        trees.setdefault(name, tree)
+        if _branches_on(tree, sources):
+            return f"{name} branches on a rank or an axis"
+    for name, tree in trees.items():
+        for callee, parameters in _called_with(tree, sources, trees):
+            if _branches_on(trees[callee], sources | parameters):
+                return f"{name} passes a rank to {callee}, which branches"
+    return ""
+
+
+def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
+    try:
+        module = ast.parse(textwrap.dedent(inspect.getsource(function)).strip())
+    except (OSError, TypeError, SyntaxError):
+        return None
+    kinds = (ast.FunctionDef, ast.Lambda)
+    return next((n for n in ast.walk(module) if isinstance(n, kinds)), None)
+
+
+def _names(node: ast.AST) -> set[str]:
+    """Every name and attribute that occurs."""
+    names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    return names | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _parameters(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
+    return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
+
+
+def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
+    """The sources, and the variables assigned from expressions that mention them."""
+    out = set(sources)
+    while True:
+        more: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign):
+                value, targets = node.value, node.targets
+            elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
+                value, targets = node.value, [node.target]
+            elif isinstance(node, (ast.For, ast.comprehension)):
+                value, targets = node.iter, [node.target]
+            else:
+                continue
+            if _names(value) & out:
+                more |= {n for t in targets for n in _names(t)}
+        if more <= out:
+            return out
+        out |= more
+
+
+def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
+    tainted = _tainted(tree, sources)
+    for node in ast.walk(tree):
+        tests: list[ast.AST] = []
+        if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            tests = [node.test]
+        elif isinstance(node, (ast.Compare, ast.Match, ast.Dict, ast.Try)):
+            tests = [node]
+        elif isinstance(node, ast.comprehension):
+            tests = list(node.ifs)
+        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            tests = [node.slice] if not _is_shape(node.value) else []
+        if any(_depends(t, tainted) for t in tests):
+            return True
+    return False
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _depends(test: ast.AST, tainted: set[str]) -> bool:
+    """The test can come out differently for another rank. A test for None or for a type cannot."""
+    if isinstance(test, ast.BoolOp):
+        return any(_depends(v, tainted) for v in test.values)
+    if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
+        return not all(isinstance(c, ast.Constant) and c.value is None for c in test.comparators)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance":
+        return False
+    return bool(_names(test) & tainted)
+
+
+def _called_with(
+    tree: ast.AST, sources: set[str], trees: Mapping[str, ast.FunctionDef | ast.Lambda]
+) -> Iterator[tuple[str, set[str]]]:
+    """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
+    tainted = _tainted(tree, sources)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        for callee in _names(node.func) & trees.keys():
+            names = _parameters(trees[callee])
+            given = [(names[k] if k < len(names) else "", a) for k, a in enumerate(node.args)]
+            given += [(k.arg or "", k.value) for k in node.keywords]
+            received = {n for n, a in given if _names(a) & tainted}
+            if received:
+                yield callee, received | ({*names} if "" in received else set())
+
+
+def _reachable(op: Any) -> Iterator[Callable]:
+    """The op's functions and all functions outside the libraries that they name, each once."""
+    queue: list[Any] = [f for f in (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule) if f is not None]
+    seen: set[int] = set()
+    while queue:
+        f = inspect.unwrap(queue.pop())
+        f = getattr(f, "func", f)
+        if id(f) in seen or not callable(f) or isinstance(f, (type, ModuleType)):
+            continue
+        seen.add(id(f))
+        if (getattr(f, "__module__", None) or "builtins").split(".")[0] in _LIBRARIES:
+            continue
+        if not isinstance(f, FunctionType):
+            f = getattr(f, "forward", None)  # another op: its rules were audited on their own
+            if f is None:
+                continue
+        yield f
+        queue += _named(f)
+
+
+def _named(f: FunctionType) -> list[Any]:
+    """What a function's code names: globals, closed-over values, attributes of modules."""
+    found = [f.__globals__.get(n) for n in _code_names(f.__code__)]
+    for cell in f.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:
+            continue
+    modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in _LIBRARIES]
+    found += [getattr(m, n, None) for m in modules for n in _code_names(f.__code__)]
+    return [v for v in found if v is not None and callable(v)]
+
+
+def _code_names(code: Any) -> list[str]:
+    out = list(code.co_names)
+    for constant in code.co_consts:
+        if hasattr(constant, "co_names"):
+            out += _code_names(constant)
+    return out
