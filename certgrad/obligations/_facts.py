@@ -19,6 +19,7 @@ from ._terms import (
     Access,
     Atom,
     Base,
+    Dim,
     Exponent,
     Fn,
     IxPred,
@@ -233,6 +234,8 @@ class Facts:
 
     def _by_linear(self, poly: Poly, possible: int) -> int:
         relevant = self.relevant([poly])
+        if not relevant and not any(_bounded(a) for m in poly for a, _ in m):
+            return possible  # signs of the monomials alone: `_by_form` has used them
         poly = self._without_positive_divisors(poly)
         constraints = [c for f in relevant for c in self._constraints(f)]
         constraints += self._side_constraints([poly, *(c.poly for c in constraints)])
@@ -288,7 +291,7 @@ class Facts:
                     here += [Constraint(ONE - term, a.name == "erf"), Constraint(ONE + term, a.name == "erf")]
                 if isinstance(a, (Pred, IxPred)):
                     here.append(Constraint(ONE - term, False))
-                if type(a).__name__ == "Dim" and a.positive:
+                if isinstance(a, Dim) and a.positive:
                     here.append(Constraint(term - ONE, False))
             out[mono] = here
         return [c for cs in out.values() for c in cs]
@@ -307,6 +310,11 @@ class Facts:
                     table.setdefault((ground.poly, ground.signs), ground)
             found = self._ground[accesses] = list(table.values())
         return found
+
+
+def _bounded(a: Atom) -> bool:
+    """`_side_constraints` says more of the atom than its sign."""
+    return isinstance(a, (Pred, IxPred, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
 
 
 def _deep_atoms(poly: Poly) -> list[Atom]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from ._terms import Mono, Poly
 
-MAX_CONSTRAINTS = 400
+MAX_ROWS = 300
 
 
 @dataclass(frozen=True)
@@ -19,62 +20,70 @@ class Constraint:
     strict: bool
 
 
-def infeasible(constraints: list[Constraint]) -> bool:
+Row = tuple[tuple[tuple[int, fmpq], ...], bool]
+"""Coefficients of numbered unknowns (0 is the constant) in order, and whether the row is strict."""
+
+
+def infeasible(constraints: Iterable[Constraint]) -> bool:
     """True only if no assignment of reals to the monomials satisfies all constraints.
 
     Elimination that grows past a bound counts as feasible: the answer False is always safe.
     """
-    rows = {(_normal(dict(c.poly.items())), c.strict) for c in constraints}
-    current = sorted(((dict(r), s) for r, s in rows), key=_order)
-    unknowns = sorted({m for r, _ in current for m in r if m}, key=lambda m: "*".join(f"{a.key}^{e}" for a, e in m))
+    number: dict[Mono, int] = {(): 0}
+    rows: dict[Row, None] = {}
+    for c in constraints:
+        coefficients = {number.setdefault(m, len(number)): k for m, k in c.poly.items()}
+        rows.setdefault((_normal(coefficients), c.strict))
+    current = list(rows)
     while True:
-        if any(not any(m for m in r) and (r.get((), fmpq(0)) < 0 or (s and r.get((), fmpq(0)) <= 0)) for r, s in current):
+        if any(_contradiction(r) for r in current):
             return True
-        if not unknowns:
+        signs: dict[int, list[int]] = {}
+        for terms, _ in current:
+            for unknown, k in terms:
+                if unknown:
+                    signs.setdefault(unknown, [0, 0])[k > 0] += 1
+        if not signs:
             return False
-        m = min(unknowns, key=lambda u: _growth(u, current))
-        unknowns.remove(m)
-        current = _eliminate(m, current)
-        if len(current) > MAX_CONSTRAINTS:
+        chosen = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
+        current = _eliminate(chosen, current)
+        if len(current) > MAX_ROWS:
             return False
 
 
-Row = tuple[dict[Mono, fmpq], bool]
+def _contradiction(row: Row) -> bool:
+    terms, strict = row
+    if not terms:
+        return strict
+    return len(terms) == 1 and terms[0][0] == 0 and terms[0][1] < 0
 
 
-def _order(row: Row) -> str:
-    return f"{row[1]}" + ";".join(sorted(f"{c}*{[(a.key, e) for a, e in m]}" for m, c in row[0].items()))
+def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
+    """Rows without the unknown that hold for some value of it exactly where the given rows do."""
+    out: dict[Row, None] = {}
+    lower: list[tuple[dict[int, fmpq], fmpq, bool]] = []
+    upper: list[tuple[dict[int, fmpq], fmpq, bool]] = []
+    for row in rows:
+        terms, strict = row
+        coefficients = dict(terms)
+        k = coefficients.pop(unknown, None)
+        if k is None:
+            out.setdefault(row)
+        else:
+            (lower if k > 0 else upper).append((coefficients, abs(k), strict))
+    for low, a, s in lower:
+        for high, b, t in upper:
+            mixed = {u: c * b for u, c in low.items()}
+            for u, c in high.items():
+                mixed[u] = mixed[u] + c * a if u in mixed else c * a
+            out.setdefault((_normal(mixed), s or t))
+    return list(out)
 
 
-def _growth(m: Mono, rows: list[Row]) -> int:
-    up = sum(1 for r, _ in rows if r.get(m, fmpq(0)) > 0)
-    down = sum(1 for r, _ in rows if r.get(m, fmpq(0)) < 0)
-    return up * down - up - down
-
-
-def _eliminate(m: Mono, rows: list[Row]) -> list[Row]:
-    lower = [(r, s) for r, s in rows if r.get(m, fmpq(0)) > 0]
-    upper = [(r, s) for r, s in rows if r.get(m, fmpq(0)) < 0]
-    out: dict[tuple, Row] = {}
-    for r, s in rows:
-        if m not in r:
-            out[(_normal(r), s)] = (r, s)
-    for r, s in lower:
-        for q, t in upper:
-            a, b = r[m], -q[m]
-            mixed: dict[Mono, fmpq] = {}
-            for k, c in r.items():
-                mixed[k] = mixed.get(k, fmpq(0)) + c / a
-            for k, c in q.items():
-                mixed[k] = mixed.get(k, fmpq(0)) + c / b
-            mixed = {k: c for k, c in mixed.items() if c != 0}
-            key = _normal(mixed), s or t
-            out[key] = (dict(key[0]), key[1])
-    return list(out.values())
-
-
-def _normal(row: dict[Mono, fmpq]) -> tuple[tuple[Mono, fmpq], ...]:
+def _normal(coefficients: dict[int, fmpq]) -> tuple[tuple[int, fmpq], ...]:
     """The row scaled by a positive number to a canonical representative."""
-    items = sorted(row.items(), key=lambda t: "*".join(f"{a.key}^{e}" for a, e in t[0]))
-    scale = next((abs(c) for m, c in items if m), fmpq(1))
-    return tuple((m, c / scale) for m, c in items)
+    items = sorted((u, c) for u, c in coefficients.items() if c != 0)
+    scale = next((abs(c) for u, c in items if u), None)
+    if scale is None or scale == 1:
+        return tuple(items)
+    return tuple((u, c / scale) for u, c in items)
