@@ -8,6 +8,7 @@ import pytest
 from certgrad.obligations import audit
 from examples.wrong_rules import rules
 
+
 def clip(q, high):
     return np.clip(q, 0.01, high)
 
