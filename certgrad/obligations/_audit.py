@@ -19,7 +19,7 @@ from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
 from ._problem import Problem, Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
-from ._rank_blind import rank_sensitive
+from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError, collapsed
 from ._satisfiable import satisfiable
 from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
@@ -186,7 +186,7 @@ def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
     for name, program in programs.all().items():
         if serialised(program, erase_dtypes=True) != serialised(again.all()[name], erase_dtypes=True):
             return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
-    return ""
+    return dtype_sensitive(op)
 
 
 def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis]:

@@ -20,6 +20,7 @@ from ._terms import (
     Base,
     Poly,
     Pred,
+    Side,
     Sum,
     atoms_of,
     monomial,
@@ -46,14 +47,14 @@ def bound_free(a: Atom) -> bool:
     return not any(v[0] == "b" for v in a.free)
 
 
-def predicates(poly: Poly) -> list[Pred]:
+def predicates(poly: Poly) -> list[Pred | Side]:
     """Predicates that stand outside every sum, innermost first."""
-    found = [a for a in _deep_atoms(poly) if isinstance(a, Pred) and bound_free(a)]
+    found = [a for a in _deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
     return sorted(found, key=lambda a: (_nesting(a), a.key))
 
 
-def _nesting(a: Pred) -> int:
-    return sum(1 for b in _deep_atoms(a.poly) if isinstance(b, Pred))
+def _nesting(a: Pred | Side) -> int:
+    return sum(1 for b in _deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
 
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
@@ -76,37 +77,51 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
         return reduced, region.facts.facts
     p = choices[0].poly
     for sign in (POS, NEG, ZERO):
-        part = inside(poly, p, sign, region)
-        if part is None:
-            continue
-        left = nonzero_part(*part, depth + 1)
-        if left is not None:
-            return left
+        for part in inside(poly, p, sign, region):
+            left = nonzero_part(*part, depth + 1)
+            if left is not None:
+                return left
     return None
 
 
-def inside(poly: Poly, p: Poly, sign: int, region: Region) -> tuple[Poly, Region] | None:
-    """The term where p has the sign, with predicates decided; None if the assumptions exclude that."""
+def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
+    """The term where p has the sign, with predicates decided; nothing if the assumptions exclude that.
+
+    On p = 0 a derivative's predicates are open: the law must hold with what each side gives, so there are several.
+    """
     if not region.facts.signs(p) & sign:
-        return None
+        return []
     here = region.where(Fact(p, sign, universal=False))
     if here.facts.contradictory:
-        return None
+        return []
     try:
         out = decided(poly, here.facts)
-        if sign == ZERO:
-            equations = [p]
-            for clause in region.clauses:
-                possible = [a for a in clause.alternatives if _possible(a, here.facts)]
-                if not possible and not clause.guards:
-                    return None
-                if len(possible) == 1 and possible[0].relation == "= 0" and not clause.guards:
-                    equations.append(possible[0].poly)
+        if sign != ZERO:
+            return [(out, here)]
+        equations = [p]
+        for clause in region.clauses:
+            possible = [a for a in clause.alternatives if _possible(a, here.facts)]
+            if not possible and not clause.guards:
+                return []
+            if len(possible) == 1 and possible[0].relation == "= 0" and not clause.guards:
+                equations.append(possible[0].poly)
+        parts = []
+        for part in _from_each_side(out, here.facts):
             for equation in equations:
-                out = eliminated(out, equation)
+                part = eliminated(part, equation)
+            parts.append((part, here))
+        return parts
     except UndefinedTermError:
-        return ONE, here  # undefined throughout the region: nothing can be shown there
-    return out, here
+        return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
+    """The forms that the term has on the sides of the boundaries that the point lies on, combined in every way."""
+    for a in predicates(poly):
+        if isinstance(a, Side) and facts.signs(a.poly) == ZERO:
+            forms = [decided(_on_side(poly, a.poly, positive), facts) for positive in (True, False)]
+            return [f for form in dict.fromkeys(forms) for f in _from_each_side(form, facts)]
+    return [poly]
 
 
 def _possible(a: Atomic, facts: Facts) -> bool:
@@ -118,11 +133,11 @@ def decided(poly: Poly, facts: Facts) -> Poly:
     """The term with each predicate replaced by its value where the facts determine it."""
 
     def value(a: Atom) -> Poly | None:
-        if isinstance(a, Pred) and bound_free(a):
+        if isinstance(a, (Pred, Side)) and bound_free(a):
             signs = facts.signs(a.poly)
             if signs == POS:
                 return ONE
-            if not signs & POS:
+            if signs == NEG or (isinstance(a, Pred) and not signs & POS):
                 return NOTHING
         return None
 
@@ -132,6 +147,17 @@ def decided(poly: Poly, facts: Facts) -> Poly:
             break
         poly = new
     return poly
+
+
+def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
+    """The term seen from one side of p = 0."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Side) and a.poly in (p, -p):
+            return ONE if positive == (a.poly == p) else NOTHING
+        return None
+
+    return Rewriter(replace=value)(poly)
 
 
 def eliminated(poly: Poly, equation: Poly) -> Poly:

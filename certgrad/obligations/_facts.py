@@ -27,6 +27,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Side,
     Sum,
     atoms_of,
     monomial,
@@ -139,9 +140,11 @@ class Facts:
     def atom_signs(self, a: Atom) -> int:
         if a.positive:
             return POS
-        if isinstance(a, Pred):
+        if isinstance(a, (Pred, Side)):
             inside = self.signs(a.poly)
-            return POS if inside == POS else ZERO if not inside & POS else NONNEG
+            if inside == POS:
+                return POS
+            return ZERO if inside == NEG or (isinstance(a, Pred) and not inside & POS) else NONNEG
         if isinstance(a, IxPred):
             return NONNEG
         if isinstance(a, Sum):
@@ -193,17 +196,21 @@ class Facts:
         c, taken, rest = content(poly)
         for fact in facts:
             c2, taken2, rest2 = content(fact.poly)
-            if rest != rest2 or rest.is_zero:
+            if rest.is_zero or rest != rest2:
                 continue
             strict = not fact.signs & ZERO  # then every factor of the fact's term is nonzero
             ratio = POS if c / c2 > 0 else NEG
+            divides = False
             for a in {**taken, **taken2}:
                 e = taken.get(a, 0) - taken2.get(a, 0)
                 if e == 0 or a.positive:
                     continue
+                divides = divides or e < 0
                 if strict and a in taken2 and (fact.signs == NONZERO or (isinstance(e, int) and e % 2 == 0)):
                     continue
                 ratio = ANY
+            if divides and not strict:
+                continue  # the fact's term may be 0 because of a factor that this term does not have
             out &= times(ratio, fact.signs)
         return out
 
@@ -289,7 +296,7 @@ class Facts:
                 a = mono[0][0]
                 if isinstance(a, Fn) and a.name in ("erf", "sin", "cos"):
                     here += [Constraint(ONE - term, a.name == "erf"), Constraint(ONE + term, a.name == "erf")]
-                if isinstance(a, (Pred, IxPred)):
+                if isinstance(a, (Pred, Side, IxPred)):
                     here.append(Constraint(ONE - term, False))
                 if isinstance(a, Dim) and a.positive:
                     here.append(Constraint(term - ONE, False))
@@ -314,7 +321,7 @@ class Facts:
 
 def _bounded(a: Atom) -> bool:
     """`_side_constraints` says more of the atom than its sign."""
-    return isinstance(a, (Pred, IxPred, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
+    return isinstance(a, (Pred, Side, IxPred, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
 
 
 def _deep_atoms(poly: Poly) -> list[Atom]:
@@ -335,7 +342,7 @@ def parts(a: Atom) -> list[Poly]:
     """The polynomials an atom is made of."""
     if isinstance(a, Fn):
         return list(a.args)
-    if isinstance(a, (Base, Pred)):
+    if isinstance(a, (Base, Pred, Side)):
         return [a.poly]
     if isinstance(a, Max):
         return [a.body]

@@ -21,6 +21,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Side,
     exponent,
     intern,
     memo,
@@ -31,11 +32,21 @@ from ._terms import (
 )
 
 
+_contents = memo()
+
+
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
     """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1 (+1 unless `only_positive`).
 
     With `only_positive`, only factors that are positive by themselves are taken out, and c > 0.
     """
+    found = _contents.get((poly, only_positive))
+    if found is None:
+        found = _contents[poly, only_positive] = _content(poly, only_positive)
+    return found
+
+
+def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
     items = poly.sorted_items()
     if not items:
         return fmpq(1), {}, poly
@@ -53,20 +64,18 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
     assert common is not None
     taken: dict[Atom, Exponent] = {}
     for a, e in common.items():
-        if e == 0 or type(a) in (Pred, IxPred):
+        if e == 0 or type(a) in (Pred, Side, IxPred):
             continue
         if a.piecewise and e < 0 and not all(a in dict(m) for m, _ in items):
             continue  # multiplying by it would lose the lanes that do not divide by it (see `cleared`)
         if only_positive and not a.positive:
             continue
         taken[a] = e
-    c = items[0][1]
+    rest = poly * monomial({a: -e for a, e in taken.items()}) if taken else poly
+    c = rest.sorted_items()[0][1]
     if only_positive:
         c = abs(c)
-    rest = poly.scale(1 / c)
-    if taken:
-        rest = rest * monomial({a: -e for a, e in taken.items()})
-    return c, taken, rest
+    return c, taken, rest.scale(1 / c)
 
 
 def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]:
@@ -125,7 +134,7 @@ class UndefinedTermError(ArithmeticError):
 
 def _integer_power(poly: Poly, e: int) -> Poly:
     single = poly.single()
-    if single and not any(type(a) in (Pred, IxPred) for a, _ in single[0]):
+    if single and not any(type(a) in (Pred, Side, IxPred) for a, _ in single[0]):
         mono, c = single
         return monomial({a: k * e for a, k in mono}).scale(c**e)
     if single:
@@ -171,7 +180,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
             result = result * monomial({a: whole})
             if whole % 2:
                 result = result * sign_of(poly_of(a))
-        elif type(a) is Pred or type(a) is IxPred:
+        elif type(a) in (Pred, Side, IxPred):
             if e < 0:
                 left.append((a, k))
             else:
@@ -182,7 +191,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         if c < 0:
             result = result * poly_of(intern(Base(number(-1))), e)
         return result
-    if len(left) == 1 and c > 0 and isinstance(left[0][1], int) and left[0][1] % 2 and type(left[0][0]) not in (Pred, IxPred):
+    if len(left) == 1 and c > 0 and isinstance(left[0][1], int) and left[0][1] % 2 and type(left[0][0]) not in (Pred, Side, IxPred):
         a, k = left[0]  # an odd power is non-negative exactly where its base is
         return result * monomial({a: exponent(k * e)})
     rest = monomial(dict(left)).scale(1 if c > 0 else -1)
@@ -282,13 +291,20 @@ def _pred(poly: Poly) -> Poly:
         mono, c = single
         if mono_positive(mono):
             return ONE if c > 0 else Poly({})
-        if len(mono) == 1 and type(mono[0][0]) in (Pred, IxPred):
+        if len(mono) == 1 and type(mono[0][0]) in (Pred, Side, IxPred):
             return rest if c > 0 else Poly({})
     if rest.positive:
         return ONE
     if (-rest).positive:
         return Poly({})
     return poly_of(intern(Pred(rest)))
+
+
+def side(poly: Poly) -> Poly:
+    """[poly > 0] as it stands in a derivative."""
+    plain = pred(poly)
+    atom = plain.atom()
+    return poly_of(intern(Side(atom.poly))) if isinstance(atom, Pred) else plain
 
 
 def sign_of(poly: Poly) -> Poly:

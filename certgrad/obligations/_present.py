@@ -27,6 +27,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Side,
     Sum,
 )
 
@@ -142,7 +143,7 @@ class _Printer:
             return rf"\operatorname{{{a.name}}}({args})".replace("_", r"\_") if self.latex else f"{a.name}({args})"
         if isinstance(a, Base):
             return f"({self.poly(a.poly)})"
-        if isinstance(a, Pred):
+        if isinstance(a, (Pred, Side)):
             return f"[{self.comparison(a.poly, '>')}]"
         if isinstance(a, IxPred):
             return f"[{self.index(a.ix)} {self.sign('≥')} 0]"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
 from ._conditions import Clause, Clauses, discharged, merged, polys
-from ._derivative import ARBITRARY, Differentiator, NoDerivativeError, without_stops
+from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
+from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._index import of_var, template
 from ._pairing import paired
-from ._power import UndefinedTermError, pred
+from ._power import UndefinedTermError, side
 from ._problem import Problem
 from ._seams import seam_hypotheses
 from ._simplify import simplified
@@ -39,15 +40,19 @@ class Outcome:
 
 @dataclass
 class Obligation:
-    """Terms that must be zero for every value of their indices, and what must hold for them to make sense."""
+    """Pairs of terms that must be equal for every value of their indices, and what must hold for them to make sense.
 
-    differences: list[Poly]
+    `derivative` says that the second of each pair is a derivative, whose predicates are read from the sides.
+    """
+
+    pairs: list[tuple[Poly, Poly]]
     conditions: Clauses
+    derivative: bool = False
 
 
 def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> tuple[Obligation, Outcome]:
     """jvp − D(forward) for each output, with the hypotheses of the differentiation."""
-    differences: list[Poly] = []
+    pending: list[tuple[Poly, Poly]] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
     outcome = Outcome()
@@ -60,7 +65,7 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
         more, others = facts_of(known)
         here = facts.extended(more)
         found = seam_hypotheses(value, problem.tangents, Region(here, (*clauses, *others)), smooth)
-        found = [c for c in found if not entailed(c, here, clauses)]
+        found = _weakest(c for c in found if not entailed(c, here, clauses))
         extra += found
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if _mentions(derivative, n)}
         for name, why in sorted(arbitrary.items()):
@@ -75,9 +80,19 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
                 outcome.residual = part
                 return Obligation([], ()), outcome
         derivative = _without(derivative, set(arbitrary))
-        differences.append(tangent.body - one_sided(derivative))
+        pending.append((tangent.body, derivative))
         conditions += [out.defined, smooth, tangent.defined]
-    return Obligation(differences, merged(*conditions, extra)), outcome
+    return Obligation(pending, merged(*conditions, extra), derivative=True), outcome
+
+
+def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
+    """Without the clauses whose alternatives include all those of another."""
+    kept: list[Clause] = []
+    for clause in sorted(clauses, key=lambda c: len(c.alternatives)):
+        have = {a.key for a in clause.alternatives}
+        if not any(k.guards == clause.guards and {a.key for a in k.alternatives} <= have for k in kept):
+            kept.append(clause)
+    return kept
 
 
 def _mentions(poly: Poly, tensor: str) -> bool:
@@ -102,22 +117,20 @@ def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
     return None
 
 
-def one_sided(poly: Poly) -> Poly:
-    """A derivative with [−p > 0] read as 1 − [p > 0].
+def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
+    """A derivative with each predicate that can be on its boundary read from the sides.
 
-    Off p = 0 nothing changes. On p = 0 this is the derivative from one side, which is the derivative wherever no
-    hypothesis excludes the point; the formula itself would give that of the value at the point.
+    Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
+    formula itself would give that of the value at the point. A predicate on constants has no sides.
     """
 
     def value(a: Atom) -> Poly | None:
-        if isinstance(a, Pred):
-            inner = one_sided(a.poly)
-            if inner.sorted_items() and inner.sorted_items()[0][1] < 0:
-                return ONE - pred(-inner)
-            return pred(inner)
+        if isinstance(a, Pred) and depends(a, tangents):
+            inner = sided(a.poly, facts, tangents)
+            return side(inner) if inner.piecewise or facts.signs(a.poly) & SIGN_ZERO else None
         return None
 
-    return Rewriter(replace=value)(poly)
+    return Rewriter(replace=value)(poly) if poly.piecewise else poly
 
 
 def adjoint_obligation(problem: Problem) -> Obligation:
@@ -132,7 +145,7 @@ def adjoint_obligation(problem: Problem) -> Obligation:
         dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
         total = total - inner_product(cotangent.body, dx, x.shape)
         conditions.append(cotangent.defined)
-    return Obligation([total], merged(*conditions))
+    return Obligation([(total, ZERO)], merged(*conditions))
 
 
 def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
@@ -151,9 +164,9 @@ def forward_obligation(problem: Problem) -> Obligation:
     if problem.primal is None:
         return Obligation([], ())
     pairs = list(zip(problem.primal, problem.forward, strict=True))
-    differences = [p.body - without_stops(f.body) for p, f in pairs]
+    bodies = [(p.body, without_stops(f.body)) for p, f in pairs]
     return Obligation(
-        differences, merged(*(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs))
+        bodies, merged(*(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs))
     )
 
 
@@ -164,14 +177,19 @@ def settle(clauses: Clauses, facts: Facts) -> Clauses:
 def prove(problem: Problem, kind: str) -> Outcome:
     """Attempt the proof with nothing assumed of the inputs, then with the declared domain."""
     outcome = _attempt(problem, kind, [])
-    if outcome.proved and (not outcome.hypotheses or _plain(outcome.hypotheses) or not problem.domain):
-        return outcome
-    if not problem.domain:
+    if not problem.domain or (outcome.proved and _within_domain(outcome.hypotheses, problem)):
         return outcome
     assuming = _attempt(problem, kind, problem.domain)
     if assuming.proved:
         return assuming
     return outcome if outcome.proved else assuming
+
+
+def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
+    """The hypotheses are short to read, and follow from the declared domain: they are then better than it."""
+    assumed, clauses = facts_of(problem.domain)
+    facts = problem.facts.extended(assumed)
+    return _plain(hypotheses) and all(entailed(c, facts, clauses) for c in hypotheses)
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
@@ -204,8 +222,10 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         hypotheses = [*domain, *found]
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
-        for difference in obligation.differences:
-            for group in paired(difference, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []):
+        for left_side, right_side in obligation.pairs:
+            if obligation.derivative:
+                right_side = sided(right_side, region.facts, problem.tangents)
+            for group in paired(left_side - right_side, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []):
                 residue = nonzero_part(group, region)
                 if residue is not None:
                     return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)

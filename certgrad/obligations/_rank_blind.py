@@ -10,19 +10,29 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 _LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 _READS = {"ndim", "len"}
-_HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__"}
+_HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
 def rank_sensitive(op: Any, located: Iterable[str] = ()) -> str:
     """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
-    sources = _READS | set(located)
+    return _sensitive(op, _READS | set(located), "a rank or an axis")
+
+
+def dtype_sensitive(op: Any) -> str:
+    """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
+    reason = _sensitive(op, {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}, "a dtype")
+    return reason if "dtype" in reason else ""
+
+
+def _sensitive(op: Any, sources: set[str], what: str) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     for function in _reachable(op):
         name = getattr(function, "__name__", "a function")
@@ -33,21 +43,40 @@ def rank_sensitive(op: Any, located: Iterable[str] = ()) -> str:
             return f"{name} can hide what it reads"
         trees.setdefault(name, tree)
         if _branches_on(tree, sources):
-            return f"{name} branches on a rank or an axis"
+            return f"{name} branches on {what}"
     for name, tree in trees.items():
         for callee, parameters in _called_with(tree, sources, trees):
             if _branches_on(trees[callee], sources | parameters):
-                return f"{name} passes a rank to {callee}, which branches"
+                return f"{name} passes {what} to {callee}, which branches"
     return ""
 
 
 def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
     try:
-        module = ast.parse(textwrap.dedent(inspect.getsource(function)).strip())
+        file = inspect.getsourcefile(function)
+        lines, first = inspect.getsourcelines(function)
+        module = ast.parse("".join(linecache.getlines(file)) if file else textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return None
+    code = inspect.unwrap(function).__code__
     kinds = (ast.FunctionDef, ast.Lambda)
-    return next((n for n in ast.walk(module) if isinstance(n, kinds)), None)
+    found = [n for n in ast.walk(module) if isinstance(n, kinds) and _starts_at(n, code)]
+    return found[0] if len(found) == 1 else None
+
+
+def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        return node.name == code.co_name and code.co_firstlineno in (first, node.lineno)
+    places = [(a, b) for a, _, b, end in code.co_positions() if a is not None and b is not None and end != b]
+    body = node.body
+    stop = (body.end_lineno or 0, body.end_col_offset or 0)
+    return (
+        code.co_name == "<lambda>"
+        and node.lineno == code.co_firstlineno
+        and bool(places)
+        and all((body.lineno, body.col_offset) <= place < stop for place in places)
+    )
 
 
 def _names(node: ast.AST) -> set[str]:

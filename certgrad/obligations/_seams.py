@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
 from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
-from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, match, parts, unbound
+from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, match, parts
 from ._power import UndefinedTermError
 from ._sums import Rewriter
 from ._terms import ONE, Access, Atom, Max, Poly, Pred, Sum, atoms_of
@@ -129,10 +129,10 @@ class _Search:
             mappings = [
                 m
                 for a in atoms
-                if isinstance(a, Access) and unbound(a) == clause.free
+                if isinstance(a, Access)
                 for t in targets
                 if (m := match(a, t)) is not None
-            ]
+            ]  # index variables that a mapping leaves alone stay arbitrary
             if not mappings:
                 return None
             out += [clause.substituted(m) for m in mappings]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import permutations, product
 
 from ._index import Ix, Var, of_const, of_var
-from ._power import exp_of, fn, log_of, power, pred
+from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
     ONE,
     ZERO,
@@ -23,6 +23,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Side,
     Sum,
     access,
     intern,
@@ -73,8 +74,10 @@ class Rewriter:
     def mono(self, mono: Mono) -> Poly:
         plain: dict[Atom, Exponent] = {}
         result = ONE
-        for a, e in mono:
+        for a, e in sorted(mono, key=_predicates_first) if self.replace is not None else mono:
             new = self.atom(a)
+            if new is not None and new.is_zero and e > 0:
+                return ZERO  # an unselected lane: its other factors need not make sense
             if new is None:
                 plain[a] = plain.get(a, 0) + e
                 continue
@@ -112,6 +115,11 @@ class Rewriter:
             return self(a.poly)
         if isinstance(a, Pred):
             return pred(self(a.poly))
+        if isinstance(a, Side):
+            inside = self(a.poly)
+            if inside.is_zero:
+                raise UndefinedTermError("which side of a boundary is meant was not decided")
+            return side(inside)
         if isinstance(a, IxPred):
             return index_pred(a.ix.subst(self.indices))
         if isinstance(a, IndexNumber):
@@ -125,6 +133,10 @@ class Rewriter:
             inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
             return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         return poly_of(a)
+
+
+def _predicates_first(factor: tuple[Atom, Exponent]) -> tuple[bool, str]:
+    return type(factor[0]) not in (Pred, Side, IxPred), factor[0].key
 
 
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:

@@ -160,6 +160,16 @@ class Pred(Atom):
         self._finish(f"[{poly.key}>0]", poly.free, poly.level, False, True)
 
 
+class Side(Atom):
+    """[p > 0] in a derivative: off p = 0 the same; on p = 0 the value it has on whichever side is looked at."""
+
+    __slots__ = ("poly",)
+
+    def __init__(self, poly: Poly) -> None:
+        self.poly = poly
+        self._finish(f"[{poly.key}>~0]", poly.free, poly.level, False, True)
+
+
 class IxPred(Atom):
     """[e ≥ 0] for an index expression e."""
 
@@ -423,7 +433,7 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
 
 def _has_predicate(m1: Mono, m2: Mono) -> bool:
     """Both have a predicate: they may be complementary."""
-    return any(type(a) is Pred for a, _ in m1) and any(type(a) is Pred for a, _ in m2)
+    return any(type(a) in (Pred, Side) for a, _ in m1) and any(type(a) in (Pred, Side) for a, _ in m2)
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
@@ -441,7 +451,7 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
         if e == 0:
             continue
         kind = type(a)
-        if kind is Pred or kind is IxPred:
+        if kind is Pred or kind is IxPred or kind is Side:
             if e < 0:
                 raise ArithmeticError("a predicate has no inverse")
             kept.append((a, 1))
@@ -461,11 +471,12 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 kept.append((a, rule[2]))
         else:
             kept.append((a, e))
-    predicates = [a for a, _ in kept if type(a) is Pred]
-    if len(predicates) > 1:
-        keys = {a.poly.key for a in predicates}
-        if any((-a.poly).key in keys for a in predicates):
-            return ZERO
+    for kind in (Pred, Side):
+        predicates = [a for a, _ in kept if type(a) is kind]
+        if len(predicates) > 1:
+            keys = {a.poly.key for a in predicates}  # type: ignore[attr-defined]
+            if any((-a.poly).key in keys for a in predicates):  # type: ignore[attr-defined]
+                return ZERO
     result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
     for base, n in expand:
         result = result * base**n

@@ -23,6 +23,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Side,
     Sum,
 )
 
@@ -84,7 +85,7 @@ class SympyView:
             return sympy.real_root(args[0], 3) if a.name == "cbrt" else f(*args)
         if isinstance(a, Base):
             return self(a.poly)
-        if isinstance(a, Pred):
+        if isinstance(a, (Pred, Side)):
             return sympy.Piecewise((1, sympy.StrictGreaterThan(self(a.poly), 0)), (0, True))
         if isinstance(a, IxPred):
             return sympy.Piecewise((1, sympy.GreaterThan(self.index(a.ix), 0)), (0, True))

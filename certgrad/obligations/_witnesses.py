@@ -20,6 +20,8 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
     rules = rules_of(op, instance.statics)
     count = len(op.arg_names)
     primal = rules.primal
+    if kind == "rule_runs_forward" and primal is None:
+        return None
     rule = Rule(
         forward=lambda xs: rules.forward(xs[:count], xs[count:]),
         jvp=lambda xs, tangents: rules.jvp(xs[:count], tangents, xs[count:]),
