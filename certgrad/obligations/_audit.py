@@ -141,9 +141,7 @@ def _scope(op: Any, instances: Family, split: str) -> str:
     return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
 
 
-def _prove_all(
-    op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
-) -> dict[str, _Result]:
+def _prove_all(op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record) -> dict[str, _Result]:
     out: dict[str, _Result] = {}
     try:
         with limited():
@@ -256,4 +254,3 @@ def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim
         facts=sorted(record.facts),
         idealisations=sorted(record.notes),
     )
-

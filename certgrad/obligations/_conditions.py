@@ -141,9 +141,7 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
     context = facts.extended(extra) if extra else facts
     if extra and context.contradictory:
         return True
-    return any(holds(a, context) for a in clause.alternatives) or (
-        cases and _by_cases(clause.alternatives, context, 3)
-    )
+    return any(holds(a, context) for a in clause.alternatives) or (cases and _by_cases(clause.alternatives, context, 3))
 
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:

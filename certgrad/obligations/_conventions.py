@@ -37,7 +37,12 @@ def conventions(op: Any) -> list[Convention]:
         return []
     problem = _scalar_problem(op)
     return [
-        Convention(point=point, rule=_value(problem, point, op, promised), jax=_jax_value(op, point), torch=op.torch_at.get(point, ""))
+        Convention(
+            point=point,
+            rule=_value(problem, point, op, promised),
+            jax=_jax_value(op, point),
+            torch=op.torch_at.get(point, ""),
+        )
         for point, promised in op.convention.items()
     ]
 
@@ -55,7 +60,11 @@ def _scalar_problem(op: Any) -> Problem | None:
 
 def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[Atomic]:
     """The relations of a point such as `x = 0` or `x = y = 0`."""
-    text = point if "==" in point else point.replace("<=", "≤").replace(">=", "≥").replace("=", "==").replace("≤", "<=").replace("≥", ">=")
+    text = (
+        point
+        if "==" in point
+        else point.replace("<=", "≤").replace(">=", "≥").replace("=", "==").replace("≤", "<=").replace("≥", ">=")
+    )
     return [c.alternatives[0] for c in read_domain((text,), names, where)]
 
 
@@ -133,4 +142,3 @@ def _resolve(path: str | None) -> Any:
             found = getattr(found, name, None)
         return found
     return None
-

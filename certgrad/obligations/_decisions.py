@@ -57,7 +57,10 @@ def contrary_cases(
     while queue:
         fixed = queue.pop(0)
         if isinstance(fixed, str):
-            yield {}, TraceError(f"tracing decided a question about dimensions that has no contrary case to trace: {fixed}")
+            yield (
+                {},
+                TraceError(f"tracing decided a question about dimensions that has no contrary case to trace: {fixed}"),
+            )
             continue
         key = str(sorted(fixed.items()))
         if key in seen:

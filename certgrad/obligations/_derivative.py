@@ -113,7 +113,9 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 
 def without_stops(poly: Poly) -> Poly:
     """The value with `stop_gradient` markers removed."""
-    return Rewriter(replace=lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(poly)
+    return Rewriter(replace=lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(
+        poly
+    )
 
 
 __all__ = ["ARBITRARY", "Differentiator", "NoDerivativeError", "without_stops"]

@@ -40,8 +40,12 @@ def _relation(op: ast.cmpop, left: ast.expr, right: ast.expr, arrays: Mapping[st
         return np.vectorize(lambda v: not (Fraction(v).denominator == 1 and (not poles or v <= 0)), otypes=[bool])(x)
     difference = np.asarray(_value(left, arrays) - _value(right, arrays), dtype=object)
     tests = {
-        ast.Gt: lambda d: d > 0, ast.GtE: lambda d: d >= 0, ast.Lt: lambda d: d < 0, ast.LtE: lambda d: d <= 0,
-        ast.NotEq: lambda d: d != 0, ast.Eq: lambda d: d == 0,
+        ast.Gt: lambda d: d > 0,
+        ast.GtE: lambda d: d >= 0,
+        ast.Lt: lambda d: d < 0,
+        ast.LtE: lambda d: d <= 0,
+        ast.NotEq: lambda d: d != 0,
+        ast.Eq: lambda d: d == 0,
     }
     return np.vectorize(tests[type(op)], otypes=[bool])(difference)
 

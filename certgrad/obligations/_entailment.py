@@ -38,13 +38,18 @@ def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
 
 
 def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
-    if any(b.relation == a.relation and (b.poly == a.poly or (b.relation == "= 0" and b.poly == -a.poly)) for b in clause.alternatives):
+    if any(
+        b.relation == a.relation and (b.poly == a.poly or (b.relation == "= 0" and b.poly == -a.poly))
+        for b in clause.alternatives
+    ):
         return True
     if a.relation == "not integer" and any(
         b.relation == "not integer" and _whole(b.poly - a.poly) for b in clause.alternatives
     ):
         return True
-    if a.relation == "not integer" and any(b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives):
+    if a.relation == "not integer" and any(
+        b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives
+    ):
         return True
     signs = a.signs
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))

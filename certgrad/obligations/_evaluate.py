@@ -76,7 +76,10 @@ class _Evaluation:
         if isinstance(a, (Sum, Max)):
             sizes = [self.size(n, env) for n in a.ranges]
             entries = [
-                self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body, {**env, **dict(zip(a.vars, k, strict=True))})
+                self.poly(
+                    Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body,
+                    {**env, **dict(zip(a.vars, k, strict=True))},
+                )
                 for k in product(*(range(n) for n in sizes))
             ]
             if isinstance(a, Sum):

@@ -384,4 +384,3 @@ def match(pattern: Access, target: Access) -> dict[Var, Ix] | None:
         elif mapping.setdefault(v, t) != t:
             return None
     return mapping
-

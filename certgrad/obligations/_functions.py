@@ -148,11 +148,15 @@ FUNCTIONS: dict[str, Row] = {
     "erfc": Row(lambda p: ONE - fn("erf", p), signs=_positive),
     "erf_inv": Row(_atom("erf_inv"), _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv"), signs=_odd),
     "lgamma": Row(_atom("lgamma"), _not("not pole", Fraction(0), "lgamma"), _not("not pole", Fraction(0), "lgamma")),
-    "digamma": Row(_atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")),
+    "digamma": Row(
+        _atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")
+    ),
     "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
     "ceil": Row(_atom("ceil"), smooth=_not("not integer", Fraction(0), "ceil")),
     "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "round_away": Row(_atom("round_away"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "one_minus_square": Row(lambda p: ONE - p * p),
-    "polygamma1": Row(_atom("polygamma1"), _not("not pole", Fraction(0), "polygamma"), _not("not pole", Fraction(0), "polygamma")),
+    "polygamma1": Row(
+        _atom("polygamma1"), _not("not pole", Fraction(0), "polygamma"), _not("not pole", Fraction(0), "polygamma")
+    ),
 }

@@ -135,10 +135,14 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
 
     def instance(axes: tuple[tuple[str, ...], ...]) -> Instance:
         names = ["n", "m", "k", "l"]
-        inputs = tuple(
-            tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
-            for column in zip(*axes, strict=True)
-        ) if axes else ((),) * count
+        inputs = (
+            tuple(
+                tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
+                for column in zip(*axes, strict=True)
+            )
+            if axes
+            else ((),) * count
+        )
         label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"
         return Instance(inputs, dtypes, dict(case.statics), {}, label)
 

@@ -110,7 +110,12 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
         return truth(self) if truth is not None else True
 
     try:
-        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = record_eq, record_ne, record_hash, record_bool
+        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
+            record_eq,
+            record_ne,
+            record_hash,
+            record_bool,
+        )
         yield record
     finally:
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
@@ -364,4 +369,3 @@ def versions() -> dict[str, str]:
         "jax": jax.__version__,
         "sympy": sympy.__version__,
     }
-

@@ -191,7 +191,13 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         if c < 0:
             result = result * poly_of(intern(Base(number(-1))), e)
         return result
-    if len(left) == 1 and c > 0 and isinstance(left[0][1], int) and left[0][1] % 2 and type(left[0][0]) not in (Pred, Side, IxPred):
+    if (
+        len(left) == 1
+        and c > 0
+        and isinstance(left[0][1], int)
+        and left[0][1] % 2
+        and type(left[0][0]) not in (Pred, Side, IxPred)
+    ):
         a, k = left[0]  # an odd power is non-negative exactly where its base is
         return result * monomial({a: exponent(k * e)})
     rest = monomial(dict(left)).scale(1 if c > 0 else -1)
@@ -243,7 +249,9 @@ def log_of(poly: Poly) -> Poly:
     if single and single[1] == 1 and len(single[0]) == 1:
         a, k = single[0][0]
         if isinstance(k, Fraction) or k % 2:
-            return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(fmpq(Fraction(k).numerator, Fraction(k).denominator))
+            return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(
+                fmpq(Fraction(k).numerator, Fraction(k).denominator)
+            )
     return result + poly_of(intern(Fn("log", (rest,))))
 
 

@@ -92,7 +92,9 @@ class _Printer:
         up: list[str] = []
         down: list[str] = []
         for a, e in sorted(mono, key=lambda t: (self.rank(t[0]), t[0].key)):
-            (up if e > 0 or isinstance(a, Exp) else down).append(self.power(a, e if e > 0 or isinstance(a, Exp) else -e))
+            (up if e > 0 or isinstance(a, Exp) else down).append(
+                self.power(a, e if e > 0 or isinstance(a, Exp) else -e)
+            )
         if c.p != 1 or not up:
             up.insert(0, str(c.p))
         if c.q != 1:
@@ -163,7 +165,11 @@ class _Printer:
         body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
         if self.latex:
             head = r"\sum" if isinstance(a, Sum) else r"\max"
-            return rf"{head}_{{{', '.join(bounds)}}} {body}" if isinstance(a, Max) else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
+            return (
+                rf"{head}_{{{', '.join(bounds)}}} {body}"
+                if isinstance(a, Max)
+                else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
+            )
         variables = "".join(inner[v] for v in a.vars)
         return f"(Σ{variables} {body})" if isinstance(a, Sum) else f"max{variables}({body})"
 
@@ -196,7 +202,13 @@ class _Printer:
     def symbol(self, name: str) -> str:
         greek = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "lambda": "λ"}
         if self.latex:
-            return rf"\{'varepsilon' if name == 'eps' else name}" if name in greek else rf"\mathrm{{{name}}}" if len(name) > 1 else name
+            return (
+                rf"\{'varepsilon' if name == 'eps' else name}"
+                if name in greek
+                else rf"\mathrm{{{name}}}"
+                if len(name) > 1
+                else name
+            )
         return name
 
     def var(self, v: Var) -> str:
@@ -227,7 +239,11 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
 
 def _show_atomic(a: Atomic, printer: _Printer) -> str:
     if a.relation == "not integer":
-        return rf"{printer.poly(a.poly)} \notin \mathbb{{Z}}" if printer.latex else f"{printer.poly(a.poly)} is not an integer"
+        return (
+            rf"{printer.poly(a.poly)} \notin \mathbb{{Z}}"
+            if printer.latex
+            else f"{printer.poly(a.poly)} is not an integer"
+        )
     if a.relation == "not pole":
         if printer.latex:
             return rf"{printer.poly(a.poly)} \notin \{{0, -1, -2, \dots\}}"
@@ -235,7 +251,14 @@ def _show_atomic(a: Atomic, printer: _Printer) -> str:
     return printer.comparison(a.poly, _SYMBOLS[a.relation])
 
 
-_WORDS = {" > ": "is greater than", " ≥ ": "is at least", " < ": "is less than", " ≤ ": "is at most", " ≠ ": "is not", " = ": "is"}
+_WORDS = {
+    " > ": "is greater than",
+    " ≥ ": "is at least",
+    " < ": "is less than",
+    " ≤ ": "is at most",
+    " ≠ ": "is not",
+    " = ": "is",
+}
 
 
 def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:

@@ -22,6 +22,7 @@ from ._tensor import Tensor
 from ._terms import clear_caches
 from .semantics import Context, interpret
 
+
 @dataclass(frozen=True)
 class Rules:
     """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
@@ -182,8 +183,14 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tuple[str, ...], shapes: Shapes,
-          programs: Programs, where: str) -> Problem:
+def build(
+    op_names: Sequence[str],
+    params: Mapping[str, str | None],
+    domain: tuple[str, ...],
+    shapes: Shapes,
+    programs: Programs,
+    where: str,
+) -> Problem:
     """Interpret the programs. Raises UnprovedError where the calculus cannot follow them."""
     clear_caches()
     reset_fresh()
@@ -207,16 +214,20 @@ def build(op_names: Sequence[str], params: Mapping[str, str | None], domain: tup
         return [t for t in out if t is not None]
 
     problem = Problem(
-        names, shapes, inputs,
+        names,
+        shapes,
+        inputs,
         forward=run(stopped, programs.forward, [*inputs, *scalars]),
         jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]),
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
-        tangents=tangents, seeds=seeds, seed_names=seed_names, facts=facts,
+        tangents=tangents,
+        seeds=seeds,
+        seed_names=seed_names,
+        facts=facts,
         domain=read_domain(domain, table, where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
     )
     return problem
-

@@ -166,7 +166,10 @@ def forward_obligation(problem: Problem) -> Obligation:
     pairs = list(zip(problem.primal, problem.forward, strict=True))
     bodies = [(p.body, without_stops(f.body)) for p, f in pairs]
     return Obligation(
-        bodies, merged(*(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs))
+        bodies,
+        merged(
+            *(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs)
+        ),
     )
 
 
@@ -197,7 +200,8 @@ def _plain(clauses: Sequence[Clause]) -> bool:
     from ._facts import _deep_atoms
 
     return all(
-        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in _deep_atoms(x.poly)) for c in clauses
+        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in _deep_atoms(x.poly))
+        for c in clauses
     )
 
 
@@ -225,7 +229,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         for left_side, right_side in obligation.pairs:
             if obligation.derivative:
                 right_side = sided(right_side, region.facts, problem.tangents)
-            for group in paired(left_side - right_side, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []):
+            for group in paired(
+                left_side - right_side, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []
+            ):
                 residue = nonzero_part(group, region)
                 if residue is not None:
                     return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
@@ -248,4 +254,3 @@ def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
         if discharged(clause, context) or entailed(clause, context, rest):
             kept = others
     return kept
-

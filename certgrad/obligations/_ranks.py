@@ -137,8 +137,14 @@ def _once(places: list[int]) -> list[int]:
 
 
 _WITHOUT_AXES = {
-    *("abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh").split(),
-    *("digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p").split(),
-    *("logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign sin").split(),
+    *(
+        "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh"
+    ).split(),
+    *(
+        "digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p"
+    ).split(),
+    *(
+        "logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign sin"
+    ).split(),
     *("sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call").split(),
 }

@@ -33,7 +33,9 @@ def factored(poly: Poly) -> tuple[fmpq, list[tuple[Poly, int]]] | None:
     if taken:
         c = content(poly)[0]
         scale = scale * c
-        out += [(monomial({a: 1 if e > 0 else -1}), abs(int(e))) for a, e in taken.items() if not isinstance(e, Fraction)]
+        out += [
+            (monomial({a: 1 if e > 0 else -1}), abs(int(e))) for a, e in taken.items() if not isinstance(e, Fraction)
+        ]
         if any(isinstance(e, Fraction) for e in taken.values()):
             return None
     return fmpq(scale), sorted(out, key=lambda t: t[0].key)

@@ -31,7 +31,9 @@ def satisfiable(clauses: Sequence[Clause]) -> bool:
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
 
-        def value(tensor: str, index: tuple[int, ...], low: int = low, spread: int = spread, table: dict = table) -> fmpq:
+        def value(
+            tensor: str, index: tuple[int, ...], low: int = low, spread: int = spread, table: dict = table
+        ) -> fmpq:
             return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16))
 
         try:

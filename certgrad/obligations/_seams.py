@@ -127,11 +127,7 @@ class _Search:
             if any(not bound_free(a) for a in choices):
                 return None
             mappings = [
-                m
-                for a in atoms
-                if isinstance(a, Access)
-                for t in targets
-                if (m := match(a, t)) is not None
+                m for a in atoms if isinstance(a, Access) for t in targets if (m := match(a, t)) is not None
             ]  # index variables that a mapping leaves alone stay arbitrary
             if not mappings:
                 return None
@@ -328,7 +324,9 @@ def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None
             rest = tuple((a, e) for a, e in mono if (a, e) not in outer)
             groups[outer] = groups.get(outer, NOTHING) + Poly({rest: c})
         for coefficient in groups.values():
-            if not all(isinstance(a, Access) and not a.index for a in atoms_of(coefficient)) or not atoms_of(coefficient):
+            if not all(isinstance(a, Access) and not a.index for a in atoms_of(coefficient)) or not atoms_of(
+                coefficient
+            ):
                 return None
             c = coefficient.sorted_items()[0][1]
             normal = coefficient.scale(1 / c)

@@ -73,10 +73,7 @@ def obligation(op: Any, kind: str) -> Obligation:
 def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
     if kind == "jvp_is_derivative":
         d = Differentiator(problem.tangents)
-        return [
-            (rule.body, without_stops(d(out.body)))
-            for rule, out in zip(problem.jvp, problem.forward, strict=True)
-        ]
+        return [(rule.body, without_stops(d(out.body))) for rule, out in zip(problem.jvp, problem.forward, strict=True)]
     if kind == "vjp_is_adjoint":
         left, right = Poly({}), Poly({})
         for out, seed in zip(problem.jvp, problem.seeds, strict=True):

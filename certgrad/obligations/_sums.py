@@ -213,8 +213,10 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 opened, body = open_sum(a)
                 ranges.update(opened)
                 flat = flat * body
-        return monomial(dict(outside)) * sum_over(flat, list(ranges.items())) if outside else sum_over(
-            flat, list(ranges.items())
+        return (
+            monomial(dict(outside)) * sum_over(flat, list(ranges.items()))
+            if outside
+            else sum_over(flat, list(ranges.items()))
         )
     cancelled = _cancel(inside, ranges)
     if cancelled is not None:
@@ -321,9 +323,7 @@ def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[At
     return poly_of(intern(Sum(bound, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
 
 
-def _canonical_order(
-    variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]
-) -> list[Var]:
+def _canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> list[Var]:
     """An order of the variables that does not depend on their names: colour refinement, then ties by trial."""
     if len(variables) == 1:
         return variables
@@ -383,6 +383,7 @@ def max_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
     ranges = dict(used)
     order = sorted(ranges)  # maxima over several variables keep the order of their axes
     names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
-    atom = Max(tuple(("b", level, k) for k in range(len(order))), tuple(ranges[v] for v in order), Rewriter(names)(body))
+    atom = Max(
+        tuple(("b", level, k) for k in range(len(order))), tuple(ranges[v] for v in order), Rewriter(names)(body)
+    )
     return outside.poly() + poly_of(intern(atom))
-

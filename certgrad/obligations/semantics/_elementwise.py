@@ -34,7 +34,9 @@ def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool
     return tuple(kept)
 
 
-UNDEFINED: Clauses = (Clause(condition("!= 0", NOTHING, "undefined")[0].alternatives, origin="undefined at every input"),)
+UNDEFINED: Clauses = (
+    Clause(condition("!= 0", NOTHING, "undefined")[0].alternatives, origin="undefined at every input"),
+)
 
 
 def _unary(name: str):  # noqa: ANN202
@@ -53,11 +55,7 @@ def _unary(name: str):  # noqa: ANN202
             return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]
         if name in _DIRECT:
             _rests_on_exp(ctx, x.body, defined)
-        return [
-            Tensor(
-                x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs)
-            )
-        ]
+        return [Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))]
 
     return apply
 
@@ -133,9 +131,7 @@ def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
             return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
     signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
     signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY)
-    return replace(
-        x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs
-    )
+    return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
 
 
 @rule("pow")
@@ -371,4 +367,3 @@ def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tupl
 def _reduce_precision(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     ctx.note("reduce_precision is read as exact")
     return list(args)
-

@@ -47,7 +47,9 @@ def constant(value: Any) -> Tensor:
     return Tensor(tuple(number(n) for n in array.shape), number(exact), kind, signs=sign)  # type: ignore[arg-type]
 
 
-def interpret(ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+def interpret(
+    ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
+) -> list[Tensor | None]:
     """The program's outputs as terms; only what the needed outputs depend on is looked at."""
     jaxpr = program.jaxpr
     if getattr(jaxpr, "effects", None):

@@ -126,9 +126,7 @@ def _slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> 
     (shape,) = shapes
     if params.get("strides") is not None and any(s != 1 for s in params["strides"]):
         raise UnprovedError("a strided slice")
-    index = [
-        ix.shifted(start) for ix, start in zip(own_index(shape), params["start_indices"], strict=True)
-    ]
+    index = [ix.shifted(start) for ix, start in zip(own_index(shape), params["start_indices"], strict=True)]
     return [x.indexed(index, shape)]
 
 
