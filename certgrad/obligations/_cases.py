@@ -24,7 +24,6 @@ from ._terms import (
     Sum,
     atoms_of,
     monomial,
-    poly_of,
 )
 from ._terms import ZERO as NOTHING
 

@@ -1,4 +1,4 @@
-"""What a rule returns at the points that its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
+"""What a rule returns at the points its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
 
 The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from running the function
 that the op names as its like; PyTorch's is data in the op's declaration.
@@ -72,7 +72,7 @@ def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
     if problem is None:
         return promised
     names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
-    names |= {p: () for p in op.params}
+    names |= dict.fromkeys(op.params, ())
     atoms = _conditions_of(point, names, f"the convention of '{op.name}'")
     facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in atoms if a.signs is not None)
     seeds = {t.body.atom() for t in problem.seeds}
@@ -105,7 +105,7 @@ def _jax_value(op: Any, point: str) -> str:
         with wide_floats():
             args = tuple(jnp.asarray(float(v)) for v in values)
             gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(args))))(*args)
-    except Exception:  # noqa: BLE001 (whatever the other function raises, there is no value to show)
+    except Exception:
         return ""
     return ", ".join(f"{float(g):g}" for g in gradient)
 

@@ -22,7 +22,7 @@ from ._instances import Instance, evaluate_size
 from ._jax_internals import Decision, DimExpr, dim_poly, serialised
 from ._problem import Programs, rules_of, trace_rules
 from ._sums import Rewriter
-from ._terms import Dim, Poly, atoms_of, dimension, number
+from ._terms import Dim, Poly, dimension, number
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
@@ -45,7 +45,7 @@ def contrary_cases(
     if general:
         combined += [dict.fromkeys(names, "1"), {n: str(k) for n, k in zip(names, cycle(CONCRETE), strict=False)}]
     if general and len(names) > 1:
-        combined.append({n: names[0] for n in names[1:]})
+        combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
     for fixed in combined:
         other = _traced(op, instance, fixed)
@@ -115,7 +115,7 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool) -> list[Fixed |
             if decision.by_library and not everything:
                 continue
             if decision.difference is None:
-                out.setdefault("hash", "a dimension was looked up in a dictionary or set")
+                out.setdefault("hash", "a dimension was looked up in a dictionary or set, or printed")
                 continue
             if not Facts().signs(decision.difference) & ZERO:
                 continue

@@ -110,8 +110,8 @@ class _Reader:
 
     def error(self, problem: str) -> DomainError:
         return DomainError(
-            f"The condition {self.text!r} of {self.where} {problem}. Write comparisons of arithmetic on the argument and "
-            "parameter names, joined by 'and' or 'or', such as 'x > 0' or 'x != 0 or alpha == 1'."
+            f"The condition {self.text!r} of {self.where} {problem}. Write comparisons of arithmetic on the argument "
+            "and parameter names, joined by 'and' or 'or', such as 'x > 0' or 'x != 0 or alpha == 1'."
         )
 
 

@@ -55,6 +55,6 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
 
 
-def _whole(difference) -> bool:  # noqa: ANN001
+def _whole(difference) -> bool:
     c = difference.constant()
     return c is not None and c.q == 1

@@ -45,11 +45,11 @@ class _Evaluation:
 
     def index(self, ix: Ix, env: dict[Var, int]) -> int:
         const = self.poly(ix.const, env)
-        total = int(round(float(const.mid())))
+        total = round(float(const.mid()))
         return total + sum(c * env[v] for v, c in ix.terms)
 
     def size(self, n: Poly, env: dict[Var, int]) -> int:
-        return int(round(float(self.poly(n, env).mid())))
+        return round(float(self.poly(n, env).mid()))
 
     def atom(self, a: Atom, env: dict[Var, int]) -> arb:
         if isinstance(a, Access):

@@ -30,6 +30,7 @@ from ._terms import (
     Side,
     Sum,
     atoms_of,
+    memo,
     monomial,
     poly_of,
 )
@@ -324,18 +325,24 @@ def _bounded(a: Atom) -> bool:
     return isinstance(a, (Pred, Side, IxPred, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
 
 
-def _deep_atoms(poly: Poly) -> list[Atom]:
-    """All atoms, those inside other atoms too (but not below a binder's own variables)."""
-    out: dict[Atom, None] = {}
-    stack = atoms_of(poly)
-    while stack:
-        a = stack.pop()
-        if a in out:
-            continue
-        out[a] = None
-        for inner in parts(a):
-            stack.extend(atoms_of(inner))
-    return list(out)
+_deep: dict[Poly, tuple[Atom, ...]] = memo()
+
+
+def _deep_atoms(poly: Poly) -> tuple[Atom, ...]:
+    """All atoms, those inside other atoms too, in an order that depends on the term alone."""
+    found = _deep.get(poly)
+    if found is None:
+        out: dict[Atom, None] = {}
+        stack = atoms_of(poly)
+        while stack:
+            a = stack.pop()
+            if a in out:
+                continue
+            out[a] = None
+            for inner in parts(a):
+                stack.extend(atoms_of(inner))
+        found = _deep[poly] = tuple(out)
+    return found
 
 
 def parts(a: Atom) -> list[Poly]:

@@ -84,27 +84,27 @@ def family(op: Any, case: Any) -> Family:
     if op.broadcast:
         return Family(list(_broadcast_instances(case)), [], "ranks 0 to 2 in every combination of axis forms")
     stars = case.signature.stars
-    general, *negative = _ranked(case, dict.fromkeys(stars, 1))
+    general = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
-    compare = [(n, general) for n in negative]
+    compare: list[tuple[Instance, Instance]] = []
     # Rank 0: each group alone, and all of them.
     for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
-        prove.append(next(_ranked(case, {s: 0 if s in absent else 1 for s in stars})))
+        prove.append(_ranked(case, {s: 0 if s in absent else 1 for s in stars}))
     # With two groups the number of axes runs through every value up to that of rank 2.
     higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 0), (0, 2), (2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
     if len(stars) > 2:
         higher = [(2,), (4,)]
     for ranks in higher:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
-        compare.append((next(_ranked(case, given)), general))
+        compare.append((_ranked(case, given), general))
     shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *(i for i, _ in compare)]})
     ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
     located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
     return Family(prove, compare, f"ranks {ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located)
 
 
-def _ranked(case: Any, ranks: Mapping[str, int]) -> Iterator[Instance]:
-    """The case with star groups of these ranks; axes named by position are tried counted from both ends."""
+def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
+    """The case with star groups of these ranks. Axes are counted from the left: a call canonicalises them."""
     signature = case.signature
     groups = {s: ((s,) if r == 1 else tuple(f"{s}_{k}" for k in range(r))) for s, r in ranks.items()}
     inputs = []
@@ -113,16 +113,12 @@ def _ranked(case: Any, ranks: Mapping[str, int]) -> Iterator[Instance]:
         for dim in spec.dims:
             shape.extend(groups[dim.name] if hasattr(dim, "text") is False else [dim.text])
         inputs.append(tuple(shape))
-    rank = len(inputs[0]) if inputs else 0
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
     located = {k: v for k, v in case.statics.items() if hasattr(v, "position")}
     plain = {k: v for k, v in case.statics.items() if k not in located}
     places = {k: v.position(signature.inputs[0], ranks) for k, v in located.items()}
     dtypes = tuple(spec.dtype for spec in signature.inputs)
-    yield Instance(tuple(inputs), dtypes, {**plain, **places}, groups, label)
-    if located:
-        back = {k: tuple(a - rank for a in p) if isinstance(p, tuple) else p - rank for k, p in places.items()}
-        yield Instance(tuple(inputs), dtypes, {**plain, **back}, groups, f"{label}, negative axis".strip(", "))
+    return Instance(tuple(inputs), dtypes, {**plain, **places}, groups, label)
 
 
 FULL, SINGLE, ABSENT = "full", "size 1", "absent"

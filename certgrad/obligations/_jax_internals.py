@@ -56,7 +56,7 @@ class Program:
 
 
 def _from_library(file: str) -> bool:
-    if file.startswith(_LIBRARIES[:2]) or file.startswith(_LIBRARIES[3]):
+    if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
         return True
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
@@ -65,7 +65,7 @@ def _from_library(file: str) -> bool:
 class Decision:
     """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
 
-    `difference` was taken to be nonzero; it is None where a dimension was hashed (a dictionary or set of dimensions),
+    `difference` was taken to be nonzero; it is None where a dimension was hashed or printed,
     which asks no question that could be answered otherwise. `by_library` says that JAX's own code asked.
     """
 
@@ -81,6 +81,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
     """
     record: list[tuple[Any, Any, bool]] = []
     eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
+    text, shown = DimExpr.__str__, DimExpr.__repr__
 
     def by_library() -> bool:
         return _from_library(sys._getframe(2).f_code.co_filename)
@@ -105,6 +106,11 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
             record.append((self, None, False))
         return hashed(self)
 
+    def record_text(self: Any) -> str:
+        if not by_library():
+            record.append((self, None, False))
+        return text(self)
+
     def record_bool(self: Any) -> bool:
         record.append((self, 0, by_library()))
         return truth(self) if truth is not None else True
@@ -116,8 +122,10 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
             record_hash,
             record_bool,
         )
+        DimExpr.__str__ = DimExpr.__repr__ = record_text
         yield record
     finally:
+        DimExpr.__str__, DimExpr.__repr__ = text, shown
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
         if truth is None:
             del DimExpr.__bool__
@@ -263,7 +271,8 @@ def serialised(
 ) -> str:
     """A canonical text of a program, nested programs and constants included; variables are numbered in order.
 
-    With `fold_sizes`, equations that only make a number of a dimension are written as that number. `dims` renders dimensions. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32.
+    With `fold_sizes`, equations that only make a number of a dimension are written as that number.
+    `dims` renders dimensions. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32.
     """
     return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
 

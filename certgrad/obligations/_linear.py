@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from ._terms import Mono, Poly
+from ._terms import Poly
 
 MAX_ROWS = 300
 
@@ -29,12 +29,7 @@ def infeasible(constraints: Iterable[Constraint]) -> bool:
 
     Elimination that grows past a bound counts as feasible: the answer False is always safe.
     """
-    number: dict[Mono, int] = {(): 0}
-    rows: dict[Row, None] = {}
-    for c in constraints:
-        coefficients = {number.setdefault(m, len(number)): k for m, k in c.poly.items()}
-        rows.setdefault((_normal(coefficients), c.strict))
-    current = list(rows)
+    current = list(dict.fromkeys((_scaled(c.poly.row), c.strict) for c in constraints))
     while True:
         if any(_contradiction(r) for r in current):
             return True
@@ -81,9 +76,10 @@ def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
 
 
 def _normal(coefficients: dict[int, fmpq]) -> tuple[tuple[int, fmpq], ...]:
+    return _scaled(tuple(sorted((u, c) for u, c in coefficients.items() if c != 0)))
+
+
+def _scaled(items: tuple[tuple[int, fmpq], ...]) -> tuple[tuple[int, fmpq], ...]:
     """The row scaled by a positive number to a canonical representative."""
-    items = sorted((u, c) for u, c in coefficients.items() if c != 0)
     scale = next((abs(c) for u, c in items if u), None)
-    if scale is None or scale == 1:
-        return tuple(items)
-    return tuple((u, c / scale) for u, c in items)
+    return items if scale is None or scale == 1 else tuple((u, c / scale) for u, c in items)

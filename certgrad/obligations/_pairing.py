@@ -40,7 +40,8 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly]:
             opened.update(dummies)
             rest = monomial({a: e for a, e in factors if a is not hosts[0]}) * body
             product = rest.single()
-            assert product is not None and product[1] == 1
+            assert product is not None
+            assert product[1] == 1
             factors = product[0]
     label: list[str] = []
     names: dict[Var, Var] = {}

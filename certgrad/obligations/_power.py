@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
+
 from flint import fmpq, fmpz
 
 from ._terms import (
@@ -31,14 +32,14 @@ from ._terms import (
     poly_of,
 )
 
-
 _contents = memo()
 
 
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
-    """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1 (+1 unless `only_positive`).
+    """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1.
 
-    With `only_positive`, only factors that are positive by themselves are taken out, and c > 0.
+    That coefficient is +1 unless `only_positive`; then only factors that are positive by themselves are taken out,
+    and c > 0.
     """
     found = _contents.get((poly, only_positive))
     if found is None:
@@ -288,9 +289,9 @@ def _pred(poly: Poly) -> Poly:
     c = poly.constant()
     if c is not None:
         return ONE if c > 0 else Poly({})
-    numerator, denominators = poly, {}
+    numerator = poly
     if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
-        numerator, denominators = cleared(poly)
+        numerator, _ = cleared(poly)
         if numerator.is_zero:
             return Poly({})
     _, _, rest = content(numerator, only_positive=True)

@@ -280,7 +280,7 @@ def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
 
 
 def negligible(clause: Clause) -> bool:
-    """The excluded set has measure zero: some alternative is `≠` or `not an integer` of a term that is not piecewise."""
+    """The excluded set has measure zero: an alternative is `≠` or `not an integer` of a term that is not piecewise."""
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
         and not any(isinstance(b, (Pred, Max)) for b in _deep_atoms(a.poly))

@@ -126,7 +126,8 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TraceError(
             f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first} "
-            "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or value."
+            "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
+            "value."
         ) from error
 
 
@@ -140,8 +141,9 @@ def _check_outputs(program: Program, expected: Sequence[Any], what: str, returne
     for k, (f, e) in enumerate(zip(found, expected, strict=True)):
         if tuple(f.shape) != tuple(e.shape):
             raise RuleError(
-                f"{what.capitalize()} returns {returned} {k} of shape ({', '.join(map(str, f.shape))}), but the {source} "
-                f"has shape ({', '.join(map(str, e.shape))}). Sum over broadcast axes, or transpose, so that they agree."
+                f"{what.capitalize()} returns {returned} {k} of shape ({', '.join(map(str, f.shape))}), but the "
+                f"{source} has shape ({', '.join(map(str, e.shape))}). Sum over broadcast axes, or transpose, so that "
+                "they agree."
             )
         if f.dtype != e.dtype:
             raise RuleError(
@@ -203,8 +205,8 @@ def build(
     outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
     seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
-    table = {n: s for n, s in zip(names, polys, strict=True)} | {p: () for p in params}
-    constraints = read_domain(tuple(c for c in params.values() if c), {p: () for p in params}, where)
+    table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
+    constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
     facts = Facts(facts_of(constraints)[0])
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
     stopped, plain = Context(facts, stop=True), Context(facts)
@@ -213,7 +215,7 @@ def build(
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
         return [t for t in out if t is not None]
 
-    problem = Problem(
+    return Problem(
         names,
         shapes,
         inputs,
@@ -230,4 +232,3 @@ def build(
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
     )
-    return problem

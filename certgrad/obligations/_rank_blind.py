@@ -1,9 +1,10 @@
 """Whether an op's own code can behave differently at a rank that was not traced.
 
-Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX and
-numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis argument,
-directly, through assignments, or as an argument of another such function. Code that branches on such a value is
-sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own functions count as uniform in rank.
+Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX
+and numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis
+argument, directly, through assignments, or as an argument of another such function. Code that branches on such a value
+is sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own functions count as uniform in
+rank.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _sensitive(op: Any, sources: set[str], what: str) -> str:
 def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
     try:
         file = inspect.getsourcefile(function)
-        lines, first = inspect.getsourcelines(function)
+        lines, _ = inspect.getsourcelines(function)
         module = ast.parse("".join(linecache.getlines(file)) if file else textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return None

@@ -144,7 +144,7 @@ _WITHOUT_AXES = {
         "digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p"
     ).split(),
     *(
-        "logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign sin"
+        "logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign"
     ).split(),
-    *("sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call").split(),
+    *("sin sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call").split(),
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from itertools import product
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from flint import arb, fmpq
 
@@ -52,7 +52,7 @@ def _all_atoms(poly: Poly) -> list:
     return out
 
 
-def _holds(clause: Clause, dims: Mapping[str, int], size: int, value) -> bool:  # noqa: ANN001
+def _holds(clause: Clause, dims: Mapping[str, int], size: int, value) -> bool:
     variables: list[Var] = sorted(clause.free)
     for place in product(range(size), repeat=len(variables)):
         env = dict(zip(variables, place, strict=True))

@@ -301,7 +301,7 @@ def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Pol
 
 def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Facts]]:
     """The forms of the term for each strict sign of the predicates inside p."""
-    inner = [q for q in predicates(p)]
+    inner = list(predicates(p))
     if not inner:
         return [(poly, facts)]
     q = inner[0].poly

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 from ._index import Ix, Var, of_const, of_var
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
@@ -262,7 +262,7 @@ def _split_at_conditions(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly | 
             continue
         others = [(w, r) for w, r in dummies if w != v]
         total = ZERO
-        for start, stop in zip(cuts, cuts[1:], strict=False):
+        for start, stop in pairwise(cuts):
 
             def value(a: Atom, start: Poly = start, v: Var = v) -> Poly | None:
                 if isinstance(a, IxPred) and len(a.ix.terms) == 1 and a.ix.terms[0] == (v, 1):

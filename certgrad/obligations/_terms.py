@@ -74,6 +74,7 @@ def clear_caches() -> None:
         table.clear()
 
 
+_numbers: dict[Mono, int] = memo()
 _NO_VARS: frozenset[Var] = frozenset()
 
 
@@ -235,13 +236,22 @@ def _atom_order(item: tuple[Atom, Exponent]) -> str:
 class Poly:
     """A polynomial: rational coefficients on monomials. Immutable; equal polynomials have equal keys."""
 
-    __slots__ = ("_free", "_key", "_level", "_terms")
+    __slots__ = ("_free", "_key", "_level", "_row", "_terms")
 
     def __init__(self, terms: dict[Mono, fmpq]) -> None:
         self._terms = terms
         self._key: str | None = None
         self._free: frozenset[Var] | None = None
         self._level: int | None = None
+        self._row: tuple[tuple[int, fmpq], ...] | None = None
+
+    @property
+    def row(self) -> tuple[tuple[int, fmpq], ...]:
+        """Coefficients of numbered monomials, in order; 0 is the constant. Numbers last until caches are cleared."""
+        if self._row is None:
+            place = _numbers.setdefault
+            self._row = tuple(sorted((place(m, len(_numbers) + 1) if m else 0, c) for m, c in self._terms.items()))
+        return self._row
 
     def items(self) -> Iterable[tuple[Mono, fmpq]]:
         return self._terms.items()

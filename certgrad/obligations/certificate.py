@@ -24,7 +24,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base: immutable, and unknown fields are refused on decoding."""
 
 
-class Hypothesis(Struct):
+class Hypothesis(Struct, frozen=True):
     """A condition under which a claim holds, for every index that occurs in it.
 
     `text` is a formula over the op's own names (`x[i] ≠ 0`), `source` says where it comes from.
@@ -38,14 +38,14 @@ class Hypothesis(Struct):
     """True where the excluded set has measure zero; False where the hypothesis fails on an open set."""
 
 
-class Ball(Struct):
+class Ball(Struct, frozen=True):
     """A real number known to lie in [midpoint - radius, midpoint + radius], as decimal text."""
 
     midpoint: str
     radius: str
 
 
-class Witness(Struct):
+class Witness(Struct, frozen=True):
     """A concrete point where the two sides of an obligation provably differ.
 
     Arrays are nested lists of rationals as text ("3/2"). `lhs` and `rhs` do not overlap.
@@ -62,7 +62,7 @@ class Witness(Struct):
     relative_gap: str
 
 
-class CaseClaim(Struct):
+class CaseClaim(Struct, frozen=True):
     """One obligation for one signature with its structural arguments fixed."""
 
     signature: str
@@ -76,7 +76,7 @@ class CaseClaim(Struct):
     witness: Witness | None = None
 
 
-class Claim(Struct):
+class Claim(Struct, frozen=True):
     """One obligation: the conjunction over the op's cases. The verdict is the worst of theirs."""
 
     id: str
@@ -91,7 +91,7 @@ class Claim(Struct):
     idealisations: list[str] = []
 
 
-class Convention(Struct):
+class Convention(Struct, frozen=True):
     """What the rule returns at a point its theorem excludes, beside JAX's and PyTorch's choice."""
 
     point: str
@@ -100,7 +100,7 @@ class Convention(Struct):
     torch: str
 
 
-class Certificate(Struct):
+class Certificate(Struct, frozen=True):
     """All claims about one op."""
 
     format: int

@@ -39,7 +39,7 @@ UNDEFINED: Clauses = (
 )
 
 
-def _unary(name: str):  # noqa: ANN202
+def _unary(name: str):
     row = FUNCTIONS[name]
 
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
@@ -252,7 +252,7 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
     return differ if name == "ne" else ONE - differ
 
 
-def _compare(name: str):  # noqa: ANN202
+def _compare(name: str):
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
         x, y = args
         shape, defined, smooth = common(args, shapes)
@@ -313,7 +313,7 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
     shape = shapes[0]
     body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
 
-    def branches(get):  # noqa: ANN001, ANN202
+    def branches(get):
         return [tuple(c.guarded(which.body, value) for c in get(t)) for t, value in ((no, False), (yes, True))]
 
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
