@@ -55,13 +55,12 @@ def contrary_cases(
     queue = contrary(programs, {}, everything=suspicious and general)
     seen = {str(sorted(f.items())) for f in combined}
     while queue:
-        fixed = queue.pop(0)
-        if isinstance(fixed, str):
-            yield (
-                {},
-                TraceError(f"tracing decided a question about dimensions that has no contrary case to trace: {fixed}"),
-            )
+        candidate = queue.pop(0)
+        if isinstance(candidate, str):
+            question = "tracing decided a question about dimensions that has no contrary case to trace"
+            yield {}, TraceError(f"{question}: {candidate}")
             continue
+        fixed = candidate
         key = str(sorted(fixed.items()))
         if key in seen:
             continue

@@ -61,8 +61,8 @@ def _value(node: ast.expr, arrays: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.UnaryOp):
         return -_value(node.operand, arrays)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        f = _FUNCTIONS[node.func.id]
-        return np.vectorize(lambda v: Fraction(f(v)), otypes=[object])(_value(node.args[0], arrays))
+        function: Any = _FUNCTIONS[node.func.id]
+        return np.vectorize(lambda v: Fraction(function(v)), otypes=[object])(_value(node.args[0], arrays))
     assert isinstance(node, ast.BinOp)
     left, right = _value(node.left, arrays), _value(node.right, arrays)
     if isinstance(node.op, ast.Add):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ._conditions import Atomic, Clause, discharged
 from ._facts import Fact, Facts, _deep_atoms, match, unbound
 from ._sums import Rewriter
-from ._terms import Access
+from ._terms import Access, Poly
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
@@ -55,6 +55,6 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
 
 
-def _whole(difference) -> bool:
+def _whole(difference: Poly) -> bool:
     c = difference.constant()
     return c is not None and c.q == 1

@@ -98,9 +98,11 @@ def family(op: Any, case: Any) -> Family:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
         compare.append((_ranked(case, given), general))
     shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *(i for i, _ in compare)]})
-    ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
+    shown_ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
     located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
-    return Family(prove, compare, f"ranks {ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located)
+    return Family(
+        prove, compare, f"ranks {shown_ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located
+    )
 
 
 def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:

@@ -161,8 +161,8 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         numerator, denominators = cleared(poly)
         if denominators and all(a.positive for a in denominators):
             result = power(numerator, e)
-            for base, k in denominators.items():
-                result = result * power(poly_of(base), -k * e)
+            for base, whole in denominators.items():
+                result = result * power(poly_of(base), -whole * e)
             return result
         c, taken, rest = content(poly, only_positive=True)
         result = number_power(c, e) * monomial({a: exponent(k * e) for a, k in taken.items()})
@@ -235,13 +235,14 @@ def log_of(poly: Poly) -> Poly:
         if c <= 0:
             raise UndefinedTermError(f"log of {c}")
         return log_number(c)
-    numerator, denominators = poly, {}
+    numerator = poly
+    denominators: dict[Atom, int] = {}
     if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
         numerator, denominators = cleared(poly)
     c, taken, rest = content(numerator, only_positive=True)
     result = log_number(c)
-    for base, k in denominators.items():
-        result = result - log_atom(base).scale(k)
+    for base, whole in denominators.items():
+        result = result - log_atom(base).scale(whole)
     for a, k in taken.items():
         result = result + log_atom(a).scale(fmpq(Fraction(k).numerator, Fraction(k).denominator))
     if rest == ONE:

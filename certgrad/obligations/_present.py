@@ -263,7 +263,7 @@ _WORDS = {
 
 def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
     """The condition in words."""
-    parts = []
+    parts: list[str] = []
     for a in clause.alternatives:
         text = show_clause(Clause((a,)), inputs=inputs)
         entry = "at every entry, " if not parts and a.poly.free else ""

@@ -68,8 +68,8 @@ class _Collapsing(Serialiser):
                 power = next(iter(mine.values()))
                 for a in mine:
                     del rest[a]
-                for a, e in dimension(group).items().__iter__().__next__()[0]:
-                    rest[a] = e * power
+                for atom, e in next(iter(dimension(group).items()))[0]:
+                    rest[atom] = e * power
             total = total + monomial(rest).scale(c)
         return total.key
 
@@ -136,15 +136,11 @@ def _once(places: list[int]) -> list[int]:
     return out
 
 
-_WITHOUT_AXES = {
-    *(
-        "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh"
-    ).split(),
-    *(
-        "digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p"
-    ).split(),
-    *(
-        "logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign"
-    ).split(),
-    *("sin sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call").split(),
-}
+_WITHOUT_AXES = set(
+    """
+    abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh
+    digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p
+    logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign
+    sin sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call
+    """.split()
+)

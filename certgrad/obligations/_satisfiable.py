@@ -9,7 +9,7 @@ from itertools import product
 from flint import arb, fmpq
 
 from ._conditions import Atomic, Clause
-from ._evaluate import UndecidedError, evaluate
+from ._evaluate import UndecidedError, Values, evaluate
 from ._facts import _deep_atoms
 from ._index import Var
 from ._terms import Dim, Poly
@@ -52,7 +52,7 @@ def _all_atoms(poly: Poly) -> list:
     return out
 
 
-def _holds(clause: Clause, dims: Mapping[str, int], size: int, value) -> bool:
+def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values) -> bool:
     variables: list[Var] = sorted(clause.free)
     for place in product(range(size), repeat=len(variables)):
         env = dict(zip(variables, place, strict=True))

@@ -66,26 +66,26 @@ def _differentiated(name: str, position: int) -> sympy.Expr:
 def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
     """A sympy expression as a term."""
     if expr in values:
-        return values[expr]  # type: ignore[index]
+        return values[expr]
     if expr.is_Rational:
-        return number(Fraction(int(expr.p), int(expr.q)))  # type: ignore[attr-defined]
+        return number(Fraction(int(expr.p), int(expr.q)))
     if expr is sympy.pi:
         return poly_of(intern(Num("pi")))
     if expr.is_Add:
         total = ZERO
         for a in expr.args:
-            total = total + _read(a, values)  # type: ignore[arg-type]
+            total = total + _read(a, values)
         return total
     if expr.is_Mul:
         result = ONE
         for a in expr.args:
-            result = result * _read(a, values)  # type: ignore[arg-type]
+            result = result * _read(a, values)
         return result
     if expr.is_Pow:
         base, e = expr.args
         if e.is_Rational:
-            return power(_read(base, values), Fraction(int(e.p), int(e.q)))  # type: ignore[arg-type, attr-defined]
-    args = [_read(a, values) for a in expr.args]  # type: ignore[arg-type]
+            return power(_read(base, values), Fraction(int(e.p), int(e.q)))
+    args = [_read(a, values) for a in expr.args]
     if isinstance(expr, sympy.exp):
         return exp_of(args[0])
     if isinstance(expr, sympy.log):

@@ -52,10 +52,10 @@ class _Search:
 
     def inner(self, a: Atom) -> None:
         """Parts of an atom whose predicates lie under a binder of their own."""
-        if isinstance(a, Max) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):  # type: ignore[dict-item]
+        if isinstance(a, Max) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
         if isinstance(a, Sum):
-            _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))  # type: ignore[dict-item]
+            _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))
             for summand, _ in groups:
                 self.term(summand)
             return

@@ -484,8 +484,8 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
     for kind in (Pred, Side):
         predicates = [a for a, _ in kept if type(a) is kind]
         if len(predicates) > 1:
-            keys = {a.poly.key for a in predicates}  # type: ignore[attr-defined]
-            if any((-a.poly).key in keys for a in predicates):  # type: ignore[attr-defined]
+            keys = {a.poly.key for a in predicates}
+            if any((-a.poly).key in keys for a in predicates):
                 return ZERO
     result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
     for base, n in expand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from .._tensor import Tensor
 from .._terms import ONE, Exp, Poly
 from .._terms import ZERO as NOTHING
 from ._index_numbers import as_index
-from ._registry import Context, Params, UnprovedError, rule
+from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
 def common(args: list[Tensor], shapes: list[tuple]) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
@@ -39,7 +40,7 @@ UNDEFINED: Clauses = (
 )
 
 
-def _unary(name: str):
+def _unary(name: str) -> Rule:
     row = FUNCTIONS[name]
 
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
@@ -252,7 +253,7 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
     return differ if name == "ne" else ONE - differ
 
 
-def _compare(name: str):
+def _compare(name: str) -> Rule:
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
         x, y = args
         shape, defined, smooth = common(args, shapes)
@@ -313,7 +314,7 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
     shape = shapes[0]
     body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
 
-    def branches(get):
+    def branches(get: Callable[[Tensor], Clauses]) -> list[Clauses]:
         return [tuple(c.guarded(which.body, value) for c in get(t)) for t, value in ((no, False), (yes, True))]
 
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether

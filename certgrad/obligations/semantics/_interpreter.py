@@ -62,7 +62,7 @@ def interpret(
     for v, x in zip(jaxpr.invars, inputs, strict=True):
         if x is not None:
             env[v] = x
-    wanted_constants = set()
+    wanted_constants: set[Any] = set()
     equations = live_equations(jaxpr, needed)
     for eqn, _ in equations:
         wanted_constants.update(v for v in eqn.invars if not is_literal(v))
@@ -86,8 +86,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     name = eqn.primitive.name
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
-        inputs = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
-        return interpret(ctx, inner, inputs, use)
+        known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
+        return interpret(ctx, inner, known, use)
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
     ctx.primitives.setdefault(name)
