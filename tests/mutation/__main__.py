@@ -16,7 +16,7 @@ def main() -> int:
     """Judge the mutants, print the shares; 1 if a mutant that breaks a law is proved."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ops", default="", help="names of ops, separated by commas (default: all)")
-    parser.add_argument("--per-op", type=int, default=36, help="how many mutants of each op (default: %(default)s)")
+    parser.add_argument("--per-op", type=int, default=30, help="how many mutants of each op (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="every mutant of every op (hours)")
     parser.add_argument(
         "--public", type=int, default=12, help="audit every k-th mutant as a user would (default: %(default)s)"
@@ -33,10 +33,10 @@ def main() -> int:
         counts = Counter(j.outcome for j in found)
         print(f"{name:34} {time.perf_counter() - before:6.1f} s  {_text(counts)}", flush=True)
         for j in found:
-            if options.verbose or j.outcome in ("WRONG", "kink"):
+            if options.verbose or j.failed:
                 print(f"    {j.outcome:9} {j.mutation}  {j.detail[:200]}", flush=True)
     summary(judged, time.perf_counter() - start)
-    return 1 if any(j.outcome in ("WRONG", "kink") for j in judged) else 0
+    return 1 if any(j.failed for j in judged) else 0
 
 
 def summary(judged: list[Judged], seconds: float) -> None:
@@ -48,7 +48,7 @@ def summary(judged: list[Judged], seconds: float) -> None:
     for reason, n in reasons.most_common(12):
         print(f"  unproved: {n:5}  {reason}")
     for j in judged:
-        if j.outcome in ("narrowed", "WRONG", "kink"):
+        if j.failed or j.outcome == "narrowed":
             print(f"  {j.outcome}: {j.op}, {j.mutation}: {j.detail[:300]}")
     stopped = counts["refuted"] + counts["unproved"]
     total = max(len(differ), 1)
@@ -60,7 +60,7 @@ def summary(judged: list[Judged], seconds: float) -> None:
 
 
 def _text(counts: Counter[str]) -> str:
-    order = ("refuted", "unproved", "narrowed", "WRONG", "kink", "harmless", "same", "malformed")
+    order = ("refuted", "unproved", "narrowed", "WRONG", "kink", "crash", "harmless", "same", "malformed")
     return ", ".join(f"{counts[k]} {k}" for k in order if counts[k])
 
 

@@ -30,7 +30,8 @@ def sample(op: Op, count: int | None) -> list[tuple[Op, Mutation]]:
     groups: dict[tuple[str, str], list[tuple[str, tuple[Op, Mutation]]]] = defaultdict(list)
     for one, mutation in every:
         key = _digest(f"{op.name} {one.cases[0]} {mutation}")
-        groups[mutation.role, mutation.change].append((key, (one, mutation)))
+        kind = "at special shapes" if mutation.shapewise else mutation.change
+        groups[mutation.role, kind].append((key, (one, mutation)))
     queues = sorted(sorted(group, key=lambda t: t[0]) for group in groups.values())
     queues.sort(key=lambda q: q[0][0])
     chosen = []

@@ -65,13 +65,18 @@ class Judged:
     `outcome` is `same` (no difference found), `harmless` (it differs, and breaks no law), `malformed` (it does not
     run), `refuted`, `unproved`, `narrowed` (proved under hypotheses that exclude every point found where it breaks a
     law), or `WRONG`: proved, and a law fails at a point that satisfies the listed hypotheses; `kink`: proved, and the
-    evaluator finds no derivative of the changed forward at such a point.
+    evaluator finds no derivative of the changed forward at such a point; `crash`: certgrad raised an internal error.
     """
 
     op: str
     mutation: Mutation
     outcome: str
     detail: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """certgrad is at fault."""
+        return self.outcome in ("WRONG", "kink", "crash")
 
     @property
     def differs(self) -> bool:
@@ -95,6 +100,8 @@ def judge(op: Op, mutation: Mutation, where: list[Place], public: bool = False, 
         return _by_family(mutant, mutation, found, refute)
     except (MalformedRule, RuleError, TraceError, Unsupported) as error:
         return Judged(op.name, mutation, "malformed", str(error))
+    except Exception as error:
+        return Judged(op.name, mutation, "crash", f"{type(error).__name__}: {error}")
 
 
 def _by_audit(mutant: Op, mutation: Mutation, found: Break) -> Judged:

@@ -9,7 +9,7 @@ from tests.ops.sampling import label
 
 
 def wrongly_proved(judged: list[Judged]) -> list[str]:
-    return [f"{j.mutation}: {j.detail}" for j in judged if j.outcome in ("WRONG", "kink")]
+    return [f"{j.mutation}: {j.detail}" for j in judged if j.failed]
 
 
 @pytest.mark.parametrize("op", registry, ids=label)
@@ -20,6 +20,6 @@ def test_two_broken_rules_of_each_op(op: Op) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("op", registry, ids=label)
 def test_broken_rules_of_each_op(op: Op) -> None:
-    judged = list(run(op, 36, public=12))
+    judged = list(run(op, 30, public=12))
     assert wrongly_proved(judged) == []
     assert sum(j.differs for j in judged) >= 8
