@@ -131,7 +131,7 @@ GUARDS = [
             domain="x >= 0",
         ),
         at=(0.0,),
-        verdict="unproved",
+        under={"x ≠ 0"},
     ),
     Trap(
         "multiplying by a mask does not guard a logarithm",
