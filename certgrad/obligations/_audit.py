@@ -91,19 +91,25 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     traced: dict[int, Programs] = {}
+    visited: set[str] = set()
+    proved: set[str] = set()
     split = ""
 
     def examine(instance: Instance, fixed: Fixed, programs: Programs | None = None) -> Programs:
         shapes = instance.shapes(fixed)
         if programs is None:
             programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        texts.extend(f"{instance.label} {fixed} {name}\n{serialised(p)}" for name, p in programs.all().items())
+        text = "\n".join(f"{name}\n{serialised(p)}" for name, p in programs.all().items())
+        texts.append(f"{instance.label} {fixed}\n{text}")
+        if text in proved:  # another family of shapes came to the same programs
+            return programs
+        proved.add(text)
         for kind, result in _prove_all(op, instance, shapes, programs, record).items():
             results[kind].append(result)
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool) -> None:
-        for fixed, other in contrary_cases(op, instance, programs, general):
+        for fixed, other in contrary_cases(op, instance, programs, general, visited):
             if isinstance(other, Programs):
                 examine(instance, fixed, other)
                 continue

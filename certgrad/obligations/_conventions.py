@@ -104,7 +104,7 @@ def _jax_value(op: Any, point: str) -> str:
     try:
         with wide_floats():
             args = tuple(jnp.asarray(float(v)) for v in values)
-            gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(args))))(*args)
+            gradient = jax.jit(jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(args)))))(*args)
     except Exception:
         return ""
     return ", ".join(f"{float(g):g}" for g in gradient)

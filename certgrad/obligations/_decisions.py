@@ -31,12 +31,13 @@ CONCRETE = (2, 3, 5, 4, 7)
 
 
 def contrary_cases(
-    op: Any, instance: Instance, programs: Programs, general: bool
+    op: Any, instance: Instance, programs: Programs, general: bool, visited: set[str]
 ) -> Iterator[tuple[Fixed, Programs | CertgradError]]:
     """(what the dimensions are set to, the programs there) for each contrary case that traces to another program.
 
     In place of the programs stands the error where the functions do not trace in that case. Instances other than the
-    `general` one are spared the cases that only JAX's own code could tell apart.
+    `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been through
+    this for another instance; those met here are added.
     """
     names = instance.names
     if not names:
@@ -53,7 +54,7 @@ def contrary_cases(
             suspicious = True
             yield fixed, other
     queue = contrary(programs, {}, everything=suspicious and general)
-    seen = {str(sorted(f.items())) for f in combined}
+    count = 0
     while queue:
         candidate = queue.pop(0)
         if isinstance(candidate, str):
@@ -61,11 +62,12 @@ def contrary_cases(
             yield {}, TraceError(f"{question}: {candidate}")
             continue
         fixed = candidate
-        key = str(sorted(fixed.items()))
-        if key in seen:
+        key = _shapes_text(instance, fixed)
+        if key in visited:
             continue
-        seen.add(key)
-        if len(seen) > MAX_CASES:
+        visited.add(key)
+        count += 1
+        if count > MAX_CASES:
             yield fixed, TraceError("too many undecided comparisons of dimensions")
             return
         other = _traced(op, instance, fixed)
@@ -75,6 +77,14 @@ def contrary_cases(
         queue += contrary(other, fixed, everything=False)
         if _differs(programs, other, fixed):
             yield fixed, other
+
+
+def _shapes_text(instance: Instance, fixed: Fixed) -> str:
+    """The shapes and structural arguments, whatever the dimensions are called."""
+    names: dict[str, str] = {}
+    text = f"{instance.shapes(fixed).inputs}"
+    text = re.sub(r"[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"d{len(names)}"), text)
+    return f"{text} {sorted(instance.statics.items(), key=str)}"
 
 
 def asked_by_rule(programs: Programs) -> bool:

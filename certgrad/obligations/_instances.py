@@ -153,10 +153,11 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
         if f != same:
             yield instance((f,))
     pairs = [(f, g) for f in forms for g in forms if all(h != ABSENT or e == ABSENT for e, h in zip(f, g, strict=True))]
+    single = [f for f in inner if f.count(SINGLE) == 1]
     for f, g in pairs:
-        # An absent axis is a leading one. With three arguments, pairs where one axis is the plain one suffice to show
-        # that axes are treated one by one.
-        if count == 2 or same in (f, g):
+        # An absent axis is a leading one. Axes are treated one by one: each form beside the plain one, and an axis that
+        # one argument lacks beside an axis that another lacks, show it.
+        if same in (f, g) or (f in single and g in single and f != g):
             yield instance((f, g))
     for f in inner:
         if f != same:

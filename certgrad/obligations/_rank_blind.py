@@ -12,8 +12,8 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -54,15 +54,18 @@ def _sensitive(op: Any, sources: set[str], what: str) -> str:
 
 def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
     try:
-        file = inspect.getsourcefile(function)
-        lines, _ = inspect.getsourcelines(function)
-        module = ast.parse("".join(linecache.getlines(file)) if file else textwrap.dedent("".join(lines)))
+        functions = _functions_in(inspect.getsourcefile(function) or "")
     except (OSError, TypeError, SyntaxError):
         return None
     code = inspect.unwrap(function).__code__
-    kinds = (ast.FunctionDef, ast.Lambda)
-    found = [n for n in ast.walk(module) if isinstance(n, kinds) and _starts_at(n, code)]
+    found = [n for n in functions if _starts_at(n, code)]
     return found[0] if len(found) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _functions_in(file: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
+    module = ast.parse("".join(linecache.getlines(file)))
+    return tuple(n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.Lambda)))
 
 
 def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
