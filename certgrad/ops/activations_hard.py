@@ -12,6 +12,7 @@ from certgrad.ops._declare import op
     torch="torch.nn.functional.relu6",
     torch_at={"x = 0": "0", "x = 6": "0"},
     convention={"x = 0": "0", "x = 6": "0"},
+    source="Krizhevsky 2010; the convention is PyTorch's",
 )
 def relu6(x):
     """The positive part, at most 6."""
@@ -60,6 +61,7 @@ def _(x, seed):
     torch="torch.nn.functional.hardsigmoid",
     torch_at={"x = -3": "0", "x = 3": "0"},
     convention={"x = -3": "0", "x = 3": "0"},
+    source="Courbariaux et al. 2015, with the slope 1/6 of Howard et al. 2019; the convention is PyTorch's",
 )
 def hard_sigmoid(x):
     """x / 6 + 1/2, kept between 0 and 1."""

@@ -14,6 +14,7 @@ from certgrad.ops._shapes import sum_to
     torch="torch.nn.functional.relu",
     torch_at={"x = 0": "0"},
     convention={"x = 0": "0"},
+    source="Nair and Hinton 2010; the derivative 0 at 0 is JAX's and PyTorch's choice",
 )
 def relu(x):
     """The positive part max(x, 0), elementwise."""
@@ -141,8 +142,8 @@ _SELU_SCALE = 1.0507009873554805
     domain="x != 0",
     like="jax.nn.selu",
     torch="torch.nn.functional.selu",
-    torch_at={"x = 0": "1.0507009873554805 * 1.6732632423543772"},
-    convention={"x = 0": "1.0507009873554805 * 1.6732632423543772"},
+    torch_at={"x = 0": "1.7580993408473766"},
+    convention={"x = 0": "1.7580993408473766"},
     source="Klambauer et al. 2017, with the two constants of JAX and PyTorch",
 )
 def selu(x):

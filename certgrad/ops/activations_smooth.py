@@ -6,7 +6,13 @@ from jax import lax
 from certgrad.ops._declare import axis_of, case, op
 
 
-@op("*s -> *s", like="jax.nn.sigmoid", torch="torch.sigmoid", aliases=("logistic",))
+@op(
+    "*s -> *s",
+    like="jax.nn.sigmoid",
+    torch="torch.sigmoid",
+    aliases=("logistic",),
+    source="s' = s * (1 - s) for s = sigmoid(x)",
+)
 def sigmoid(x):
     """Logistic function 1 / (1 + exp(-x))."""
     return lax.logistic(x)
@@ -32,7 +38,12 @@ def _softplus(x):
     return jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x)))
 
 
-@op("*s -> *s", like="jax.nn.softplus", torch="torch.nn.functional.softplus")
+@op(
+    "*s -> *s",
+    like="jax.nn.softplus",
+    torch="torch.nn.functional.softplus",
+    source="Dugas et al. 2001; its derivative is the sigmoid",
+)
 def softplus(x):
     """log(1 + exp(x)), without overflow for large x."""
     return _softplus(x)
@@ -48,7 +59,12 @@ def _(x, seed):
     return lax.logistic(x) * seed
 
 
-@op("*s -> *s", like="jax.nn.log_sigmoid", torch="torch.nn.functional.logsigmoid")
+@op(
+    "*s -> *s",
+    like="jax.nn.log_sigmoid",
+    torch="torch.nn.functional.logsigmoid",
+    source="The derivative is sigmoid(-x)",
+)
 def log_sigmoid(x):
     """Logarithm of the logistic function, without underflow for x far below 0."""
     return -_softplus(-x)
@@ -64,7 +80,13 @@ def _(x, seed):
     return lax.logistic(-x) * seed
 
 
-@op("*s -> *s", like="jax.nn.silu", torch="torch.nn.functional.silu", aliases=("swish",))
+@op(
+    "*s -> *s",
+    like="jax.nn.silu",
+    torch="torch.nn.functional.silu",
+    aliases=("swish",),
+    source="Elfwing et al. 2018; with s = sigmoid(x), the derivative is s + x * s * (1 - s)",
+)
 def silu(x):
     """x * sigmoid(x)."""
     return x * lax.logistic(x)
@@ -112,7 +134,13 @@ def _(residuals, seed):
     return (t + (1 - t * t) * x * lax.logistic(x)) * seed
 
 
-@op("*s -> *s", like="jax.nn.soft_sign", torch="torch.nn.functional.softsign", aliases=("soft_sign",))
+@op(
+    "*s -> *s",
+    like="jax.nn.soft_sign",
+    torch="torch.nn.functional.softsign",
+    aliases=("soft_sign",),
+    source="Bergstra et al. 2009; the derivative is 1 / (1 + |x|)²",
+)
 def softsign(x):
     """x / (1 + |x|), continuously differentiable also at 0."""
     return x / (1 + jnp.abs(x))

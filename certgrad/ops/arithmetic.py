@@ -6,7 +6,13 @@ from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_to
 
 
-@op("*s -> *s", integers=True, like="jax.nn.identity", torch="torch.nn.Identity")
+@op(
+    "*s -> *s",
+    integers=True,
+    like="jax.nn.identity",
+    torch="torch.nn.Identity",
+    source="The identity is linear: it is its own derivative",
+)
 def identity(x):
     """The argument itself."""
     return x
@@ -22,7 +28,9 @@ def _(x, seed):
     return seed
 
 
-@op("*s -> *s", integers=True, like="jax.numpy.negative", torch="torch.neg")
+@op(
+    "*s -> *s", integers=True, like="jax.numpy.negative", torch="torch.neg", source="Linear: the derivative of -x is -1"
+)
 def neg(x):
     """The argument with the other sign, elementwise."""
     return -x
@@ -38,7 +46,14 @@ def _(x, seed):
     return -seed
 
 
-@op("*s, *s -> *s", broadcast=True, integers=True, like="jax.numpy.add", torch="torch.add")
+@op(
+    "*s, *s -> *s",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.add",
+    torch="torch.add",
+    source="Linear: the derivative of a sum is the sum of the derivatives",
+)
 def add(x, y):
     """Sum of two arrays that broadcast."""
     return x + y
@@ -54,7 +69,14 @@ def _(x, y, seed):
     return sum_to(seed, x), sum_to(seed, y)
 
 
-@op("*s, *s -> *s", broadcast=True, integers=True, like="jax.numpy.subtract", torch="torch.sub")
+@op(
+    "*s, *s -> *s",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.subtract",
+    torch="torch.sub",
+    source="Linear: the derivative of a difference is the difference of the derivatives",
+)
 def sub(x, y):
     """Difference of two arrays that broadcast."""
     return x - y
@@ -70,7 +92,14 @@ def _(x, y, seed):
     return sum_to(seed, x), sum_to(-seed, y)
 
 
-@op("*s, *s -> *s", broadcast=True, integers=True, like="jax.numpy.multiply", torch="torch.mul")
+@op(
+    "*s, *s -> *s",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.multiply",
+    torch="torch.mul",
+    source="The product rule",
+)
 def mul(x, y):
     """Product of two arrays that broadcast."""
     return x * y
@@ -86,7 +115,14 @@ def _(x, y, seed):
     return sum_to(seed * y, x), sum_to(seed * x, y)
 
 
-@op("*s, *s -> *s", domain="y != 0", broadcast=True, like="jax.numpy.divide", torch="torch.div")
+@op(
+    "*s, *s -> *s",
+    domain="y != 0",
+    broadcast=True,
+    like="jax.numpy.divide",
+    torch="torch.div",
+    source="The quotient rule",
+)
 def div(x, y):
     """Quotient of two arrays that broadcast."""
     return x / y
@@ -103,7 +139,15 @@ def _(x, y, seed):
     return sum_to(ct, x), sum_to(-ct * (x / y), y)
 
 
-@op("*s -> *s", domain="x != 0", like="jax.numpy.reciprocal", torch="torch.reciprocal")
+@op(
+    "*s -> *s",
+    domain="x != 0",
+    like="jax.numpy.reciprocal",
+    torch="torch.reciprocal",
+    torch_at={"x = 0": "-inf"},
+    convention={"x = 0": "-inf"},
+    source="d/dx 1/x = -1/x²",
+)
 def inv(x):
     """Reciprocal 1 / x, elementwise."""
     return 1 / x
@@ -157,7 +201,7 @@ def _(x, seed):
     return jnp.zeros_like(seed)
 
 
-@op("*s, *s, *s -> *s", broadcast=True, torch="torch.lerp")
+@op("*s, *s, *s -> *s", broadcast=True, torch="torch.lerp", source="The product rule; numpy and PyTorch call it lerp")
 def lerp(x, y, weight):
     """Linear interpolation x + weight * (y - x) between arrays that broadcast."""
     return x + weight * (y - x)

@@ -7,7 +7,7 @@ from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_to
 
 
-@op("*s -> *s", like="jax.numpy.exp", torch="torch.exp")
+@op("*s -> *s", like="jax.numpy.exp", torch="torch.exp", source="exp' = exp")
 def exp(x):
     """Exponential, elementwise."""
     return jnp.exp(x)
@@ -29,7 +29,7 @@ def _(y, seed):
     return seed * y
 
 
-@op("*s -> *s", like="jax.numpy.exp2", torch="torch.exp2")
+@op("*s -> *s", like="jax.numpy.exp2", torch="torch.exp2", source="d/dx 2^x = 2^x * log(2)")
 def exp2(x):
     """Power of two 2 ** x, elementwise."""
     return jnp.exp2(x)
@@ -51,7 +51,7 @@ def _(y, seed):
     return y * jnp.log(2.0) * seed
 
 
-@op("*s -> *s", like="jax.numpy.expm1", torch="torch.expm1")
+@op("*s -> *s", like="jax.numpy.expm1", torch="torch.expm1", source="d/dx (exp(x) - 1) = exp(x)")
 def expm1(x):
     """exp(x) - 1, precise near 0, elementwise."""
     return jnp.expm1(x)
@@ -67,9 +67,17 @@ def _(x, seed):
     return jnp.exp(x) * seed
 
 
-@op("*s -> *s", domain="x > 0", like="jax.numpy.log", torch="torch.log")
+@op(
+    "*s -> *s",
+    domain="x > 0",
+    like="jax.numpy.log",
+    torch="torch.log",
+    torch_at={"x = 0": "inf", "x < 0": "1/x"},
+    convention={"x = 0": "inf", "x < 0": "1/x"},
+    source="log'(x) = 1/x; for x <= 0 the rules return 1/x as well, as JAX and PyTorch do",
+)
 def log(x):
-    """Natural logarithm, elementwise. Outside of the domain the rules return dx / x, as JAX and PyTorch do."""
+    """Natural logarithm, elementwise."""
     return jnp.log(x)
 
 
@@ -83,7 +91,15 @@ def _(x, seed):
     return seed / x
 
 
-@op("*s -> *s", domain="x > -1", like="jax.numpy.log1p", torch="torch.log1p")
+@op(
+    "*s -> *s",
+    domain="x > -1",
+    like="jax.numpy.log1p",
+    torch="torch.log1p",
+    torch_at={"x = -1": "inf", "x < -1": "1/(1 + x)"},
+    convention={"x = -1": "inf", "x < -1": "1/(1 + x)"},
+    source="d/dx log(1 + x) = 1/(1 + x)",
+)
 def log1p(x):
     """log(1 + x), precise near 0, elementwise."""
     return jnp.log1p(x)
@@ -99,7 +115,15 @@ def _(x, seed):
     return seed / (1 + x)
 
 
-@op("*s -> *s", domain="x > 0", like="jax.numpy.log2", torch="torch.log2")
+@op(
+    "*s -> *s",
+    domain="x > 0",
+    like="jax.numpy.log2",
+    torch="torch.log2",
+    torch_at={"x = 0": "inf", "x < 0": "1/(x * log(2))"},
+    convention={"x = 0": "inf", "x < 0": "1/(x * log(2))"},
+    source="d/dx log2(x) = 1/(x * log(2))",
+)
 def log2(x):
     """Logarithm to base 2, elementwise."""
     return jnp.log(x) / jnp.log(2.0)
@@ -115,7 +139,15 @@ def _(x, seed):
     return seed / (x * jnp.log(2.0))
 
 
-@op("*s -> *s", domain="x > 0", like="jax.numpy.log10", torch="torch.log10")
+@op(
+    "*s -> *s",
+    domain="x > 0",
+    like="jax.numpy.log10",
+    torch="torch.log10",
+    torch_at={"x = 0": "inf", "x < 0": "1/(x * log(10))"},
+    convention={"x = 0": "inf", "x < 0": "1/(x * log(10))"},
+    source="d/dx log10(x) = 1/(x * log(10))",
+)
 def log10(x):
     """Logarithm to base 10, elementwise."""
     return jnp.log(x) / jnp.log(10.0)
@@ -131,7 +163,13 @@ def _(x, seed):
     return seed / (x * jnp.log(10.0))
 
 
-@op("*s, *s -> *s", broadcast=True, like="jax.numpy.logaddexp", torch="torch.logaddexp")
+@op(
+    "*s, *s -> *s",
+    broadcast=True,
+    like="jax.numpy.logaddexp",
+    torch="torch.logaddexp",
+    source="numpy.logaddexp; the derivatives are the softmax weights sigmoid(x - y) and sigmoid(y - x)",
+)
 def logaddexp(x, y):
     """log(exp(x) + exp(y)) of arrays that broadcast, computed from the larger one."""
     return jnp.maximum(x, y) + jnp.log1p(jnp.exp(-jnp.abs(x - y)))
@@ -154,6 +192,7 @@ def _(x, y, seed):
     like="jax.scipy.special.xlogy",
     torch="torch.special.xlogy",
     convention={"y = 0": "0", "y < 0": "0"},
+    source="scipy.special.xlogy; where y <= 0 the rules return 0",
 )
 def xlogy(x, y):
     """x * log(y) of arrays that broadcast; 0 where x = 0, even if y = 0."""
@@ -176,7 +215,15 @@ def _(x, y, seed):
     return sum_to(jnp.log(safe) * ct, x), sum_to(x / safe * ct, y)
 
 
-@op("*s -> *s", domain=("x > 0", "x < 1"), like="jax.scipy.special.logit", torch="torch.logit")
+@op(
+    "*s -> *s",
+    domain=("x > 0", "x < 1"),
+    like="jax.scipy.special.logit",
+    torch="torch.logit",
+    torch_at={"x = 0": "inf", "x = 1": "inf"},
+    convention={"x = 0": "inf", "x = 1": "inf"},
+    source="The inverse of the sigmoid: the derivative is 1/(x * (1 - x))",
+)
 def logit(x):
     """Log odds log(x / (1 - x)), elementwise."""
     return jnp.log(x) - jnp.log1p(-x)

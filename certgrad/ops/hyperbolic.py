@@ -6,7 +6,7 @@ from jax import lax
 from certgrad.ops._declare import op
 
 
-@op("*s -> *s", like="jax.numpy.sinh", torch="torch.sinh")
+@op("*s -> *s", like="jax.numpy.sinh", torch="torch.sinh", source="sinh' = cosh")
 def sinh(x):
     """Hyperbolic sine, elementwise."""
     return jnp.sinh(x)
@@ -22,7 +22,7 @@ def _(x, seed):
     return jnp.cosh(x) * seed
 
 
-@op("*s -> *s", like="jax.numpy.cosh", torch="torch.cosh")
+@op("*s -> *s", like="jax.numpy.cosh", torch="torch.cosh", source="cosh' = sinh")
 def cosh(x):
     """Hyperbolic cosine, elementwise."""
     return jnp.cosh(x)
@@ -38,7 +38,7 @@ def _(x, seed):
     return jnp.sinh(x) * seed
 
 
-@op("*s -> *s", like="jax.numpy.tanh", torch="torch.tanh")
+@op("*s -> *s", like="jax.numpy.tanh", torch="torch.tanh", source="tanh' = 1 - tanh²")
 def tanh(x):
     """Hyperbolic tangent, elementwise."""
     return jnp.tanh(x)
@@ -60,7 +60,7 @@ def _(y, seed):
     return seed * (1 - y * y)
 
 
-@op("*s -> *s", like="jax.numpy.arcsinh", torch="torch.asinh", aliases=("arcsinh",))
+@op("*s -> *s", like="jax.numpy.arcsinh", torch="torch.asinh", aliases=("arcsinh",), source="asinh'(x) = 1/√(x² + 1)")
 def asinh(x):
     """Inverse hyperbolic sine, elementwise."""
     return jnp.arcsinh(x)
@@ -76,7 +76,16 @@ def _(x, seed):
     return lax.rsqrt(x * x + 1) * seed
 
 
-@op("*s -> *s", domain="x > 1", like="jax.numpy.arccosh", torch="torch.acosh", aliases=("arccosh",))
+@op(
+    "*s -> *s",
+    domain="x > 1",
+    like="jax.numpy.arccosh",
+    torch="torch.acosh",
+    aliases=("arccosh",),
+    torch_at={"x = 1": "inf"},
+    convention={"x = 1": "inf"},
+    source="acosh'(x) = 1/√(x² - 1)",
+)
 def acosh(x):
     """Inverse hyperbolic cosine, elementwise."""
     return jnp.arccosh(x)
@@ -92,7 +101,16 @@ def _(x, seed):
     return lax.rsqrt(x - 1) * lax.rsqrt(x + 1) * seed
 
 
-@op("*s -> *s", domain=("x > -1", "x < 1"), like="jax.numpy.arctanh", torch="torch.atanh", aliases=("arctanh",))
+@op(
+    "*s -> *s",
+    domain=("x > -1", "x < 1"),
+    like="jax.numpy.arctanh",
+    torch="torch.atanh",
+    aliases=("arctanh",),
+    torch_at={"x = -1": "inf", "x = 1": "inf"},
+    convention={"x = -1": "inf", "x = 1": "inf"},
+    source="atanh'(x) = 1/(1 - x²)",
+)
 def atanh(x):
     """Inverse hyperbolic tangent, elementwise."""
     return jnp.arctanh(x)

@@ -39,7 +39,11 @@ def _(residuals, seed, *, reduction):
     return (jnp.exp(y) * total - target) * ct, -y * ct
 
 
-@op(*ELEMENTS, torch="torch.nn.functional.binary_cross_entropy_with_logits")
+@op(
+    *ELEMENTS,
+    torch="torch.nn.functional.binary_cross_entropy_with_logits",
+    source="The derivative in x is sigmoid(x) - target, for any real target",
+)
 def binary_cross_entropy_with_logits(x, target, *, reduction="mean"):
     """-target * log(sigmoid(x)) - (1 - target) * log(1 - sigmoid(x)), without overflow."""
     loss = jnp.maximum(x, 0) - x * target + jnp.log1p(jnp.exp(-jnp.abs(x)))

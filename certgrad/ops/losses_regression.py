@@ -6,7 +6,11 @@ from certgrad.ops._declare import op
 from certgrad.ops._reduction import ELEMENTS, reduce, spread
 
 
-@op(*ELEMENTS, torch="torch.nn.functional.mse_loss")
+@op(
+    *ELEMENTS,
+    torch="torch.nn.functional.mse_loss",
+    source="The derivative of d² is 2 d, divided by the number of entries for the mean",
+)
 def mse(x, target, *, reduction="mean"):
     """Squared error d²."""
     d = x - target
@@ -30,6 +34,7 @@ def _(x, target, seed, *, reduction):
     torch="torch.nn.functional.l1_loss",
     torch_at={"x = target": "0, 0"},
     convention={"x = target": "0, 0"},
+    source="The derivative of |d| is its sign, 0 at 0, as PyTorch",
 )
 def mae(x, target, *, reduction="mean"):
     """Absolute error |d|."""

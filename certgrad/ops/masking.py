@@ -6,7 +6,14 @@ from certgrad.ops._declare import case, op
 from certgrad.ops._shapes import sum_to
 
 
-@op("*s:bool, *s, *s -> *s", broadcast=True, integers=True, like="jax.numpy.where", torch="torch.where")
+@op(
+    "*s:bool, *s, *s -> *s",
+    broadcast=True,
+    integers=True,
+    like="jax.numpy.where",
+    torch="torch.where",
+    source="Linear in x and y where the mask is fixed",
+)
 def where(mask, x, y):
     """x where the mask is set and y elsewhere, of arrays that broadcast."""
     return jnp.where(mask, x, y)

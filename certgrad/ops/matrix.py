@@ -27,6 +27,7 @@ def _over_rows(a, b):
     integers=True,
     like="jax.numpy.matmul",
     torch="torch.matmul",
+    source="d(X Y) = dX Y + X dY; the cotangents are seed Yᵀ and Xᵀ seed",
 )
 def matmul(a, b):
     """Product of matrices or vectors; leading axes are a batch, in both arguments or in one."""
@@ -51,7 +52,13 @@ def _(a, b, seed):
     return sum_leading(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
 
 
-@op("*b n k, *b k m -> *b n m", integers=True, like="jax.numpy.matmul", torch="torch.bmm")
+@op(
+    "*b n k, *b k m -> *b n m",
+    integers=True,
+    like="jax.numpy.matmul",
+    torch="torch.bmm",
+    source="d(X Y) = dX Y + X dY for each pair; the cotangents are seed Yᵀ and Xᵀ seed",
+)
 def bmm(a, b):
     """Product of two stacks of matrices, one by one."""
     return jnp.matmul(a, b)
@@ -67,7 +74,7 @@ def _(a, b, seed):
     return jnp.matmul(seed, _swap(b)), jnp.matmul(_swap(a), seed)
 
 
-@op("*b k, n k, n -> *b n", torch="torch.nn.functional.linear")
+@op("*b k, n k, n -> *b n", torch="torch.nn.functional.linear", source="d(x Wᵀ + b) = dx Wᵀ + x dWᵀ + db")
 def linear(x, weight, bias):
     """Affine map of the last axis: x · weightᵀ + bias."""
     return jnp.matmul(x, weight.T) + bias

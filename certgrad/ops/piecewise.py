@@ -39,6 +39,7 @@ def _(x, seed):
     torch="torch.sign",
     torch_at={"x = 0": "0"},
     convention={"x = 0": "0"},
+    source="Constant on both sides of 0; the derivative 0 is JAX's and PyTorch's choice at 0 too",
 )
 def sign(x):
     """-1, 0 or 1, elementwise. Its derivative is 0."""
@@ -63,6 +64,7 @@ def _(x, seed):
     torch="torch.floor",
     torch_at={"x = 1": "0"},
     convention={"x = 1": "0"},
+    source="Constant between integers; the derivative 0 is JAX's and PyTorch's choice at integers too",
 )
 def floor(x):
     """Largest integer up to x, elementwise. Its derivative is 0."""
@@ -87,6 +89,7 @@ def _(x, seed):
     torch="torch.round",
     torch_at={"x = 1/2": "0"},
     convention={"x = 1/2": "0"},
+    source="Constant between halves; the derivative 0 is JAX's and PyTorch's choice at halves too",
 )
 def round(x):
     """Nearest integer, halves to even, elementwise. Its derivative is 0."""
@@ -111,6 +114,7 @@ def _(x, seed):
     torch="torch.clamp",
     torch_at={"x = lo": "1", "x = hi": "1"},
     convention={"x = lo": "0", "x = hi": "0"},
+    source="The derivative is 1 strictly between the bounds and 0 elsewhere; PyTorch counts the bounds as inside",
 )
 def clamp(x, *, lo, hi):
     """The argument, or the bound lo or hi that it passes, elementwise."""
@@ -136,6 +140,7 @@ def _(x, seed, *, lo, hi):
     torch="torch.minimum",
     torch_at={"x = y": "1/2, 1/2"},
     convention={"x = y": "1/2, 1/2"},
+    source="The derivative belongs to the smaller argument; ties share it equally, as in JAX and PyTorch",
 )
 def min(x, y):
     """The smaller of two arrays that broadcast. Ties share the derivative equally."""
@@ -162,6 +167,7 @@ def _(x, y, seed):
     torch="torch.maximum",
     torch_at={"x = y": "1/2, 1/2"},
     convention={"x = y": "1/2, 1/2"},
+    source="The derivative belongs to the larger argument; ties share it equally, as in JAX and PyTorch",
 )
 def max(x, y):
     """The larger of two arrays that broadcast. Ties share the derivative equally."""

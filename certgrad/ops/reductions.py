@@ -19,7 +19,13 @@ _AXES = (
 )
 
 
-@op(*_AXES, integers=True, like="jax.numpy.sum", torch="torch.sum")
+@op(
+    *_AXES,
+    integers=True,
+    like="jax.numpy.sum",
+    torch="torch.sum",
+    source="Linear: the cotangent of every entry is the seed of its sum",
+)
 def reduce_sum(x, *, axis=None, keepdims=False):
     """Sum over one axis, up to three axes, or all."""
     return jnp.sum(x, axis=axis, keepdims=keepdims)
@@ -56,7 +62,12 @@ def _repeat(seed, shape, axis, keepdims):
     return lax.broadcast_in_dim(seed, shape, sorted(set(_all(shape)) - set(axes)))
 
 
-@op(*_AXES, like="jax.numpy.mean", torch="torch.mean")
+@op(
+    *_AXES,
+    like="jax.numpy.mean",
+    torch="torch.mean",
+    source="Linear: the cotangent of every entry is the seed divided by the number of entries",
+)
 def mean(x, *, axis=None, keepdims=False):
     """Mean over one axis, up to three axes, or all."""
     return jnp.mean(x, axis=axis, keepdims=keepdims)
@@ -73,7 +84,7 @@ def _(x, seed, *, axis, keepdims):
     return _repeat(seed / count, x.shape, axis, keepdims)
 
 
-@op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp")
+@op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp", source="The derivative is the softmax")
 def logsumexp(x, *, axis=None, keepdims=False):
     """log(sum(exp(x))) over one axis, up to three axes, or all, computed after a shift by the maximum."""
     return _logsumexp(x, axis, keepdims)[0]

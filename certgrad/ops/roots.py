@@ -33,7 +33,15 @@ def _(x, seed):
     return jnp.where(positive, seed / (2 * jnp.sqrt(jnp.where(positive, x, 1))), 0)
 
 
-@op("*s -> *s", domain="x > 0", like="jax.lax.rsqrt", torch="torch.rsqrt")
+@op(
+    "*s -> *s",
+    domain="x > 0",
+    like="jax.lax.rsqrt",
+    torch="torch.rsqrt",
+    torch_at={"x = 0": "-inf"},
+    convention={"x = 0": "-inf"},
+    source="d/dx x^(-1/2) = -1/2 x^(-3/2)",
+)
 def rsqrt(x):
     """Reciprocal of the square root, elementwise."""
     return lax.rsqrt(x)
@@ -49,7 +57,13 @@ def _(x, seed):
     return -lax.rsqrt(x) / (2 * x) * seed
 
 
-@op("*s -> *s", domain="x != 0", like="jax.numpy.cbrt", convention={"x = 0": "inf"})
+@op(
+    "*s -> *s",
+    domain="x != 0",
+    like="jax.numpy.cbrt",
+    convention={"x = 0": "inf"},
+    source="d/dx x^(1/3) = 1/3 x^(-2/3)",
+)
 def cbrt(x):
     """Cube root, elementwise."""
     return jnp.cbrt(x)
@@ -79,6 +93,7 @@ def _(y, seed):
     torch="torch.hypot",
     torch_at={"x = y = 0": "nan"},
     convention={"x = y = 0": "0"},
+    source="d/dx √(x² + y²) = x/√(x² + y²); at the origin the rules return 0",
 )
 def hypot(x, y):
     """sqrt(x² + y²) of arrays that broadcast, scaled where the squares would overflow or underflow."""

@@ -6,7 +6,12 @@ from jax import lax
 from certgrad.ops._declare import axis_of, case, op
 
 
-@op(case("*a n *c -> *a n *c", axis=axis_of("n")), like="jax.nn.softmax", torch="torch.softmax")
+@op(
+    case("*a n *c -> *a n *c", axis=axis_of("n")),
+    like="jax.nn.softmax",
+    torch="torch.softmax",
+    source="Bridle 1990; with s = softmax(x), ds = s * (dx - sum(s * dx))",
+)
 def softmax(x, *, axis=-1):
     """Softmax along one axis: exp(x) / sum(exp(x)), computed after a shift by the maximum."""
     z = jnp.exp(x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True)))
@@ -29,7 +34,12 @@ def _(y, seed, *, axis):
     return y * (seed - jnp.sum(y * seed, axis=axis, keepdims=True))
 
 
-@op(case("*a n *c -> *a n *c", axis=axis_of("n")), like="jax.nn.log_softmax", torch="torch.log_softmax")
+@op(
+    case("*a n *c -> *a n *c", axis=axis_of("n")),
+    like="jax.nn.log_softmax",
+    torch="torch.log_softmax",
+    source="With s = softmax(x), the derivative along dx is dx - sum(s * dx)",
+)
 def log_softmax(x, *, axis=-1):
     """Logarithm of the softmax along one axis: x - log(sum(exp(x))), computed after a shift by the maximum."""
     shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))

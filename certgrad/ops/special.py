@@ -10,7 +10,7 @@ def _pi():
     return 4 * jnp.arctan(1.0)
 
 
-@op("*s -> *s", like="jax.scipy.special.erf", torch="torch.erf")
+@op("*s -> *s", like="jax.scipy.special.erf", torch="torch.erf", source="erf'(x) = 2/√π exp(-x²)")
 def erf(x):
     """Error function 2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
     return lax.erf(x)
@@ -26,7 +26,7 @@ def _(x, seed):
     return 2 / jnp.sqrt(_pi()) * jnp.exp(-x * x) * seed
 
 
-@op("*s -> *s", like="jax.scipy.special.erfc", torch="torch.erfc")
+@op("*s -> *s", like="jax.scipy.special.erfc", torch="torch.erfc", source="erfc'(x) = -2/√π exp(-x²)")
 def erfc(x):
     """Complementary error function 1 - erf(x), precise for large x, elementwise."""
     return lax.erfc(x)
@@ -42,7 +42,16 @@ def _(x, seed):
     return -2 / jnp.sqrt(_pi()) * jnp.exp(-x * x) * seed
 
 
-@op("*s -> *s", domain=("x > -1", "x < 1"), like="jax.scipy.special.erfinv", torch="torch.erfinv", aliases=("erfinv",))
+@op(
+    "*s -> *s",
+    domain=("x > -1", "x < 1"),
+    like="jax.scipy.special.erfinv",
+    torch="torch.erfinv",
+    aliases=("erfinv",),
+    torch_at={"x = -1": "inf", "x = 1": "inf"},
+    convention={"x = -1": "inf", "x = 1": "inf"},
+    source="erf_inv'(x) = √π/2 exp(erf_inv(x)²)",
+)
 def erf_inv(x):
     """Inverse of the error function, elementwise."""
     return lax.erf_inv(x)
@@ -70,6 +79,7 @@ def _(y, seed):
     like="jax.scipy.special.gammaln",
     torch="torch.lgamma",
     aliases=("gammaln",),
+    source="lgamma' = digamma",
 )
 def lgamma(x):
     """Logarithm of the absolute value of the gamma function, elementwise."""
@@ -91,6 +101,7 @@ def _(x, seed):
     domain="x not in nonpositive_integers",
     like="jax.scipy.special.digamma",
     torch="torch.digamma",
+    source="digamma' = polygamma(1, ·)",
 )
 def digamma(x):
     """Derivative of lgamma, elementwise."""

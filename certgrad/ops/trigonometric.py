@@ -7,7 +7,7 @@ from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_to
 
 
-@op("*s -> *s", like="jax.numpy.sin", torch="torch.sin")
+@op("*s -> *s", like="jax.numpy.sin", torch="torch.sin", source="sin' = cos")
 def sin(x):
     """Sine, elementwise."""
     return jnp.sin(x)
@@ -23,7 +23,7 @@ def _(x, seed):
     return jnp.cos(x) * seed
 
 
-@op("*s -> *s", like="jax.numpy.cos", torch="torch.cos")
+@op("*s -> *s", like="jax.numpy.cos", torch="torch.cos", source="cos' = -sin")
 def cos(x):
     """Cosine, elementwise."""
     return jnp.cos(x)
@@ -39,7 +39,7 @@ def _(x, seed):
     return -jnp.sin(x) * seed
 
 
-@op("*s -> *s", domain="cos(x) != 0", like="jax.numpy.tan", torch="torch.tan")
+@op("*s -> *s", domain="cos(x) != 0", like="jax.numpy.tan", torch="torch.tan", source="tan' = 1 + tan²")
 def tan(x):
     """Tangent, elementwise."""
     return jnp.tan(x)
@@ -61,7 +61,16 @@ def _(y, seed):
     return (1 + y * y) * seed
 
 
-@op("*s -> *s", domain=("x > -1", "x < 1"), like="jax.numpy.arcsin", torch="torch.asin", aliases=("arcsin",))
+@op(
+    "*s -> *s",
+    domain=("x > -1", "x < 1"),
+    like="jax.numpy.arcsin",
+    torch="torch.asin",
+    aliases=("arcsin",),
+    torch_at={"x = -1": "inf", "x = 1": "inf"},
+    convention={"x = -1": "inf", "x = 1": "inf"},
+    source="asin'(x) = 1/√(1 - x²)",
+)
 def asin(x):
     """Inverse sine, elementwise."""
     return jnp.arcsin(x)
@@ -77,7 +86,16 @@ def _(x, seed):
     return lax.rsqrt((1 - x) * (1 + x)) * seed
 
 
-@op("*s -> *s", domain=("x > -1", "x < 1"), like="jax.numpy.arccos", torch="torch.acos", aliases=("arccos",))
+@op(
+    "*s -> *s",
+    domain=("x > -1", "x < 1"),
+    like="jax.numpy.arccos",
+    torch="torch.acos",
+    aliases=("arccos",),
+    torch_at={"x = -1": "-inf", "x = 1": "-inf"},
+    convention={"x = -1": "-inf", "x = 1": "-inf"},
+    source="acos'(x) = -1/√(1 - x²)",
+)
 def acos(x):
     """Inverse cosine, elementwise."""
     return jnp.arccos(x)
@@ -93,7 +111,7 @@ def _(x, seed):
     return -lax.rsqrt((1 - x) * (1 + x)) * seed
 
 
-@op("*s -> *s", like="jax.numpy.arctan", torch="torch.atan", aliases=("arctan",))
+@op("*s -> *s", like="jax.numpy.arctan", torch="torch.atan", aliases=("arctan",), source="atan'(x) = 1/(1 + x²)")
 def atan(x):
     """Inverse tangent, elementwise."""
     return jnp.arctan(x)
@@ -116,6 +134,8 @@ def _(x, seed):
     like="jax.numpy.arctan2",
     torch="torch.atan2",
     aliases=("arctan2",),
+    convention={"x = y = 0": "nan"},
+    source="d atan2(y, x) = (x dy - y dx)/(x² + y²)",
 )
 def atan2(y, x):
     """Angle of the point (x, y), of arrays that broadcast. It jumps on the half-line y = 0, x < 0."""

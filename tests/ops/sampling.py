@@ -122,6 +122,7 @@ def label(value: Any) -> str:
     return str(value)
 
 
-def number(text: str) -> list[float]:
+def number(text: str, **known: float) -> list[float]:
     """The numbers that a convention such as "1/2, 0" or "alpha" names, with the parameters of PARAMS."""
-    return [float(eval(part, {"inf": math.inf, "slope": 0.2}, dict(PARAMS))) for part in text.split(",")]
+    names = {"inf": math.inf, "nan": math.nan, "log": math.log, "slope": 0.2, **known}
+    return [float(eval(part, names, dict(PARAMS))) for part in text.split(",")]
