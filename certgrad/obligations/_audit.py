@@ -230,18 +230,20 @@ def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
 
 STATEMENTS = {
     "jvp_is_derivative": "for all {x}{where} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
-    "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨({dx}), vjp({x}, seed)⟩",
+    "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩",
     "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
 }
 
 
-def statement(op: Any, kind: str) -> str:
-    """The obligation in words over the op's own argument names."""
+def statement(op: Any, kind: str, conditional: bool) -> str:
+    """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
     floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+    dx = ", ".join(f"d{n}" for n in floats)
     return STATEMENTS[kind].format(
         x=", ".join(op.arg_names),
-        where=" under the hypotheses",
-        dx=", ".join(f"d{n}" for n in floats),
+        where=" under the hypotheses" if conditional else "",
+        dx=dx,
+        tangent=f"({dx})" if len(floats) > 1 else dx,
         op=op.name,
         moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
     )
@@ -253,7 +255,7 @@ def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim
         id=f"{op.name}.{kind}",
         code=CODES[kind],
         kind=kind,  # type: ignore[arg-type]
-        statement=statement(op, kind),
+        statement=statement(op, kind, bool(merged)),
         verdict=worst([c.verdict for c in cases]),
         hypotheses=[merged[k] for k in sorted(merged)],
         cases=cases,

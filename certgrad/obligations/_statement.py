@@ -47,9 +47,14 @@ class Obligation:
         return r" \\ ".join(sympy.latex(e) for e in self.eqs)
 
     @property
-    def text(self) -> str:
+    def sides(self) -> tuple[tuple[str, str], ...]:
+        """The left and the right side of each equation, as text."""
         names = name_variables([p for pair in self.equations for p in pair])
-        return "\n".join(f"{show(left, names=names)} = {show(right, names=names)}" for left, right in self.equations)
+        return tuple((show(left, names=names), show(right, names=names)) for left, right in self.equations)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(f"{left} = {right}" for left, right in self.sides)
 
 
 def obligation(op: Any, kind: str) -> Obligation:
