@@ -41,12 +41,12 @@ def audit_op(name: str) -> "Certificate":
     return prove(name)
 
 
-def formula(name: str, kind: str) -> str:
-    """The obligation as an equation."""
+def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:
+    """The obligation's equations, each as its two sides."""
     prepare()
     from certgrad.obligations import obligation
 
-    return str(obligation(name, kind).text)
+    return obligation(name, kind).sides
 
 
 def aliases() -> dict[str, str]:

@@ -29,6 +29,6 @@ def explain(subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An o
         torch=op.torch,
         broadcast=op.broadcast,
         params=op.params,
-        formulas={claim.kind: _library.formula(name, claim.kind) for claim in certificate.claims},
+        equations={claim.kind: _library.equations(name, claim.kind) for claim in certificate.claims},
     )
     typer.echo(explain_op(certificate, declaration, width), nl=False)

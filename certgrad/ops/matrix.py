@@ -27,7 +27,7 @@ def _over_rows(a, b):
     integers=True,
     like="jax.numpy.matmul",
     torch="torch.matmul",
-    source="d(X Y) = dX Y + X dY; the cotangents are seed Yᵀ and Xᵀ seed",
+    source="d(a b) = da b + a db; the cotangents are seed bᵀ and aᵀ seed",
 )
 def matmul(a, b):
     """Product of matrices or vectors; leading axes are a batch, in both arguments or in one."""
@@ -57,7 +57,7 @@ def _(a, b, seed):
     integers=True,
     like="jax.numpy.matmul",
     torch="torch.bmm",
-    source="d(X Y) = dX Y + X dY for each pair; the cotangents are seed Yᵀ and Xᵀ seed",
+    source="d(a b) = da b + a db for each pair; the cotangents are seed bᵀ and aᵀ seed",
 )
 def bmm(a, b):
     """Product of two stacks of matrices, one by one."""
@@ -74,7 +74,11 @@ def _(a, b, seed):
     return jnp.matmul(seed, _swap(b)), jnp.matmul(_swap(a), seed)
 
 
-@op("*b k, n k, n -> *b n", torch="torch.nn.functional.linear", source="d(x Wᵀ + b) = dx Wᵀ + x dWᵀ + db")
+@op(
+    "*b k, n k, n -> *b n",
+    torch="torch.nn.functional.linear",
+    source="The derivative is dx weightᵀ + x dweightᵀ + dbias",
+)
 def linear(x, weight, bias):
     """Affine map of the last axis: x · weightᵀ + bias."""
     return jnp.matmul(x, weight.T) + bias

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from certgrad.obligations.certificate import ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
+from certgrad.report.wording import number, symbols, without_implied
 
 SHORT_NAMES = {"jvp_is_derivative": "jvp", "vjp_is_adjoint": "vjp", "rule_runs_forward": "fwd"}
 
@@ -36,8 +37,9 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
 
 def conditions(certificate: Certificate) -> list[str]:
     """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
-    constraints = [constraint for constraint in certificate.params.values() if constraint]
-    return list(dict.fromkeys([hypothesis.text for hypothesis in hypotheses_of(certificate)] + constraints))
+    constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
+    found = dict.fromkeys([hypothesis.text for hypothesis in hypotheses_of(certificate)] + constraints)
+    return without_implied(list(found))
 
 
 def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
@@ -76,7 +78,13 @@ def summary(certificates: Sequence[Certificate]) -> str:
 
 def conventions(certificate: Certificate) -> list[str]:
     """The conventions as short text: `0 at x = 0`."""
-    return [f"{convention.rule} at {convention.point}" for convention in certificate.conventions]
+    return [f"{number(convention.rule)} at {convention.point}" for convention in certificate.conventions]
+
+
+def signatures(certificate: Certificate, limit: int = 4) -> list[str]:
+    """The op's cases, each once; of many, the first ones and how many more there are."""
+    lines = list(dict.fromkeys(certificate.signature))
+    return lines if len(lines) <= limit else [*lines[: limit - 1], f"and {len(lines) - limit + 1} more cases"]
 
 
 def case_name(case: CaseClaim) -> str:

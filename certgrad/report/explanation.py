@@ -5,9 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
-from certgrad.report.audited import case_name
+from certgrad.report.audited import case_name, is_discharged, signatures
 from certgrad.report.codes import Code
 from certgrad.report.text import fields, fill, witness_rows
+from certgrad.report.wording import grounds, in_words, notation, number, symbols
+
+_LONGEST = 240
+"""Characters of a side that is still printed."""
 
 
 @dataclass(frozen=True)
@@ -20,16 +24,17 @@ class Declaration:
     torch: str | None = None
     broadcast: bool = False
     params: Mapping[str, str | None] = field(default_factory=dict)
-    formulas: Mapping[str, str] = field(default_factory=dict)
-    """The traced obligation as an equation, by kind."""
+    equations: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    """By kind, the two sides of each equation that was traced from the op's first case."""
 
 
 def explain_op(certificate: Certificate, declaration: Declaration, width: int | None = None) -> str:
     """The op's signature, what is claimed of it and under which hypotheses, its conventions, its source."""
     sections = [
         _heading(certificate, declaration, width),
-        *(_claim(claim, declaration.formulas.get(claim.kind, ""), width) for claim in certificate.claims),
+        *(_claim(claim, declaration.equations.get(claim.kind, ()), width) for claim in certificate.claims),
         _conventions(certificate, width),
+        _notation(certificate, declaration, width),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -50,32 +55,32 @@ def _heading(certificate: Certificate, declaration: Declaration, width: int | No
     first, _, more = declaration.doc.strip().partition("\n")
     title = f"{certificate.op}: {first}" if first else certificate.op
     rows = [
-        ("signature", "\n".join(dict.fromkeys(certificate.signature))),
+        ("verdict", certificate.verdict),
+        ("signature", "\n".join(signatures(certificate))),
         ("", "the arguments broadcast as in numpy" if declaration.broadcast else ""),
-        ("domain", " and ".join(certificate.domain) or "all real inputs"),
+        ("domain", symbols(" and ".join(certificate.domain)) or "all real inputs"),
         ("parameters", _parameters(declaration.params)),
         ("aliases", ", ".join(declaration.aliases)),
         ("the same as", ", ".join(name for name in (declaration.jax, declaration.torch) if name)),
         ("source", certificate.source),
-        ("verdict", certificate.verdict),
     ]
     body = textwrap.dedent(more).strip()
     return "\n".join([title, "", *([body, ""] if body else []), *fields(rows, width)])
 
 
 def _parameters(params: Mapping[str, str | None]) -> str:
-    listed = [f"{name} with {constraint}" if constraint else name for name, constraint in params.items()]
+    listed = [f"{name} with {symbols(constraint)}" if constraint else name for name, constraint in params.items()]
     return ", ".join(listed) + ": every real value, not only the default" if listed else ""
 
 
-def _claim(claim: Claim, formula: str, width: int | None) -> str:
+def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None) -> str:
     scopes = dict.fromkeys(case.scope for case in claim.cases if case.scope)
-    cases = list(dict.fromkeys(map(case_name, claim.cases)))
+    failing = [case_name(case) for case in claim.cases if not is_discharged(case.verdict)]
     rows = [
         ("states", claim.statement),
-        ("traced", formula),
-        ("for", "; ".join(scopes)),
-        ("cases", "\n".join(cases) if len(cases) > 1 else ""),
+        *_sides(claim, equations),
+        ("for", "\n".join(scopes)),
+        ("in", "\n".join(failing) if len(claim.cases) > 1 else ""),
         ("under", "\n".join(map(_hypothesis, claim.hypotheses)) or _no_hypothesis(claim)),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
@@ -93,9 +98,25 @@ def _no_hypothesis(claim: Claim) -> str:
 
 
 def _hypothesis(hypothesis: Hypothesis) -> str:
-    size = "excludes a set of measure zero" if hypothesis.negligible else "excludes an open set"
-    notes = "; ".join(note for note in (hypothesis.source, size) if note)
-    return f"{hypothesis.text}\n  {hypothesis.prose} ({notes})"
+    return f"{hypothesis.text}: {in_words(hypothesis)}\n({grounds(hypothesis)})"
+
+
+def _sides(claim: Claim, equations: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    if any(len(side) > _LONGEST for pair in equations for side in pair):
+        op, kind = claim.id.split(".")
+        return [("both sides", f"too long for this page; certgrad.obligation({op!r}, {kind!r}).text shows them")]
+    rows = []
+    for left, right in equations:
+        rows += [("both sides", left)] if left == right else [("left side", left), ("right side", right)]
+    return rows
+
+
+def _notation(certificate: Certificate, declaration: Declaration, width: int | None) -> str:
+    sides = [
+        side for pairs in declaration.equations.values() for pair in pairs for side in pair if len(side) <= _LONGEST
+    ]
+    text = notation([*sides, *(claim.statement for claim in certificate.claims)])
+    return fill(text, width) if text else ""
 
 
 def _conventions(certificate: Certificate, width: int | None) -> str:
@@ -103,7 +124,7 @@ def _conventions(certificate: Certificate, width: int | None) -> str:
         return ""
     intro = "Convention: what the rule returns where nothing is claimed, beside what JAX and PyTorch return there."
     header = ("at", "certgrad", "JAX", "PyTorch")
-    rows = [header, *((c.point, c.rule, c.jax or "-", c.torch or "-") for c in certificate.conventions)]
+    rows = [header, *((c.point, number(c.rule), c.jax or "-", c.torch or "-") for c in certificate.conventions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     lines = [
         "  " + "  ".join(f"{cell:<{size}}" for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows

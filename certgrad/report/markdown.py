@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from certgrad.obligations.certificate import Certificate
-from certgrad.report.audited import conditions, conventions, findings_of, summary
+from certgrad.report.audited import conditions, conventions, findings_of, signatures, summary
 from certgrad.report.text import block, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
@@ -27,7 +27,7 @@ def table(certificates: Sequence[Certificate], link: str = "") -> str:
             _row(
                 (
                     f"[{name}]({link.format(op=certificate.op)})" if link else name,
-                    "<br>".join(map(code, dict.fromkeys(certificate.signature))),
+                    _cases(certificate),
                     obligations(certificate),
                     certificate.verdict,
                     ", ".join(map(code, conditions(certificate))),
@@ -36,6 +36,11 @@ def table(certificates: Sequence[Certificate], link: str = "") -> str:
             )
         )
     return "\n".join(lines) + "\n"
+
+
+def _cases(certificate: Certificate) -> str:
+    lines = signatures(certificate)
+    return "<br>".join(line if line.startswith("and ") else code(line) for line in lines)
 
 
 def code(text: str) -> str:

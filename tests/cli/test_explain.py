@@ -12,7 +12,7 @@ def test_op(library: Library, certgrad: Run) -> None:
     assert result.code == 0
     assert result.out.startswith("relu: One line.\n\nMore.\n\n")
     assert "  aliases      rectifier\n" in result.out
-    assert "  traced  relu = jvp_is_derivative\n" in result.out
+    assert "  left side   relu\n  right side  jvp_is_derivative\n" in result.out
     assert "  x = 0  0         0    0\n" in result.out
 
 

@@ -12,9 +12,10 @@ def explained(certificate: Certificate, doc: str, **fields: object) -> str:
 
 
 def test_relu() -> None:
-    formulas = {"jvp_is_derivative": "[x[i] > 0]·dx[i] = [x[i] > 0]·dx[i]"}
+    side = "[x[i] > 0]·dx[i]"
+    equations = {"jvp_is_derivative": [(side, side)]}
     text = explained(
-        fabricated.RELU, "max(x, 0), elementwise.", jax="jax.nn.relu", torch="torch.relu", formulas=formulas
+        fabricated.RELU, "max(x, 0), elementwise.", jax="jax.nn.relu", torch="torch.relu", equations=equations
     )
     check("explain_relu.txt", text)
 

@@ -1,0 +1,68 @@
+"""How certificates' short texts are put before a reader: symbols, words, numbers of a readable length."""
+
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from certgrad.obligations.certificate import Hypothesis
+
+_SYMBOLS = {"!=": "≠", ">=": "≥", "<=": "≤", "==": "=", "**": "^", " * ": "·"}
+_LONG_RATIONAL = re.compile(r"-?\d+/\d{7,}")
+_REASONS = {
+    "kink": "the function has a kink elsewhere",
+    "division": "the rule divides by it",
+    "domain": "declared as the op's domain",
+}
+ENTRYWISE = "at every entry, "
+
+
+def symbols(text: str) -> str:
+    """A condition as mathematics writes it: `x != 0` as `x ≠ 0`."""
+    for code, symbol in _SYMBOLS.items():
+        text = text.replace(code, symbol)
+    return text
+
+
+def number(text: str) -> str:
+    """The text with rationals of many digits as rounded decimals: `≈1.7581`."""
+    return _LONG_RATIONAL.sub(lambda found: f"≈{float(Fraction(found[0])):.5g}", text)
+
+
+def without_implied(conditions: Sequence[str]) -> list[str]:
+    """The conditions, less each `a ≠ b` that stands beside `a > b` or `a < b`."""
+
+    def implied(text: str) -> bool:
+        left, mark, right = text.partition(" ≠ ")
+        return bool(mark) and any(f"{left} {relation} {right}" in conditions for relation in "><")
+
+    return [text for text in conditions if not implied(text)]
+
+
+def in_words(hypothesis: Hypothesis) -> str:
+    """The hypothesis in words, and at every entry of the arrays that it names."""
+    return hypothesis.prose if "entry" in hypothesis.prose else ENTRYWISE + hypothesis.prose
+
+
+def grounds(hypothesis: Hypothesis) -> str:
+    """Where the hypothesis comes from, and how much it excludes."""
+    size = "excludes a set of measure zero" if hypothesis.negligible else "excludes an open set"
+    source = hypothesis.source
+    reason = _REASONS.get(source, f"{source} is differentiable only there" if source.isidentifier() else source)
+    return "; ".join(note for note in (reason, size) if note)
+
+
+def notation(texts: Iterable[str]) -> str:
+    """What the symbols in the formulas mean, as far as they occur."""
+    shown = "\n".join(texts)
+    parts = [
+        ("dx is a tangent (a direction), seed the cotangent of the output", "seed" in shown or "jvp(" in shown),
+        ("⟨a, b⟩ is the sum of a·b over all entries", "⟨" in shown),
+        ("x[i] is an entry of x, i standing for any number of axes", "[i" in shown),
+        (
+            "[P] is 1 where P holds and 0 elsewhere",
+            re.search(r"\[[^\]]* [><=≥≤≠] [^\]]*\]|\[[^\[\]]*\[[^\]]*\] ", shown),
+        ),
+        ("Σi is the sum over i", "Σ" in shown),
+    ]
+    listed = [meaning for meaning, occurs in parts if occurs]
+    return f"Notation: {'; '.join(listed)}." if listed else ""
