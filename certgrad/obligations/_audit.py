@@ -13,7 +13,7 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
-from ._decisions import Fixed, asked_by_rule, contrary_cases
+from ._decisions import Fixed, asked_by_rule, contrary_cases, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
@@ -91,7 +91,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     traced: dict[int, Programs] = {}
-    visited: set[str] = set()
+    visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     split = ""
 

@@ -36,11 +36,12 @@ def conventions(op: Any) -> list[Convention]:
     if not op.convention:
         return []
     problem = _scalar_problem(op)
+    gradients = _gradients_of_like(op)
     return [
         Convention(
             point=point,
             rule=_value(problem, point, op, promised),
-            jax=_jax_value(op, point),
+            jax=_jax_value(op, point, gradients),
             torch=op.torch_at.get(point, ""),
         )
         for point, promised in op.convention.items()
@@ -99,28 +100,34 @@ def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
     return ", ".join(shown)
 
 
-def _jax_value(op: Any, point: str) -> str:
+def _jax_value(op: Any, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
     """The gradient of the function that the op names as its like, at the point; empty where there is none."""
     near, further = (_sample(op, point, distance) for distance in (1, 2))
-    here, there = _gradient_of_like(op, near), _gradient_of_like(op, further)
-    if here == there or near is None or further is None:
+    if near is None or further is None:
+        return ""
+    here, there = gradients.get(tuple(near), ""), gradients.get(tuple(further), "")
+    if here == there:
         return here
     moved = [k for k, (a, b) in enumerate(zip(near, further, strict=True)) if a != b]
     at, away = (", ".join(f"{op.arg_names[k]} = {values[k]}" for k in moved) for values in (near, further))
     return f"{here} at {at}; {there} at {away}"
 
 
-def _gradient_of_like(op: Any, values: list[Fraction] | None) -> str:
+def _gradients_of_like(op: Any) -> dict[tuple[Fraction, ...], str]:
+    """The gradients of the op's like at all points of its conventions, in one compiled call. Empty if it has none."""
     function = _resolve(op.like)
-    if values is None or function is None or any(s.dtype != "float" for s in op.cases[0].signature.inputs):
-        return ""
+    samples = (_sample(op, point, distance) for point in op.convention for distance in (1, 2))
+    points = list(dict.fromkeys(tuple(v) for v in samples if v is not None))
+    if not points or function is None or any(s.dtype != "float" for s in op.cases[0].signature.inputs):
+        return {}
     try:
         with wide_floats():
-            args = tuple(jnp.asarray(float(v)) for v in values)
-            gradient = jax.jit(jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(args)))))(*args)
-    except Exception:
-        return ""
-    return ", ".join(f"{float(g):g}" for g in gradient)
+            columns = tuple(jnp.asarray([float(v) for v in column]) for column in zip(*points, strict=True))
+            one = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
+            found = jax.jit(jax.vmap(one))(*columns)
+    except Exception:  # whatever the other function raises, there is no value to show
+        return {}
+    return {p: ", ".join(f"{float(g[k]):g}" for g in found) for k, p in enumerate(points)}
 
 
 def _sample(op: Any, point: str, distance: int = 1) -> list[Fraction] | None:

@@ -53,7 +53,9 @@ def contrary_cases(
         if isinstance(other, CertgradError) or _differs(programs, other, fixed):
             suspicious = True
             yield fixed, other
-    queue = contrary(programs, {}, everything=suspicious and general)
+    queue = contrary(programs, {})
+    if suspicious:  # take apart what was set together
+        queue += [{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
     count = 0
     while queue:
         candidate = queue.pop(0)
@@ -62,7 +64,7 @@ def contrary_cases(
             yield {}, TraceError(f"{question}: {candidate}")
             continue
         fixed = candidate
-        key = _shapes_text(instance, fixed)
+        key = shapes_text(instance, fixed)
         if key in visited:
             continue
         visited.add(key)
@@ -74,12 +76,12 @@ def contrary_cases(
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        queue += contrary(other, fixed, everything=False)
+        queue += contrary(other, fixed)
         if _differs(programs, other, fixed):
             yield fixed, other
 
 
-def _shapes_text(instance: Instance, fixed: Fixed) -> str:
+def shapes_text(instance: Instance, fixed: Fixed) -> str:
     """The shapes and structural arguments, whatever the dimensions are called."""
     names: dict[str, str] = {}
     text = f"{instance.shapes(fixed).inputs}"
@@ -112,11 +114,11 @@ def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     )
 
 
-def contrary(programs: Programs, fixed: Fixed, everything: bool) -> list[Fixed | str]:
+def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
-    A decision with no such assignment stands as text. Without `everything`, only decisions that JAX's own code did
-    not ask for.
+    A decision with no such assignment stands as text. Without `everything`, decisions that JAX's own code asked for are
+    left out.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import product
 
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 
 from ._index import Ix, Var
 from ._terms import Access, Atom, Base, Dim, Exp, Exponent, Fn, IndexNumber, IxPred, Max, Num, Poly, Pred, Sum
@@ -123,7 +123,8 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "cbrt": _cbrt,
     "lgamma": lambda x: abs(x.gamma()).log(),
     "digamma": arb.digamma,
-    "polygamma1": lambda x: x.polygamma(1) if hasattr(x, "polygamma") else arb("nan"),
+    "polygamma1": lambda x: acb(x).polygamma(1).real,
+    "round_away": lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1),
     "atan2": _atan2,
     "floor": arb.floor,
     "ceil": arb.ceil,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 from ._jax_internals import symbols
 from ._problem import Shapes
+from ._rank_blind import traced_every_time
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Instance:
     statics: dict[str, Any]
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     label: str = ""
+    shared: bool = False
+    """Whether JAX's caches may serve the trace (see `symbols`)."""
 
     @property
     def names(self) -> list[str]:
@@ -41,7 +44,8 @@ class Instance:
         """Shapes over fresh symbols; `fixed` sets dimensions to numbers or expressions, as text."""
         fixed = fixed or {}
         used = [n for v in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", v)]
-        table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))))
+        free = list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))
+        table: dict[str, Any] = dict(symbols(free, shared=self.shared))
         table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
         return Shapes(tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs), self.dtypes)
 
@@ -81,8 +85,17 @@ class Family:
 
 def family(op: Any, case: Any) -> Family:
     """All instances of a case."""
+    found = _family(op, case)
+    if not traced_every_time(op):
+        return found
+    prove = [replace(i, shared=True) for i in found.prove]
+    compare = [(replace(i, shared=True), prove[0]) for i, _ in found.compare]
+    return replace(found, prove=prove, compare=compare)
+
+
+def _family(op: Any, case: Any) -> Family:
     if op.broadcast:
-        return Family(list(_broadcast_instances(case)), [], "ranks 0 to 2 in every combination of axis forms")
+        return Family(list(_broadcast_instances(case)), [], "every form of an axis (same, of size 1, absent), and these mixed, at ranks 0 to 2")
     stars = case.signature.stars
     general = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
@@ -91,7 +104,7 @@ def family(op: Any, case: Any) -> Family:
     for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
         prove.append(_ranked(case, {s: 0 if s in absent else 1 for s in stars}))
     # With two groups the number of axes runs through every value up to that of rank 2.
-    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 0), (0, 2), (2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
+    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
     if len(stars) > 2:
         higher = [(2,), (4,)]
     for ranks in higher:
@@ -127,38 +140,34 @@ FULL, SINGLE, ABSENT = "full", "size 1", "absent"
 
 
 def _broadcast_instances(case: Any) -> Iterator[Instance]:
-    """Every combination of axis forms at ranks 0 and 1, and pairs of axes at rank 2."""
+    """Every form of one axis, and mixed forms of several axes, which show that axes are treated one by one."""
     count = len(case.signature.inputs)
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)
 
-    def instance(axes: tuple[tuple[str, ...], ...]) -> Instance:
-        names = ["n", "m", "k", "l"]
-        inputs = (
-            tuple(
-                tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
-                for column in zip(*axes, strict=True)
-            )
-            if axes
-            else ((),) * count
+    def instance(*axes: tuple[str, ...]) -> Instance:
+        names = ["n", "m", "k", "l", "p", "q"]
+        columns = [[axis[k] for axis in axes] for k in range(count)]
+        inputs = tuple(
+            tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
+            for column in columns
         )
-        label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"
-        return Instance(inputs, dtypes, dict(case.statics), {}, label)
+        return Instance(inputs, dtypes, dict(case.statics), {}, "; ".join(" × ".join(axis) for axis in axes) or "scalars")
 
-    forms = [f for f in product((FULL, SINGLE, ABSENT), repeat=count) if FULL in f]
-    inner = [f for f in forms if ABSENT not in f]
     same = (FULL,) * count
-    yield instance((same,))
-    yield instance(())
+    kinds = (FULL, SINGLE, ABSENT)
+    forms = [f for f in product(kinds, repeat=count) if FULL in f and not (SINGLE in f and ABSENT in f)]
+    single = [f for f in forms if f.count(SINGLE) == 1 and ABSENT not in f]
+    absent = [f for f in forms if f.count(ABSENT) == 1 and SINGLE not in f]
+    yield instance(same)
+    yield instance()
     for f in forms:
         if f != same:
-            yield instance((f,))
-    pairs = [(f, g) for f in forms for g in forms if all(h != ABSENT or e == ABSENT for e, h in zip(f, g, strict=True))]
-    single = [f for f in inner if f.count(SINGLE) == 1]
-    for f, g in pairs:
-        # An absent axis is a leading one. Axes are treated one by one: each form beside the plain one, and an axis that
-        # one argument lacks beside an axis that another lacks, show it.
-        if same in (f, g) or (f in single and g in single and f != g):
-            yield instance((f, g))
-    for f in inner:
-        if f != same:
-            yield instance((f, same, f))
+            yield instance(f)
+    # An absent axis is a leading one. Two axes of different forms show that axes are treated one by one.
+    for f in (*absent, *single):
+        yield instance(f, same)
+    for f, g in product((*absent, *single), single):
+        if f != g and f.index(FULL) != g.index(FULL):
+            yield instance(f, g)
+    for f in single:
+        yield instance(same, f)

@@ -10,6 +10,7 @@ rank.
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -163,6 +164,28 @@ def _called_with(
                 yield callee, received | ({*names} if "" in received else set())
 
 
+_CACHING = set(
+    "jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop "
+    "fori_loop map associative_scan linear_call custom_root custom_linear_solve lru_cache cache eval_jaxpr".split()
+)
+
+
+def traced_every_time(op: Any) -> bool:
+    """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
+    found = list(_reachable(op))
+    return all(isinstance(f, FunctionType) and not {n for names in _loads(f.__code__) for n in names} & _CACHING for f in found) and not any(
+        _keeps_traces(value) for f in found for value in _named(f)  # type: ignore[arg-type]
+    )
+
+
+def _keeps_traces(value: Any) -> bool:
+    """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
+    module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
+    if module in _LIBRARIES or isinstance(value, (FunctionType, type, ModuleType)):
+        return False
+    return not hasattr(value, "vjp_rule")  # a call of an op is traced anew each time
+
+
 def _reachable(op: Any) -> Iterator[Callable]:
     """The op's functions and all functions outside the libraries that they name, each once."""
     queue: list[Any] = [f for f in (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule) if f is not None]
@@ -184,21 +207,31 @@ def _reachable(op: Any) -> Iterator[Callable]:
 
 
 def _named(f: FunctionType) -> list[Any]:
-    """What a function's code names: globals, closed-over values, attributes of modules."""
-    found = [f.__globals__.get(n) for n in _code_names(f.__code__)]
+    """What a function's code names: globals, closed-over values, attributes of modules outside the libraries."""
+    loaded, attributes = _loads(f.__code__)
+    found = [f.__globals__.get(n) for n in loaded]
     for cell in f.__closure__ or ():
         try:
             found.append(cell.cell_contents)
         except ValueError:
             continue
     modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in _LIBRARIES]
-    found += [getattr(m, n, None) for m in modules for n in _code_names(f.__code__)]
+    found += [getattr(m, n, None) for m in modules for n in attributes]
     return [v for v in found if v is not None and callable(v)]
 
 
-def _code_names(code: Any) -> list[str]:
-    out = list(code.co_names)
+def _loads(code: CodeType) -> tuple[list[str], list[str]]:
+    """Names that the code loads as globals, and names of attributes; those of nested functions too."""
+    loaded: list[str] = []
+    attributes: list[str] = []
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.append(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.append(instruction.argval)
     for constant in code.co_consts:
-        if hasattr(constant, "co_names"):
-            out += _code_names(constant)
-    return out
+        if isinstance(constant, CodeType):
+            more, others = _loads(constant)
+            loaded += more
+            attributes += others
+    return loaded, attributes

@@ -77,7 +77,7 @@ def _rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
 
 @rule("round")
 def _round(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    away = "AWAY" in str(params["rounding_method"])
+    away = int(params["rounding_method"]) == 0  # lax.RoundingMethod.AWAY_FROM_ZERO; 1 is TO_NEAREST_EVEN
     return _unary("round_away" if away else "round_even")(ctx, {}, args, shapes)
 
 
