@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument(
         "--public", type=int, default=12, help="audit every k-th mutant as a user would (default: %(default)s)"
     )
+    parser.add_argument("--salt", default="", help="any text: another sample of the same size")
     parser.add_argument("--verbose", action="store_true", help="print every mutant")
     options = parser.parse_args()
     names = options.ops.split(",") if options.ops else list(registry.names())
@@ -28,7 +29,9 @@ def main() -> int:
     judged: list[Judged] = []
     for name in names:
         before = time.perf_counter()
-        found = list(run(registry.get(name), None if options.all else options.per_op, options.public))
+        found = list(
+            run(registry.get(name), None if options.all else options.per_op, options.public, salt=options.salt)
+        )
         judged += found
         counts = Counter(j.outcome for j in found)
         print(f"{name:34} {time.perf_counter() - before:6.1f} s  {_text(counts)}", flush=True)

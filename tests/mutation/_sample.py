@@ -12,24 +12,24 @@ from tests.mutation._points import Place, places
 from tests.mutation._verdicts import Judged, judge, mutants_of
 
 
-def run(op: Op, count: int | None, public: int = 0, refute: bool = True) -> Iterator[Judged]:
-    """Judge so many mutants of an op (None: all), every `public`-th by a whole audit."""
+def run(op: Op, count: int | None, public: int = 0, refute: bool = True, salt: str = "") -> Iterator[Judged]:
+    """Judge so many mutants of an op (None: all), every `public`-th by a whole audit; `salt` draws others."""
     where: dict[str, list[Place]] = {}
-    for k, (one, mutation) in enumerate(sample(op, count)):
+    for k, (one, mutation) in enumerate(sample(op, count, salt)):
         case = one.cases[0]
         if str(case) not in where:
             where[str(case)] = places(one, case)
         yield judge(one, mutation, where[str(case)], public > 0 and k % public == 0, refute)
 
 
-def sample(op: Op, count: int | None) -> list[tuple[Op, Mutation]]:
+def sample(op: Op, count: int | None, salt: str = "") -> list[tuple[Op, Mutation]]:
     """So many mutants of an op: one of each rule and kind of change in turn, in an order drawn from their names."""
     every = list(mutants_of(op))
     if count is None:
         return every
     groups: dict[tuple[str, str], list[tuple[str, tuple[Op, Mutation]]]] = defaultdict(list)
     for one, mutation in every:
-        key = _digest(f"{op.name} {one.cases[0]} {mutation}")
+        key = _digest(f"{salt}{op.name} {one.cases[0]} {mutation}")
         kind = "at special shapes" if mutation.shapewise else mutation.change
         groups[mutation.role, kind].append((key, (one, mutation)))
     queues = sorted(sorted(group, key=lambda t: t[0]) for group in groups.values())
