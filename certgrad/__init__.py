@@ -9,19 +9,37 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from certgrad.obligations import audit_op, obligation
+    from certgrad.accel import compile_graph
+    from certgrad.graph import certify, trace
+    from certgrad.obligations import audit, audit_op, obligation
     from certgrad.ops import axis_of, case, op, registry
 
 _PUBLIC = {
+    "audit": "certgrad.obligations",
     "audit_op": "certgrad.obligations",
-    "obligation": "certgrad.obligations",
     "axis_of": "certgrad.ops",
     "case": "certgrad.ops",
+    "certify": "certgrad.graph",
+    "compile_graph": "certgrad.accel",
+    "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
     "registry": "certgrad.ops",
+    "trace": "certgrad.graph",
 }
 
-__all__ = ["__version__", "audit_op", "axis_of", "case", "obligation", "op", "registry"]
+__all__ = [
+    "__version__",
+    "audit",
+    "audit_op",
+    "axis_of",
+    "case",
+    "certify",
+    "compile_graph",
+    "obligation",
+    "op",
+    "registry",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,23 @@ def test_the_example_of_the_readme_runs() -> None:
     assert (printed.returncode, printed.stdout) == (0, "proved under hypotheses\n"), printed.stderr
 
 
+def test_the_example_of_the_graphs_page_runs() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    from examples.mlp import loss
+
+    page = (_ROOT / "docs/graphs.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shapes = {"x": (4, 3), "W1": (3, 5), "b1": (5,), "W2": (5, 2), "b2": (2,), "target": (4, 2)}
+    keys = jax.random.split(jax.random.key(0), len(shapes))
+    arrays = {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}
+    scope = {"loss": loss, **arrays}
+    exec(program, scope)
+    assert jnp.allclose(scope["value"], loss(**arrays), rtol=1e-5)
+    assert len(scope["gradients"]) == len(shapes)
+
+
 def _as_file(program: str) -> str:
     """The program, run from a real file: a declaration is read from its source."""
     return (

@@ -30,8 +30,9 @@ describe each op is a composition of continuously differentiable functions.
 | the rules that run are the rules that are proved | by construction: the proof traces the very callables that run |
 | the kernel: semantics of JAX's primitives, differentiation, normal form | trusted; tests and mutants attack it |
 | sympy: derivatives of scalar functions | trusted |
-| isl: index sets; flint: exact polynomials and ball arithmetic | trusted |
+| flint: exact rationals and polynomials, ball arithmetic | trusted |
 | JAX's tracing: the traced program is what the function computes | trusted |
+| JAX's and numpy's functions treat every rank and every dimension alike | trusted |
 | JAX's transformations and XLA's compilation of that program | outside |
 | floating point: rounding, overflow, reassociation | outside |
 | conventions: what a rule returns at an excluded point | computed from the rule and stated, no part of the theorem |
