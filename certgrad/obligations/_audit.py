@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +63,23 @@ def audit(op: Any) -> Certificate:
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
+    with _without_collection():
+        return _audit(op)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Without cyclic garbage collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _audit(op: Any) -> Certificate:
     texts: list[str] = []
     record = _Record({}, {}, {})
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in KINDS}

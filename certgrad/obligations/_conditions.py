@@ -12,6 +12,7 @@ from typing import Literal
 
 from ._facts import NEG, NONNEG, POS, ZERO, Fact, Facts
 from ._index import Ix, Var
+from ._power import content
 from ._sums import Rewriter
 from ._terms import ONE, Atom, Poly, Pred
 
@@ -173,6 +174,8 @@ def holds(atomic: Atomic, facts: Facts) -> bool:
 
 
 def condition(relation: Relation, poly: Poly, origin: str) -> Clauses:
-    """The condition `poly relation`, unless its form shows that it holds always."""
+    """The condition `poly relation`, unless its form shows that it holds always; positive factors are dropped."""
+    if relation in _SIGNS and not poly.is_zero:
+        poly = content(poly, only_positive=True)[2]
     clause = Clause((Atomic(relation, poly),), origin=origin)
     return () if discharged(clause, Facts(), cases=False) else (clause,)

@@ -95,7 +95,8 @@ def family(op: Any, case: Any) -> Family:
 
 def _family(op: Any, case: Any) -> Family:
     if op.broadcast:
-        return Family(list(_broadcast_instances(case)), [], "every form of an axis (same, of size 1, absent), and these mixed, at ranks 0 to 2")
+        forms = "every form of an axis (same, of size 1, absent), and these mixed, at ranks 0 to 2"
+        return Family(list(_broadcast_instances(case)), [], forms)
     stars = case.signature.stars
     general = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
@@ -151,7 +152,8 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
             tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
             for column in columns
         )
-        return Instance(inputs, dtypes, dict(case.statics), {}, "; ".join(" × ".join(axis) for axis in axes) or "scalars")
+        label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"
+        return Instance(inputs, dtypes, dict(case.statics), {}, label)
 
     same = (FULL,) * count
     kinds = (FULL, SINGLE, ABSENT)

@@ -145,7 +145,7 @@ def symbols(names: Sequence[str], constraints: Sequence[str] = (), shared: bool 
     if not names:
         return {}
     scope = {"scope": _SHARED_SCOPE} if shared and not constraints else {"constraints": constraints}
-    return dict(zip(names, export.symbolic_shape(", ".join(names), **scope), strict=True))  # type: ignore[arg-type]
+    return dict(zip(names, export.symbolic_shape(", ".join(names), **scope), strict=True))
 
 
 @contextmanager

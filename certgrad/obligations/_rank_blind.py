@@ -165,17 +165,22 @@ def _called_with(
 
 
 _CACHING = set(
-    "jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop "
-    "fori_loop map associative_scan linear_call custom_root custom_linear_solve lru_cache cache eval_jaxpr".split()
+    """
+    jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop
+    fori_loop map associative_scan linear_call custom_root custom_linear_solve lru_cache cache eval_jaxpr
+    """.split()
 )
 
 
 def traced_every_time(op: Any) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
     found = list(_reachable(op))
-    return all(isinstance(f, FunctionType) and not {n for names in _loads(f.__code__) for n in names} & _CACHING for f in found) and not any(
-        _keeps_traces(value) for f in found for value in _named(f)  # type: ignore[arg-type]
-    )
+    for f in found:
+        if not isinstance(f, FunctionType) or {n for names in _loads(f.__code__) for n in names} & _CACHING:
+            return False
+        if any(map(_keeps_traces, _named(f))):
+            return False
+    return True
 
 
 def _keeps_traces(value: Any) -> bool:

@@ -314,18 +314,22 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
     shape = shapes[0]
     body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
 
-    def branches(get: Callable[[Tensor], Clauses]) -> list[Clauses]:
-        return [tuple(c.guarded(which.body, value) for c in get(t)) for t, value in ((no, False), (yes, True))]
-
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
     # the branches are smooth across the seam is asked of them later.
-    defined = [tuple(c for c in group if not discharged(c, Facts())) for group in branches(lambda t: t.defined)]
-    smooth = branches(lambda t: t.smooth)
+    defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts()))
+    smooth = _either(which.body, no.smooth, yes.smooth)
     return [
-        Tensor(
-            shape, body, no.kind, merged(which.defined, *defined), merged(which.smooth, *smooth), no.signs | yes.signs
-        )
+        Tensor(shape, body, no.kind, merged(which.defined, defined), merged(which.smooth, smooth), no.signs | yes.signs)
     ]
+
+
+def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
+    """Each branch's conditions under its guard; a condition that both branches have needs none."""
+    both = {c.key for c in no} & {c.key for c in yes}
+    return (
+        *(c if c.key in both else c.guarded(guard, False) for c in no),
+        *(c.guarded(guard, True) for c in yes if c.key not in both),
+    )
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------
