@@ -72,6 +72,7 @@ def test_elementwise(condition: Condition) -> None:
         lambda x, y: x.ndim == y.ndim == 2 and x.shape[0] == y.shape[0] == 1,
         lambda x, y: x.ndim == 2 and y.ndim == 1 and x.shape[0] == x.shape[1],
         lambda x, y: x.ndim == 0 and y.ndim == 2,
+        lambda x, y: x.ndim == y.ndim == 2,
     ],
 )
 def test_broadcast(condition: Condition) -> None:
