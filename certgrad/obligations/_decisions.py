@@ -126,7 +126,7 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
             if decision.by_library and not everything:
                 continue
             if decision.difference is None:
-                out.setdefault("hash", "a dimension was looked up in a dictionary or set, or printed")
+                out.setdefault("hash", "a dimension was looked up in a dictionary or set, printed, or compared by order")
                 continue
             if not Facts().signs(decision.difference) & ZERO:
                 continue

@@ -65,7 +65,7 @@ def _from_library(file: str) -> bool:
 class Decision:
     """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
 
-    `difference` was taken to be nonzero; it is None where a dimension was hashed or printed,
+    `difference` was taken to be nonzero; it is None where a dimension was hashed, printed or ordered in vain,
     which asks no question that could be answered otherwise. `by_library` says that JAX's own code asked.
     """
 
@@ -115,7 +115,21 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
         record.append((self, 0, by_library()))
         return truth(self) if truth is not None else True
 
+    def recording_order(compare: Callable) -> Callable:
+        def order(self: Any, other: Any) -> bool:
+            try:
+                return compare(self, other)
+            except Exception:
+                if not by_library():
+                    record.append((self, None, False))  # the code may go on as if it had been answered
+                raise
+
+        return order
+
+    orders = {name: getattr(DimExpr, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")}
     try:
+        for name, compare in orders.items():
+            setattr(DimExpr, name, recording_order(compare))
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
             record_eq,
             record_ne,
@@ -125,6 +139,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
         DimExpr.__str__ = DimExpr.__repr__ = record_text
         yield record
     finally:
+        for name, compare in orders.items():
+            setattr(DimExpr, name, compare)
         DimExpr.__str__, DimExpr.__repr__ = text, shown
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
         if truth is None:

@@ -13,7 +13,7 @@ import ast
 import dis
 import inspect
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -25,18 +25,21 @@ _HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", 
 
 def rank_sensitive(op: Any, located: Iterable[str] = ()) -> str:
     """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
-    return _sensitive(op, _READS | set(located), "a rank or an axis")
+    return _sensitive(op, _READS | set(located), "a rank or an axis", _reads_rank_openly)
 
 
 def dtype_sensitive(op: Any) -> str:
     """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
-    reason = _sensitive(op, {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}, "a dtype")
+    sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
+    reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
     return reason if "dtype" in reason else ""
 
 
-def _sensitive(op: Any, sources: set[str], what: str) -> str:
+def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     for function in _reachable(op):
+        if any(_keeps_traces(value) for value in _named(function)):  # type: ignore[arg-type]
+            return "an object of the op's own is called, whose code is not searched"
         name = getattr(function, "__name__", "a function")
         tree = _tree(function)
         if tree is None:
@@ -46,11 +49,75 @@ def _sensitive(op: Any, sources: set[str], what: str) -> str:
         trees.setdefault(name, tree)
         if _branches_on(tree, sources):
             return f"{name} branches on {what}"
+        if not openly(tree):
+            return f"{name} uses {what} as a value"
     for name, tree in trees.items():
         for callee, parameters in _called_with(tree, sources, trees):
             if _branches_on(trees[callee], sources | parameters):
                 return f"{name} passes {what} to {callee}, which branches"
     return ""
+
+
+def _reads_rank_openly(tree: ast.AST) -> bool:
+    """Ranks go only where they cannot matter: one size of a shape, an axis list, an argument of the libraries.
+
+    That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or a call of the libraries; a whole shape as an argument
+    of such a call. Unpacking, iterating, slicing or testing a shape is left to the ranks that are shown.
+    """
+    for node, above in _with_ancestors(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            parent = above[-1]
+            if isinstance(parent, ast.Subscript) and parent.value is node and _is_whole_number(parent.slice):
+                continue
+            if not (isinstance(parent, (ast.Call, ast.keyword)) and _library_call(above)):
+                return False
+        elif isinstance(node, (ast.Attribute, ast.Name)) and (_name_of(node) in _READS) and not _library_call(
+            above[:-1] if isinstance(above[-1], ast.Call) and above[-1].func is node else above, also=("range",)
+        ):
+            return False
+        elif isinstance(node, ast.For) and _names(node.iter) & {*_READS, "shape", "range"}:
+            return False
+    return True
+
+
+def _reads_dtype_openly(tree: ast.AST) -> bool:
+    """Dtypes are only handed on to the libraries."""
+    return all(
+        _library_call(above, also=("astype",))
+        for node, above in _with_ancestors(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize")
+    )
+
+
+def _with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [tree])]
+    while stack:
+        node, above = stack.pop()
+        yield node, above
+        stack.extend((child, [*above, node]) for child in ast.iter_child_nodes(node))
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_whole_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _library_call(above: Sequence[ast.AST], also: tuple[str, ...] = ()) -> bool:
+    """The nearest call around a node is one of the libraries', or of a method or builtin in `also`."""
+    call = next((a for a in reversed(above) if isinstance(a, ast.Call)), None)
+    if call is None:
+        return False
+    root = call.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return _name_of(call.func) in also or (
+        isinstance(call.func, ast.Attribute) and isinstance(root, ast.Name) and root.id in ("jnp", "lax", "jax", "np")
+    )
 
 
 def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:

@@ -1,7 +1,5 @@
 """The `reduction` of a loss: "none", "mean" or "sum" over the losses of the elements or rows."""
 
-from math import prod
-
 import jax.numpy as jnp
 
 from certgrad.ops._declare import case
@@ -26,12 +24,12 @@ def reduce(loss, reduction):
     return loss if reduction == "none" else jnp.mean(loss) if reduction == "mean" else jnp.sum(loss)
 
 
-def spread(seed, shape, reduction):
-    """The transpose of `reduce`: from its cotangent that of each of the losses, whose shape is given."""
-    return seed / prod(shape) if reduction == "mean" else seed
+def spread(seed, losses, reduction):
+    """The transpose of `reduce`: from its cotangent that of each of the losses, which have the shape of `losses`."""
+    return seed / jnp.size(losses) if reduction == "mean" else seed
 
 
 def spread_rows(seed, x, reduction):
     """`spread` to the rows of `x`, with an axis of one for the elements of a row."""
-    seed = spread(seed, x.shape[:-1], reduction)
-    return seed[..., None] if reduction == "none" else seed
+    seed = spread(seed, x[..., 0], reduction)
+    return jnp.expand_dims(seed, -1) if reduction == "none" else seed

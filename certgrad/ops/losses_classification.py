@@ -57,5 +57,5 @@ def _(x, target, dx, dtarget, *, reduction):
 
 @binary_cross_entropy_with_logits.vjp
 def _(x, target, seed, *, reduction):
-    ct = spread(seed, x.shape, reduction)
+    ct = spread(seed, x, reduction)
     return (lax.logistic(x) - target) * ct, -x * ct

@@ -24,7 +24,7 @@ def _(x, target, dx, dtarget, *, reduction):
 
 @mse.vjp
 def _(x, target, seed, *, reduction):
-    ct = 2 * (x - target) * spread(seed, x.shape, reduction)
+    ct = 2 * (x - target) * spread(seed, x, reduction)
     return ct, -ct
 
 
@@ -48,7 +48,7 @@ def _(x, target, dx, dtarget, *, reduction):
 
 @mae.vjp
 def _(x, target, seed, *, reduction):
-    ct = jnp.sign(x - target) * spread(seed, x.shape, reduction)
+    ct = jnp.sign(x - target) * spread(seed, x, reduction)
     return ct, -ct
 
 
@@ -67,7 +67,7 @@ def _(x, target, dx, dtarget, *, delta, reduction):
 
 @huber.vjp
 def _(x, target, seed, *, delta, reduction):
-    ct = _between(x - target, delta) * spread(seed, x.shape, reduction)
+    ct = _between(x - target, delta) * spread(seed, x, reduction)
     return ct, -ct
 
 
@@ -90,5 +90,5 @@ def _(x, target, dx, dtarget, *, beta, reduction):
 
 @smooth_l1.vjp
 def _(x, target, seed, *, beta, reduction):
-    ct = _between((x - target) / beta, 1) * spread(seed, x.shape, reduction)
+    ct = _between((x - target) / beta, 1) * spread(seed, x, reduction)
     return ct, -ct
