@@ -12,7 +12,7 @@ endif
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST_ARGS ?= -n auto --dist worksteal
+PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
 .PHONY: help audit test lint format report clean
