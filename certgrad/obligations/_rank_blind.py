@@ -13,7 +13,7 @@ import ast
 import dis
 import inspect
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -23,11 +23,13 @@ _READS = {"ndim", "len"}
 _HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
-def rank_sensitive(op: Any, located: Iterable[str] = ()) -> str:
+@lru_cache(maxsize=512)
+def rank_sensitive(op: Any, located: tuple[str, ...] = ()) -> str:
     """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
     return _sensitive(op, _READS | set(located), "a rank or an axis", _reads_rank_openly)
 
 
+@lru_cache(maxsize=512)
 def dtype_sensitive(op: Any) -> str:
     """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
     sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
@@ -239,6 +241,7 @@ _CACHING = set(
 )
 
 
+@lru_cache(maxsize=512)
 def traced_every_time(op: Any) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
     found = list(_reachable(op))

@@ -31,5 +31,6 @@ def spread(seed, losses, reduction):
 
 def spread_rows(seed, x, reduction):
     """`spread` to the rows of `x`, with an axis of one for the elements of a row."""
-    seed = spread(seed, x[..., 0], reduction)
+    if reduction == "mean":
+        return seed * x.shape[-1] / jnp.size(x)
     return jnp.expand_dims(seed, -1) if reduction == "none" else seed
