@@ -126,7 +126,9 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
             if decision.by_library and not everything:
                 continue
             if decision.difference is None:
-                out.setdefault("hash", "a dimension was looked up in a dictionary or set, printed, or compared by order")
+                out.setdefault(
+                    "hash", "a dimension was looked up in a dictionary or set, printed, or compared by order"
+                )
                 continue
             if not Facts().signs(decision.difference) & ZERO:
                 continue

@@ -95,8 +95,9 @@ def family(op: Any, case: Any) -> Family:
 
 def _family(op: Any, case: Any) -> Family:
     if op.broadcast:
-        forms = "every form of an axis (same, of size 1, absent), and these mixed, at ranks 0 to 2"
-        return Family(list(_broadcast_instances(case)), [], forms)
+        prove = list(_broadcast_instances(case))
+        shapes = (", ".join(" ".join(shape) or "scalar" for shape in i.inputs) for i in prove)
+        return Family(prove, [], f"broadcast at {'; '.join(shapes)}")
     stars = case.signature.stars
     general = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
@@ -166,6 +167,8 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
         if f != same:
             yield instance(f)
     # An absent axis is a leading one. Two axes of different forms show that axes are treated one by one.
+    for f in absent:
+        yield instance(f, f)
     for f in (*absent, *single):
         yield instance(f, same)
     for f, g in product((*absent, *single), single):

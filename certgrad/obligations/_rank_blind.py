@@ -73,11 +73,13 @@ def _reads_rank_openly(tree: ast.AST) -> bool:
                 continue
             if not (isinstance(parent, (ast.Call, ast.keyword)) and _library_call(above)):
                 return False
-        elif isinstance(node, (ast.Attribute, ast.Name)) and (_name_of(node) in _READS) and not _library_call(
-            above[:-1] if isinstance(above[-1], ast.Call) and above[-1].func is node else above, also=("range",)
-        ):
-            return False
-        elif isinstance(node, ast.For) and _names(node.iter) & {*_READS, "shape", "range"}:
+        elif (
+            isinstance(node, (ast.Attribute, ast.Name))
+            and (_name_of(node) in _READS)
+            and not _library_call(
+                above[:-1] if isinstance(above[-1], ast.Call) and above[-1].func is node else above, also=("range",)
+            )
+        ) or (isinstance(node, ast.For) and _names(node.iter) & {*_READS, "shape", "range"}):
             return False
     return True
 

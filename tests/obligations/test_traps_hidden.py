@@ -7,6 +7,7 @@ from certgrad.obligations import audit
 from tests.obligations import hiding
 from tests.obligations.traps import declare
 
+
 def identity(x):
     return x
 
