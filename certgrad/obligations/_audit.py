@@ -15,7 +15,7 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
-from ._decisions import Fixed, asked_by_rule, contrary_cases, shapes_text
+from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
@@ -127,8 +127,8 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             results[kind].append(result)
         return programs
 
-    def examine_contrary(instance: Instance, programs: Programs, general: bool) -> None:
-        for fixed, other in contrary_cases(op, instance, programs, general, visited):
+    def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
+        for fixed, other in contrary_cases(op, instance, programs, general, visited, numbers):
             if isinstance(other, Programs):
                 examine(instance, fixed, other)
                 continue
@@ -138,10 +138,14 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
 
     for k, instance in enumerate(instances.prove):
         programs = traced[id(instance)] = examine(instance, {})
-        if k == 0 and (reason := _unstable(op, instance, programs)):
+        if k > 0:
+            examine_contrary(instance, programs, general=False)
+            continue
+        stable = same_with_numbers_in_float32(op, instance, programs)
+        if reason := dtype_sensitive(op) if stable else _unstable(op, instance, programs):
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], reason))
-        examine_contrary(instance, programs, general=k == 0)
+        examine_contrary(instance, programs, general=True, numbers=not stable)
     for instance, reference in instances.compare:
         programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
         try:

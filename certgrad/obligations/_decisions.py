@@ -31,20 +31,20 @@ CONCRETE = (2, 3, 5, 4, 7)
 
 
 def contrary_cases(
-    op: Any, instance: Instance, programs: Programs, general: bool, visited: set[str]
+    op: Any, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
 ) -> Iterator[tuple[Fixed, Programs | CertgradError]]:
     """(what the dimensions are set to, the programs there) for each contrary case that traces to another program.
 
     In place of the programs stands the error where the functions do not trace in that case. Instances other than the
     `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been through
-    this for another instance; those met here are added.
+    this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
     """
     names = instance.names
     if not names:
         return
     combined: list[Fixed] = []
     if general:
-        combined += [dict.fromkeys(names, "1"), {n: str(k) for n, k in zip(names, cycle(CONCRETE), strict=False)}]
+        combined += [dict.fromkeys(names, "1"), *([concrete(instance)] if numbers else [])]
     if general and len(names) > 1:
         combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
@@ -96,6 +96,26 @@ def asked_by_rule(programs: Programs) -> bool:
 
 def _asked(programs: Programs, library: bool) -> Iterator[Decision]:
     return (d for p in programs.all().values() for d in p.decisions if d.by_library == library)
+
+
+def concrete(instance: Instance) -> Fixed:
+    """Each dimension set to a number, different ones where there are enough."""
+    return {n: str(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
+
+
+def same_with_numbers_in_float32(op: Any, instance: Instance, programs: Programs) -> bool:
+    """The program at concrete sizes in float32 is the general one with its dimensions set, dtypes aside."""
+    fixed = concrete(instance)
+    try:
+        shapes = instance.shapes(fixed)
+        other = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'", wide=False)
+    except CertgradError:
+        return False
+    return all(
+        serialised(other.all()[name], dims=_render({}), erase_dtypes=True, fold_sizes=True)
+        == serialised(program, dims=_render(fixed), erase_dtypes=True, fold_sizes=True)
+        for name, program in programs.all().items()
+    )
 
 
 def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradError:

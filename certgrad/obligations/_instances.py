@@ -169,10 +169,7 @@ def _broadcast_instances(case: Any) -> Iterator[Instance]:
     # An absent axis is a leading one. Two axes of different forms show that axes are treated one by one.
     for f in absent:
         yield instance(f, f)
-    for f in (*absent, *single):
-        yield instance(f, same)
-    for f, g in product((*absent, *single), single):
-        if f != g and f.index(FULL) != g.index(FULL):
-            yield instance(f, g)
-    for f in single:
-        yield instance(same, f)
+    for k, f in enumerate((*absent, *single)):
+        yield instance(f, single[(k + 1) % count])
+    yield instance(absent[0], same)
+    yield instance(same, single[0])

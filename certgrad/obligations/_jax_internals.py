@@ -326,6 +326,9 @@ class Serialiser:
         def name(v: Any) -> str:
             if is_literal(v):
                 if self.fold and not v.aval.shape:
+                    value = np.asarray(v.val)
+                    if self.erase and value.dtype.kind == "f":
+                        return f"lit({str(value.astype(np.float32)).removesuffix('.0')})"
                     return f"lit({self.value(v.val).removesuffix('.0')})"
                 return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
             if v not in names:
