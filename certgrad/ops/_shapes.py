@@ -8,7 +8,7 @@ import jax.numpy as jnp
 def sum_to(x: Any, like: Any) -> Any:
     """The sum of `x` over the axes along which `like` was broadcast to it: the transpose of that broadcast."""
     x = sum_leading(x, like)
-    stretched = tuple(i for i, size in enumerate(like.shape) if size == 1 and x.shape[i] != 1)
+    stretched = tuple(i for i, size in enumerate(like.shape) if x.shape[i] != size)  # there it is 1
     return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
 
 
