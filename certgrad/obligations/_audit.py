@@ -24,6 +24,7 @@ from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError, collapsed
 from ._satisfiable import satisfiable
+from ._terms import clear_caches
 from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
 from .semantics import UnprovedError
 
@@ -75,6 +76,7 @@ def _without_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
         if enabled:
             gc.enable()
 
