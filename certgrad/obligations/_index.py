@@ -21,17 +21,6 @@ def template(position: int) -> Var:
     return ("t", position, 0)
 
 
-class Fresh:
-    """A supply of fresh variables. One supply a proof, so that names never depend on what was proved before."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, kind: str = "f") -> Var:
-        self.count += 1
-        return (kind, self.count, 0)
-
-
 class Ix:
     """An affine integer combination of index variables plus a constant that may mention dimensions."""
 
