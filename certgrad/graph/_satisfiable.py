@@ -17,11 +17,10 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Operand, Ref
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._evaluate import UndecidedError, evaluate
-from certgrad.obligations._facts import _deep_atoms
 from certgrad.obligations._index import Var
 from certgrad.obligations._jax_internals import wide_floats
 from certgrad.obligations._satisfiable import _true
-from certgrad.obligations._terms import Access
+from certgrad.obligations._terms import Access, deep_atoms
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
@@ -136,7 +135,7 @@ def _ranges(clause: Clause, asked: Asked, table: Mapping[str, Any]) -> dict[Var,
     """How far each index variable runs: along the axes where it stands alone."""
     found: dict[Var, int] = {}
     for poly in [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]:
-        for atom in _deep_atoms(poly):
+        for atom in deep_atoms(poly):
             if isinstance(atom, Access) and atom.tensor in asked.arguments:
                 shape = np.shape(table[str(asked.arguments[atom.tensor])])
                 for ix, size in zip(atom.index, shape, strict=True):

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ._budget import budget
 from ._conditions import Atomic, Clause
-from ._facts import NEG, POS, ZERO, Fact, Facts, _deep_atoms
+from ._facts import NEG, POS, ZERO, Fact, Facts
 from ._index import of_var
 from ._power import UndefinedTermError, cleared, power
 from ._rational import factored
@@ -23,6 +23,7 @@ from ._terms import (
     Side,
     Sum,
     atoms_of,
+    deep_atoms,
     monomial,
 )
 from ._terms import ZERO as NOTHING
@@ -48,12 +49,12 @@ def bound_free(a: Atom) -> bool:
 
 def predicates(poly: Poly) -> list[Pred | Side]:
     """Predicates that stand outside every sum, innermost first."""
-    found = [a for a in _deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
+    found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
     return sorted(found, key=lambda a: (_nesting(a), a.key))
 
 
 def _nesting(a: Pred | Side) -> int:
-    return sum(1 for b in _deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
+    return sum(1 for b in deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
 
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
@@ -181,7 +182,7 @@ def solve(equation: Poly) -> tuple[Atom, Poly] | None:
             else:
                 rest = rest + Poly({mono: c})
         single = coefficient.single()
-        if single is None or not all(b.positive or e < 0 for b, e in single[0]) or a in _deep_atoms(rest):
+        if single is None or not all(b.positive or e < 0 for b, e in single[0]) or a in deep_atoms(rest):
             continue
         return a, -(rest * power(coefficient, -1))
     return None

@@ -29,6 +29,7 @@ from ._terms import (
     Poly,
     Sum,
     access,
+    deep_atoms,
     monomial,
     poly_of,
 )
@@ -106,9 +107,7 @@ class Differentiator:
 
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
     """The atom mentions one of the tensors."""
-    from ._facts import _deep_atoms
-
-    return any(isinstance(b, Access) and b.tensor in tensors for b in _deep_atoms(poly_of(a)))
+    return any(isinstance(b, Access) and b.tensor in tensors for b in deep_atoms(poly_of(a)))
 
 
 def without_stops(poly: Poly) -> Poly:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._conditions import Atomic, Clause, discharged
-from ._facts import Fact, Facts, _deep_atoms, match, unbound
+from ._facts import Fact, Facts, match, unbound
 from ._sums import Rewriter
-from ._terms import Access, Poly
+from ._terms import Access, Poly, deep_atoms
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
     """One of the assumed clauses, instantiated at the clause's own entries, implies it case by case."""
     targets = sorted(
-        {a for x in clause.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access)}, key=lambda a: a.key
+        {a for x in clause.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access)}, key=lambda a: a.key
     )
     for known in assumed:
         if known.guards:
@@ -26,7 +26,7 @@ def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
 
 def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
     patterns = [
-        a for x in known.alternatives for a in _deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
+        a for x in known.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
     ]
     out = []
     for pattern in patterns:

@@ -15,22 +15,22 @@ from ._index import Ix, Var
 from ._linear import Constraint, infeasible
 from ._power import cleared, content
 from ._terms import (
+    INDEX_PREDICATES,
     ONE,
+    PREDICATES,
     Access,
     Atom,
     Base,
     Dim,
     Exponent,
     Fn,
-    IxPred,
     Max,
     Mono,
     Poly,
     Pred,
     Side,
     Sum,
-    atoms_of,
-    memo,
+    deep_atoms,
     monomial,
     poly_of,
 )
@@ -146,7 +146,7 @@ class Facts:
             if inside == POS:
                 return POS
             return ZERO if inside == NEG or (isinstance(a, Pred) and not inside & POS) else NONNEG
-        if isinstance(a, IxPred):
+        if isinstance(a, INDEX_PREDICATES):
             return NONNEG
         if isinstance(a, Sum):
             body = self.mono_signs(a.body)
@@ -181,7 +181,7 @@ class Facts:
                 if c is None or c < 0 or signs & NEG:
                     continue
                 rest = (-(p - poly_of(a).scale(c))).scale(1 / c)
-                if a in _deep_atoms(rest):
+                if a in deep_atoms(rest):
                     continue
                 below = Facts().signs(rest)
                 if not below & NEG:
@@ -297,7 +297,7 @@ class Facts:
                 a = mono[0][0]
                 if isinstance(a, Fn) and a.name in ("erf", "sin", "cos"):
                     here += [Constraint(ONE - term, a.name == "erf"), Constraint(ONE + term, a.name == "erf")]
-                if isinstance(a, (Pred, Side, IxPred)):
+                if isinstance(a, PREDICATES):
                     here.append(Constraint(ONE - term, False))
                 if isinstance(a, Dim) and a.positive:
                     here.append(Constraint(term - ONE, False))
@@ -309,7 +309,7 @@ class Facts:
     def relevant(self, polys: list[Poly]) -> list[Fact]:
         if not self.facts:
             return []
-        accesses = frozenset(a for p in polys for a in _deep_atoms(p) if isinstance(a, Access))
+        accesses = frozenset(a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
         found = self._ground.get(accesses)
         if found is None:
             table: dict[tuple[Poly, int], Fact] = {}
@@ -322,42 +322,7 @@ class Facts:
 
 def _bounded(a: Atom) -> bool:
     """`_side_constraints` says more of the atom than its sign."""
-    return isinstance(a, (Pred, Side, IxPred, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
-
-
-_deep: dict[Poly, tuple[Atom, ...]] = memo()
-
-
-def _deep_atoms(poly: Poly) -> tuple[Atom, ...]:
-    """All atoms, those inside other atoms too, in an order that depends on the term alone."""
-    found = _deep.get(poly)
-    if found is None:
-        out: dict[Atom, None] = {}
-        stack = atoms_of(poly)
-        while stack:
-            a = stack.pop()
-            if a in out:
-                continue
-            out[a] = None
-            for inner in parts(a):
-                stack.extend(atoms_of(inner))
-        found = _deep[poly] = tuple(out)
-    return found
-
-
-def parts(a: Atom) -> list[Poly]:
-    """The polynomials an atom is made of."""
-    if isinstance(a, Fn):
-        return list(a.args)
-    if isinstance(a, (Base, Pred, Side)):
-        return [a.poly]
-    if isinstance(a, Max):
-        return [a.body]
-    if isinstance(a, Sum):
-        return [Poly({a.body: fmpq(1)})]
-    if hasattr(a, "mono"):
-        return [Poly({a.mono: fmpq(1)})]
-    return []
+    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
 
 
 def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
@@ -366,7 +331,7 @@ def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
         return
     from ._sums import substitute
 
-    patterns = [a for a in _deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
+    patterns = [a for a in deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
         for target in accesses:
             mapping = match(pattern, target)

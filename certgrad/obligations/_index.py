@@ -1,9 +1,13 @@
-"""Index variables and affine index expressions.
+"""Index variables and integer index expressions.
 
 A variable is a triple `(kind, major, minor)`. Kinds: `t` template position of a tensor, `f` fresh (a sum being worked
 on), `b` bound (canonical, inside a closed sum), `u` freed for comparison, `q` universally quantified in a condition,
-`c` colour (used while labelling). Bound variables carry the nesting level of their binder as `major`; a binder's level
-is above the level of every binder inside it, so renaming never captures.
+`c` colour (used while labelling), `s` slot (any integer that stands for part of an index). Bound variables carry the
+nesting level of their binder as `major`; a binder's level is above the level of every binder inside it, so renaming
+never captures. Variables of all kinds but `s` are indices, hence not negative.
+
+An index expression is affine in variables and in integer atoms: entries of integer tensors, quotients and remainders,
+and row-major pairs whose stride is a symbolic dimension.
 """
 
 from __future__ import annotations
@@ -21,15 +25,115 @@ def template(position: int) -> Var:
     return ("t", position, 0)
 
 
+class IntegerAtom:
+    """An integer that is not affine in index variables. Equality is by key."""
+
+    __slots__ = ("free", "key")
+    key: str
+    free: frozenset[Var]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IntegerAtom) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def parts(self) -> tuple[Ix, ...]:
+        """The index expressions inside."""
+        raise NotImplementedError
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        """The same function of other index expressions."""
+        raise NotImplementedError
+
+
+class Entry(IntegerAtom):
+    """An entry of an integer tensor, used as an index."""
+
+    __slots__ = ("index", "tensor")
+
+    def __init__(self, tensor: str, index: tuple[Ix, ...]) -> None:
+        self.tensor, self.index = tensor, index
+        self.key = f"<{tensor}[{','.join(ix.key for ix in index)}]>"
+        self.free = frozenset(v for ix in index for v in ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return self.index
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return of_atom(Entry(self.tensor, parts))
+
+
+class Quotient(IntegerAtom):
+    """⌊e / m⌋ for a positive m: a number, or a dimension expression."""
+
+    __slots__ = ("divisor", "ix")
+
+    def __init__(self, ix: Ix, divisor: Poly) -> None:
+        self.ix, self.divisor = ix, divisor
+        self.key = f"<{ix.key}//{divisor.key}>"
+        self.free = frozenset(ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.ix,)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return quotient(parts[0], self.divisor)
+
+
+class Remainder(IntegerAtom):
+    """e − m·⌊e / m⌋ for a symbolic positive m. (For a number m it is written with the quotient.)"""
+
+    __slots__ = ("divisor", "ix")
+
+    def __init__(self, ix: Ix, divisor: Poly) -> None:
+        self.ix, self.divisor = ix, divisor
+        self.key = f"<{ix.key}%{divisor.key}>"
+        self.free = frozenset(ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.ix,)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return remainder(parts[0], self.divisor)
+
+
+class RowMajor(IntegerAtom):
+    """i·m + j with 0 ≤ j < m, for a symbolic m: the place of (i, j) in row-major order."""
+
+    __slots__ = ("major", "minor", "stride")
+
+    def __init__(self, major: Ix, minor: Ix, stride: Poly) -> None:
+        self.major, self.minor, self.stride = major, minor, stride
+        self.key = f"<{major.key}*{stride.key}+{minor.key}>"
+        self.free = frozenset(major.free) | frozenset(minor.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.major, self.minor)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return row_major(parts[0], parts[1], self.stride)
+
+
+IxTerm = Var | IntegerAtom
+
+
+def _order(term: tuple[IxTerm, int]) -> tuple:
+    return (1, term[0].key) if isinstance(term[0], IntegerAtom) else (0, term[0])
+
+
 class Ix:
-    """An affine integer combination of index variables plus a constant that may mention dimensions."""
+    """An integer combination of index variables and integer atoms, plus a constant that may mention dimensions."""
 
     __slots__ = ("const", "key", "terms")
 
-    def __init__(self, terms: tuple[tuple[Var, int], ...], const: Poly) -> None:
+    def __init__(self, terms: tuple[tuple[IxTerm, int], ...], const: Poly) -> None:
         self.terms = terms
         self.const = const
-        inner = "+".join(f"{c if c != 1 else ''}{v[0]}{v[1]}.{v[2]}" for v, c in terms)
+        inner = "+".join(f"{c if c != 1 else ''}{_name(v)}" for v, c in terms)
         self.key = inner if const.is_zero else f"{inner}+({const.key})"
 
     def __eq__(self, other: object) -> bool:
@@ -38,18 +142,42 @@ class Ix:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __repr__(self) -> str:
+        return self.key
+
     @property
     def free(self) -> Iterable[Var]:
-        return (v for v, _ in self.terms)
+        for v, _ in self.terms:
+            if isinstance(v, IntegerAtom):
+                yield from sorted(v.free)
+            else:
+                yield v
+
+    @property
+    def atoms(self) -> list[IntegerAtom]:
+        """The integer atoms that stand in it directly."""
+        return [v for v, _ in self.terms if isinstance(v, IntegerAtom)]
 
     def variable(self) -> Var | None:
         """The variable when the expression is exactly one variable."""
+        only = self.only_term()
+        return None if isinstance(only, IntegerAtom) else only
+
+    def only_term(self) -> IxTerm | None:
+        """The variable or atom when the expression is exactly that."""
         if len(self.terms) == 1 and self.terms[0][1] == 1 and self.const.is_zero:
             return self.terms[0][0]
         return None
 
+    def coefficient(self, v: Var) -> int:
+        """The coefficient of a variable, where it stands outside integer atoms."""
+        return next((c for w, c in self.terms if w == v), 0)
+
     def plus(self, other: Ix) -> Ix:
         return combine([(1, self), (1, other)])
+
+    def minus(self, other: Ix) -> Ix:
+        return combine([(1, self), (-1, other)])
 
     def scaled(self, factor: int) -> Ix:
         return combine([(factor, self)])
@@ -58,12 +186,19 @@ class Ix:
         return Ix(self.terms, self.const + const)
 
     def subst(self, mapping: Mapping[Var, Ix]) -> Ix:
-        if not any(v in mapping for v, _ in self.terms):
+        if not any(v in mapping for v in self.free):
             return self
         parts: list[tuple[int, Ix]] = [(1, Ix((), self.const))]
         for v, c in self.terms:
-            parts.append((c, mapping[v]) if v in mapping else (c, Ix(((v, 1),), _zero())))
+            if isinstance(v, IntegerAtom):
+                parts.append((c, v.rebuilt(tuple(ix.subst(mapping) for ix in v.parts()))))
+            else:
+                parts.append((c, mapping[v]) if v in mapping else (c, Ix(((v, 1),), _zero())))
         return combine(parts)
+
+
+def _name(v: IxTerm) -> str:
+    return v.key if isinstance(v, IntegerAtom) else f"{v[0]}{v[1]}.{v[2]}"
 
 
 def _zero() -> Poly:
@@ -76,16 +211,89 @@ def of_var(v: Var) -> Ix:
     return Ix(((v, 1),), _zero())
 
 
+def of_atom(a: IntegerAtom) -> Ix:
+    return Ix(((a, 1),), _zero())
+
+
 def of_const(const: Poly) -> Ix:
     return Ix((), const)
 
 
 def combine(parts: list[tuple[int, Ix]]) -> Ix:
     """Σ factor · expression."""
-    coefficients: dict[Var, int] = {}
+    coefficients: dict[IxTerm, int] = {}
     const = _zero()
     for factor, ix in parts:
         for v, c in ix.terms:
             coefficients[v] = coefficients.get(v, 0) + factor * c
         const = const + ix.const.scale(factor)
-    return Ix(tuple(sorted((v, c) for v, c in coefficients.items() if c)), const)
+    return Ix(tuple(sorted(((v, c) for v, c in coefficients.items() if c), key=_order)), const)
+
+
+def whole_number(poly: Poly) -> int | None:
+    """The integer that a dimension expression is, if it is one."""
+    c = poly.constant()
+    return int(c.p) if c is not None and c.q == 1 else None
+
+
+def quotient(ix: Ix, divisor: Poly) -> Ix:
+    """⌊ix / divisor⌋ for a positive divisor."""
+    m = whole_number(divisor)
+    if m == 1:
+        return ix
+    if m is not None:  # whole multiples of the divisor come out
+        parts = [(c, Ix(((v, 1),), _zero())) for v, c in ix.terms]
+        whole, left = _divided(ix.const, m)
+        rest = combine([(c % m, part) for c, part in parts]).shifted(left)
+        result = combine([(c // m, part) for c, part in parts]).shifted(whole)
+        if not rest.terms and whole_number(left) is not None:
+            return result
+        return result.plus(of_atom(Quotient(rest, divisor)))
+    if not ix.terms and ix.const.is_zero:
+        return ix
+    only = ix.only_term()
+    if isinstance(only, RowMajor) and only.stride == divisor:
+        return only.major
+    if isinstance(only, Remainder) and only.divisor == divisor:
+        return of_const(_zero())
+    return of_atom(Quotient(ix, divisor))
+
+
+def remainder(ix: Ix, divisor: Poly) -> Ix:
+    """ix − divisor·⌊ix / divisor⌋ for a positive divisor."""
+    m = whole_number(divisor)
+    if m is not None:
+        return ix.minus(quotient(ix, divisor).scaled(m))
+    if not ix.terms and ix.const.is_zero:
+        return ix
+    only = ix.only_term()
+    if isinstance(only, RowMajor) and only.stride == divisor:
+        return only.minor
+    if isinstance(only, Remainder) and only.divisor == divisor:
+        return ix
+    return of_atom(Remainder(ix, divisor))
+
+
+def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
+    """major·stride + minor, where the caller knows 0 ≤ minor < stride."""
+    m = whole_number(stride)
+    if m is not None:
+        return combine([(m, major), (1, minor)])
+    if not major.terms:
+        return minor.shifted(major.const * stride)
+    a, b = major.only_term(), minor.only_term()
+    if isinstance(a, Quotient) and isinstance(b, Remainder) and a.ix == b.ix and a.divisor == b.divisor == stride:
+        return a.ix
+    return of_atom(RowMajor(major, minor, stride))
+
+
+def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:
+    """(q, r) with const = m·q + r and each coefficient of r in [0, m)."""
+    from ._terms import Poly
+
+    whole = Poly({mono: c for mono, c in ((mono, (c / m).floor()) for mono, c in const.items()) if c != 0})
+    return whole, const - whole.scale(m)
+
+
+def of_term(term: IxTerm) -> Ix:
+    return of_atom(term) if isinstance(term, IntegerAtom) else of_var(term)

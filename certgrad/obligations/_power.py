@@ -13,12 +13,12 @@ from flint import fmpq, fmpz
 
 from ._terms import (
     ONE,
+    PREDICATES,
     Atom,
     Base,
     Exp,
     Exponent,
     Fn,
-    IxPred,
     Num,
     Poly,
     Pred,
@@ -65,7 +65,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
     assert common is not None
     taken: dict[Atom, Exponent] = {}
     for a, e in common.items():
-        if e == 0 or type(a) in (Pred, Side, IxPred):
+        if e == 0 or type(a) in PREDICATES:
             continue
         if a.piecewise and e < 0 and not all(a in dict(m) for m, _ in items):
             continue  # multiplying by it would lose the lanes that do not divide by it (see `cleared`)
@@ -135,7 +135,7 @@ class UndefinedTermError(ArithmeticError):
 
 def _integer_power(poly: Poly, e: int) -> Poly:
     single = poly.single()
-    if single and not any(type(a) in (Pred, Side, IxPred) for a, _ in single[0]):
+    if single and not any(type(a) in PREDICATES for a, _ in single[0]):
         mono, c = single
         return monomial({a: k * e for a, k in mono}).scale(c**e)
     if single:
@@ -181,7 +181,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
             result = result * monomial({a: whole})
             if whole % 2:
                 result = result * sign_of(poly_of(a))
-        elif type(a) in (Pred, Side, IxPred):
+        elif type(a) in PREDICATES:
             if e < 0:
                 left.append((a, k))
             else:
@@ -197,7 +197,7 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         and c > 0
         and isinstance(left[0][1], int)
         and left[0][1] % 2
-        and type(left[0][0]) not in (Pred, Side, IxPred)
+        and type(left[0][0]) not in PREDICATES
     ):
         a, k = left[0]  # an odd power is non-negative exactly where its base is
         return result * monomial({a: exponent(k * e)})
@@ -301,7 +301,7 @@ def _pred(poly: Poly) -> Poly:
         mono, c = single
         if mono_positive(mono):
             return ONE if c > 0 else Poly({})
-        if len(mono) == 1 and type(mono[0][0]) in (Pred, Side, IxPred):
+        if len(mono) == 1 and type(mono[0][0]) in PREDICATES:
             return rest if c > 0 else Poly({})
     if rest.positive:
         return ONE

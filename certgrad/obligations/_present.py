@@ -10,7 +10,6 @@ from typing import Literal
 from flint import fmpq
 
 from ._conditions import Atomic, Clause
-from ._facts import _deep_atoms
 from ._index import Ix, Var
 from ._terms import (
     Access,
@@ -29,6 +28,7 @@ from ._terms import (
     Pred,
     Side,
     Sum,
+    deep_atoms,
 )
 
 Style = Literal["text", "latex"]
@@ -47,7 +47,7 @@ def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
 
 
 def _tensors(poly: Poly) -> set[str]:
-    return {b.tensor for b in _deep_atoms(poly) if isinstance(b, Access)}
+    return {b.tensor for b in deep_atoms(poly) if isinstance(b, Access)}
 
 
 def _sides(terms: Mapping[Mono, fmpq]) -> tuple[Poly, Poly]:
@@ -58,7 +58,7 @@ def _elementwise(polys: Iterable[Poly]) -> bool:
     """Each tensor occurs at one index only, so that leaving the free indices out is unambiguous."""
     seen: dict[str, str] = {}
     for p in polys:
-        for a in _deep_atoms(p):
+        for a in deep_atoms(p):
             if isinstance(a, Access):
                 free = ",".join(ix.key for ix in a.index if not any(v[0] == "b" for v in ix.free))
                 if seen.setdefault(a.tensor, free) != free:
@@ -187,7 +187,7 @@ class _Printer:
 
     def varies(self, mono: Mono) -> bool:
         """The monomial mentions an entry of an input."""
-        deep = [a for a in _deep_atoms(Poly({mono: fmpq(1)})) if isinstance(a, Access)]
+        deep = [a for a in deep_atoms(Poly({mono: fmpq(1)})) if isinstance(a, Access)]
         return any(a.tensor in self.inputs if self.inputs else bool(a.index) for a in deep)
 
     def place(self, p: Poly) -> int:
@@ -283,6 +283,6 @@ def negligible(clause: Clause) -> bool:
     """The excluded set has measure zero: an alternative is `≠` or `not an integer` of a term that is not piecewise."""
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
-        and not any(isinstance(b, (Pred, Max)) for b in _deep_atoms(a.poly))
+        and not any(isinstance(b, (Pred, Max)) for b in deep_atoms(a.poly))
         for a in clause.alternatives
     )

@@ -19,7 +19,7 @@ from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
 from ._tensor import own_index
-from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, access
+from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, access, deep_atoms
 from .semantics import UnprovedError
 
 
@@ -96,9 +96,7 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
 
 
 def _mentions(poly: Poly, tensor: str) -> bool:
-    from ._facts import _deep_atoms
-
-    return any(isinstance(a, Access) and a.tensor == tensor for a in _deep_atoms(poly))
+    return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 
 def _without(poly: Poly, tensors: set[str]) -> Poly:
@@ -197,10 +195,8 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
 
 def _plain(clauses: Sequence[Clause]) -> bool:
     """Every hypothesis is short to read: no predicate inside, no guard."""
-    from ._facts import _deep_atoms
-
     return all(
-        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in _deep_atoms(x.poly))
+        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses
     )
 

@@ -10,9 +10,8 @@ from flint import arb, fmpq
 
 from ._conditions import Atomic, Clause
 from ._evaluate import UndecidedError, Values, evaluate
-from ._facts import _deep_atoms
 from ._index import Var
-from ._terms import Dim, Poly
+from ._terms import Dim, Poly, deep_atoms
 
 TRIES = 400
 
@@ -45,10 +44,10 @@ def satisfiable(clauses: Sequence[Clause]) -> bool:
 
 
 def _all_atoms(poly: Poly) -> list:
-    out = list(_deep_atoms(poly))
+    out = list(deep_atoms(poly))
     for a in list(out):
         for n in getattr(a, "ranges", ()):
-            out += _deep_atoms(n)
+            out += deep_atoms(n)
     return out
 
 

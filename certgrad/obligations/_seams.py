@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
 from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
-from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, _deep_atoms, match, parts
+from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
 from ._power import UndefinedTermError
 from ._sums import Rewriter
-from ._terms import ONE, Access, Atom, Max, Poly, Pred, Sum, atoms_of
+from ._terms import ONE, Access, Atom, Max, Poly, Pred, Sum, atoms_of, deep_atoms, parts
 from ._terms import ZERO as NOTHING
 
 MAX_FORMS = 32
@@ -71,11 +71,11 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
-        if any(isinstance(a, Pred) for a in _deep_atoms(p)):
+        if any(isinstance(a, Pred) for a in deep_atoms(p)):
             # A predicate inside another: analyse each form that the inner ones leave.
             for form, facts in _inner_forms(poly, p, self.facts):
                 for q in self.candidates(form):
-                    if not any(isinstance(a, Pred) for a in _deep_atoms(q)):
+                    if not any(isinstance(a, Pred) for a in deep_atoms(q)):
                         _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
@@ -115,13 +115,13 @@ class _Search:
 
         None where a condition cannot be brought to these entries: nothing is then known of it on p = 0.
         """
-        targets = sorted({a for a in _deep_atoms(p) if isinstance(a, Access)}, key=lambda a: a.key)
+        targets = sorted({a for a in deep_atoms(p) if isinstance(a, Access)}, key=lambda a: a.key)
         tensors = {a.tensor for a in targets}
         out: list[Clause] = []
         for clause in self.smooth:
-            atoms = [a for q in polys(clause) for a in _deep_atoms(q)]
+            atoms = [a for q in polys(clause) for a in deep_atoms(q)]
             choices = [a for a in atoms if isinstance(a, Pred)]
-            shared = {b.tensor for a in choices for b in _deep_atoms(a.poly) if isinstance(b, Access)} & tensors
+            shared = {b.tensor for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access)} & tensors
             if not shared:
                 continue
             if any(not bound_free(a) for a in choices):
@@ -246,11 +246,11 @@ def _excluded(p: Poly, clause: Clause) -> bool:
 
 
 def _has_predicate(poly: Poly) -> bool:
-    return any(isinstance(a, Pred) and bound_free(a) for a in _deep_atoms(poly))
+    return any(isinstance(a, Pred) and bound_free(a) for a in deep_atoms(poly))
 
 
 def _has_bound_predicate(poly: Poly) -> bool:
-    return any(isinstance(a, Pred) and not bound_free(a) for a in _deep_atoms(poly))
+    return any(isinstance(a, Pred) and not bound_free(a) for a in deep_atoms(poly))
 
 
 def _forced(poly: Poly, p: Poly, sign: int) -> Poly:

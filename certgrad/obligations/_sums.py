@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 
-from ._index import Ix, Var, of_const, of_var
+from ._index import Ix, Quotient, Remainder, Var, of_const, of_term, of_var, row_major
+from ._index_terms import at_least, index_equal, index_number, index_pred, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
     ONE,
+    PREDICATES,
     ZERO,
     Access,
     Accumulator,
@@ -18,6 +20,7 @@ from ._terms import (
     Exponent,
     Fn,
     IndexNumber,
+    IxEq,
     IxPred,
     Max,
     Mono,
@@ -26,6 +29,7 @@ from ._terms import (
     Side,
     Sum,
     access,
+    deep_atoms,
     intern,
     mono_free,
     monomial,
@@ -122,8 +126,10 @@ class Rewriter:
             return side(inside)
         if isinstance(a, IxPred):
             return index_pred(a.ix.subst(self.indices))
+        if isinstance(a, IxEq):
+            return index_equal(a.ix.subst(self.indices))
         if isinstance(a, IndexNumber):
-            return index_number(self.indices.get(a.var) or of_var(a.var))
+            return index_number(of_term(a.var).subst(self.indices))
         if isinstance(a, Sum):
             names = {v: fresh() for v in a.vars}
             inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
@@ -136,39 +142,11 @@ class Rewriter:
 
 
 def _predicates_first(factor: tuple[Atom, Exponent]) -> tuple[bool, str]:
-    return type(factor[0]) not in (Pred, Side, IxPred), factor[0].key
+    return type(factor[0]) not in PREDICATES, factor[0].key
 
 
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
     return Rewriter(mapping)(poly)
-
-
-def index_number(ix: Ix) -> Poly:
-    """An index expression as a number."""
-    total = ix.const
-    for v, c in ix.terms:
-        total = total + poly_of(intern(IndexNumber(v))).scale(c)
-    return total
-
-
-def index_pred(ix: Ix) -> Poly:
-    """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
-    if not ix.terms:
-        return at_least(ix.const)
-    if all(c > 0 for _, c in ix.terms) and at_least(ix.const) == ONE:
-        return ONE  # an index is not negative
-    if ix.terms[0][1] < 0:
-        return ONE - poly_of(intern(IxPred(ix.scaled(-1).shifted(-ONE))))
-    return poly_of(intern(IxPred(ix)))
-
-
-def at_least(const: Poly) -> Poly:
-    """[const ≥ 0] for a dimension expression: decided by its form, else a predicate."""
-    if const.is_zero or const.positive:
-        return ONE
-    if (-const).positive:
-        return ZERO
-    return ONE - pred(-const)
 
 
 # --- opening and closing sums --------------------------------------------------------------------------------------
@@ -186,9 +164,11 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
     only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
     if only:
         poly, dummies = Rewriter(only)(poly), [(v, n) for v, n in dummies if v not in only]
-    split = _split_at_conditions(poly, dummies)
-    if split is not None:
-        return split
+    if poly.structured:
+        poly, dummies = _in_row_major_order(poly, dummies)
+        split = _split_at_conditions(poly, dummies)
+        if split is not None:
+            return split
     total = Accumulator()
     for mono, c in poly.items():
         total.add_poly(_sum_mono(mono, dict(dummies)), c)
@@ -203,6 +183,9 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     outside: list[tuple[Atom, Exponent]] = []
     for a, e in mono:
         (inside if a.free & variables else outside).append((a, e))
+    solved = _eliminate(inside, ranges)
+    if solved is not None:
+        return monomial(dict(outside)) * solved if outside else solved
     nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
         flat = monomial({a: e for a, e in inside if (a, e) not in nested})
@@ -246,6 +229,83 @@ def _components(
                 rest.append(group)
         groups = [*rest, merged]
     return [(sorted(g[0]), g[1]) for g in groups]
+
+
+def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
+    """Σ_v [v = e]·f(v) = [0 ≤ e < n]·f(e), for a variable that an equation among the factors determines."""
+    best: tuple[tuple, Atom, Var, Ix, Poly] | None = None
+    for a, _ in factors:
+        if type(a) is not IxEq:
+            continue
+        for v, n in ranges.items():
+            c = a.ix.coefficient(v)
+            if abs(c) != 1 or any(v in t.free for t in a.ix.atoms):
+                continue
+            value = a.ix.plus(of_var(v).scaled(-c)).scaled(-c)
+            guard = within(value, n, {w: m for w, m in ranges.items() if w != v})
+            rank = (guard != ONE, len(guard), n.key, a.key, v)
+            if best is None or rank < best[0]:
+                best = (rank, a, v, value, guard)
+    if best is None:
+        return None
+    _, equation, v, value, guard = best
+    rest = monomial({a: e for a, e in factors if a is not equation})
+    left = [(w, n) for w, n in ranges.items() if w != v]
+    moved = Rewriter({v: value})(rest) * guard
+    return sum_over(moved, left) if left else moved
+
+
+def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Poly, list[tuple[Var, Poly]]]:
+    """Σ_{v<q·m} f(⌊v/m⌋, v mod m) = Σ_{i<q} Σ_{j<m} f(i, j)."""
+    for v, n in dummies:
+        for divisor in divisors_of(poly, v):
+            rows = divided(n, divisor)
+            if rows is None:
+                continue
+            i, j = fresh(), fresh()
+            place = row_major(of_var(i), of_var(j), divisor)
+            others = [(w, m) for w, m in dummies if w != v]
+            return _in_row_major_order(Rewriter({v: place})(poly), [*others, (i, rows), (j, divisor)])
+    return poly, dummies
+
+
+def divisors_of(poly: Poly, v: Var) -> list[Poly]:
+    """What the variable alone is divided by, as an index."""
+    found: dict[str, Poly] = {}
+    for ix in indices_of(poly):
+        for t in ix.atoms:
+            if isinstance(t, (Quotient, Remainder)) and t.ix.variable() == v:
+                found.setdefault(t.divisor.key, t.divisor)
+    return [found[k] for k in sorted(found)]
+
+
+def divided(n: Poly, divisor: Poly) -> Poly | None:
+    """n / divisor, where that is a dimension expression with whole coefficients."""
+    single = divisor.single()
+    if single is None:
+        return None
+    out = (n * monomial({a: -e for a, e in single[0]})).scale(1 / single[1])
+    whole = all(c.q == 1 and all(isinstance(e, int) and e > 0 for _, e in m) for m, c in out.items())
+    return out if whole and not out.is_zero else None
+
+
+def indices_of(poly: Poly) -> list[Ix]:
+    """All index expressions in a term, those inside integer atoms too."""
+    found: dict[Ix, None] = {}
+    stack: list[Ix] = []
+    for a in deep_atoms(poly):
+        if isinstance(a, Access):
+            stack += a.index
+        elif isinstance(a, (IxPred, IxEq)):
+            stack.append(a.ix)
+        elif isinstance(a, IndexNumber):
+            stack.append(of_term(a.var))
+    while stack:
+        ix = stack.pop()
+        if ix not in found:
+            found[ix] = None
+            stack += [inner for t in ix.atoms for inner in t.parts()]
+    return list(found)
 
 
 def _split_at_conditions(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly | None:

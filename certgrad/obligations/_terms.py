@@ -17,7 +17,7 @@ from typing import TypeVar
 from flint import fmpq
 
 from ._budget import budget
-from ._index import Ix, Var
+from ._index import IntegerAtom, Ix, IxTerm, Var
 
 Exponent = int | Fraction
 Mono = tuple[tuple["Atom", Exponent], ...]
@@ -32,22 +32,32 @@ class Atom:
     """Base of atoms. `level` is the highest level of a binder inside; `free` are the variables that are not bound.
 
     `positive` says that the atom is > 0 wherever it is defined, with no hypothesis. `piecewise` says that a predicate
-    occurs in it.
+    occurs in it; `structured` that an index in it is more than a variable, or that a condition on indices occurs.
     """
 
-    __slots__ = ("free", "key", "level", "piecewise", "positive")
+    __slots__ = ("free", "key", "level", "piecewise", "positive", "structured")
     key: str
     free: frozenset[Var]
     level: int
     positive: bool
     piecewise: bool
+    structured: bool
 
     def __repr__(self) -> str:
         return self.key
 
-    def _finish(self, key: str, free: frozenset[Var], level: int, positive: bool, piecewise: bool = False) -> None:
+    def _finish(
+        self,
+        key: str,
+        free: frozenset[Var],
+        level: int,
+        positive: bool,
+        piecewise: bool = False,
+        structured: bool = False,
+    ) -> None:
         self.key = key if len(key) <= 160 else f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
-        self.free, self.level, self.positive, self.piecewise = free, level, positive, piecewise
+        self.free, self.level, self.positive = free, level, positive
+        self.piecewise, self.structured = piecewise, structured
 
 
 A = TypeVar("A", bound=Atom)
@@ -86,7 +96,8 @@ class Access(Atom):
     def __init__(self, tensor: str, index: tuple[Ix, ...]) -> None:
         self.tensor, self.index = tensor, index
         free = frozenset(v for ix in index for v in ix.free)
-        self._finish(f"{tensor}[{','.join(ix.key for ix in index)}]", free, 0, False)
+        structured = any(ix.key and ix.variable() is None for ix in index)
+        self._finish(f"{tensor}[{','.join(ix.key for ix in index)}]", free, 0, False, structured=structured)
 
 
 class Dim(Atom):
@@ -110,13 +121,14 @@ class Num(Atom):
 
 
 class IndexNumber(Atom):
-    """An index variable as a number (iota)."""
+    """An index variable as a number (iota), or an integer atom that is no entry of a tensor."""
 
     __slots__ = ("var",)
 
-    def __init__(self, var: Var) -> None:
+    def __init__(self, var: IxTerm) -> None:
         self.var = var
-        self._finish(f"@{var}", frozenset([var]), 0, False)
+        free = var.free if isinstance(var, IntegerAtom) else frozenset([var])
+        self._finish(f"@{var}", free, 0, False, structured=True)
 
 
 class Exp(Atom):
@@ -126,7 +138,14 @@ class Exp(Atom):
 
     def __init__(self, mono: Mono) -> None:
         self.mono = mono
-        self._finish(f"exp({mono_key(mono)})", mono_free(mono), mono_level(mono), True, mono_piecewise(mono))
+        self._finish(
+            f"exp({mono_key(mono)})",
+            mono_free(mono),
+            mono_level(mono),
+            True,
+            mono_piecewise(mono),
+            mono_structured(mono),
+        )
 
 
 class Fn(Atom):
@@ -138,7 +157,9 @@ class Fn(Atom):
         self.name, self.args = name, args
         free = frozenset().union(*(a.free for a in args))
         piecewise = any(a.piecewise for a in args)
-        self._finish(f"{name}({';'.join(a.key for a in args)})", free, max(a.level for a in args), False, piecewise)
+        structured = any(a.structured for a in args)
+        key = f"{name}({';'.join(a.key for a in args)})"
+        self._finish(key, free, max(a.level for a in args), False, piecewise, structured)
 
 
 class Base(Atom):
@@ -148,7 +169,7 @@ class Base(Atom):
 
     def __init__(self, poly: Poly) -> None:
         self.poly = poly
-        self._finish(f"({poly.key})", poly.free, poly.level, poly.positive, poly.piecewise)
+        self._finish(f"({poly.key})", poly.free, poly.level, poly.positive, poly.piecewise, poly.structured)
 
 
 class Pred(Atom):
@@ -158,7 +179,7 @@ class Pred(Atom):
 
     def __init__(self, poly: Poly) -> None:
         self.poly = poly
-        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False, True)
+        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False, True, poly.structured)
 
 
 class Side(Atom):
@@ -168,7 +189,7 @@ class Side(Atom):
 
     def __init__(self, poly: Poly) -> None:
         self.poly = poly
-        self._finish(f"[{poly.key}>~0]", poly.free, poly.level, False, True)
+        self._finish(f"[{poly.key}>~0]", poly.free, poly.level, False, True, poly.structured)
 
 
 class IxPred(Atom):
@@ -178,7 +199,17 @@ class IxPred(Atom):
 
     def __init__(self, ix: Ix) -> None:
         self.ix = ix
-        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False, True)
+        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False, True, True)
+
+
+class IxEq(Atom):
+    """[e = 0] for an index expression e."""
+
+    __slots__ = ("ix",)
+
+    def __init__(self, ix: Ix) -> None:
+        self.ix = ix
+        self._finish(f"[{ix.key}==0]", frozenset(ix.free), 0, False, True, True)
 
 
 class Sum(Atom):
@@ -192,7 +223,7 @@ class Sum(Atom):
         positive = mono_positive(body) and all(r.positive for r in ranges)
         free = mono_free(body) - frozenset(variables)
         key = f"sum[{bound}]({mono_key(body)})"
-        self._finish(key, free, variables[0][1], positive, mono_piecewise(body))
+        self._finish(key, free, variables[0][1], positive, mono_piecewise(body), mono_structured(body))
 
 
 class Max(Atom):
@@ -205,7 +236,13 @@ class Max(Atom):
         bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
         positive = body.positive and all(r.positive for r in ranges)
         free = body.free - frozenset(variables)
-        self._finish(f"max[{bound}]({body.key})", free, variables[0][1], positive, body.piecewise)
+        key = f"max[{bound}]({body.key})"
+        self._finish(key, free, variables[0][1], positive, body.piecewise, body.structured)
+
+
+PREDICATES = (Pred, Side, IxPred, IxEq)
+"""Atoms whose value is 0 or 1."""
+INDEX_PREDICATES = (IxPred, IxEq)
 
 
 def mono_key(mono: Mono) -> str:
@@ -222,6 +259,10 @@ def mono_level(mono: Mono) -> int:
 
 def mono_piecewise(mono: Mono) -> bool:
     return any(a.piecewise for a, _ in mono)
+
+
+def mono_structured(mono: Mono) -> bool:
+    return any(a.structured for a, _ in mono)
 
 
 def mono_positive(mono: Mono) -> bool:
@@ -299,6 +340,11 @@ class Poly:
     def piecewise(self) -> bool:
         """A predicate occurs somewhere in it."""
         return any(mono_piecewise(m) for m in self._terms)
+
+    @property
+    def structured(self) -> bool:
+        """An index in it is more than a variable, or a condition on indices occurs."""
+        return any(mono_structured(m) for m in self._terms)
 
     def constant(self) -> fmpq | None:
         """The value when this is a rational number."""
@@ -461,7 +507,7 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
         if e == 0:
             continue
         kind = type(a)
-        if kind is Pred or kind is IxPred or kind is Side:
+        if kind in PREDICATES:
             if e < 0:
                 raise ArithmeticError("a predicate has no inverse")
             kept.append((a, 1))
@@ -519,3 +565,38 @@ def atoms_of(poly: Poly) -> list[Atom]:
         for a, _ in m:
             seen.setdefault(a)
     return list(seen)
+
+
+_deep: dict[Poly, tuple[Atom, ...]] = memo()
+
+
+def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
+    """All atoms, those inside other atoms too, in an order that depends on the term alone."""
+    found = _deep.get(poly)
+    if found is None:
+        out: dict[Atom, None] = {}
+        stack = atoms_of(poly)
+        while stack:
+            a = stack.pop()
+            if a in out:
+                continue
+            out[a] = None
+            for inner in parts(a):
+                stack.extend(atoms_of(inner))
+        found = _deep[poly] = tuple(out)
+    return found
+
+
+def parts(a: Atom) -> list[Poly]:
+    """The polynomials an atom is made of."""
+    if isinstance(a, Fn):
+        return list(a.args)
+    if isinstance(a, (Base, Pred, Side)):
+        return [a.poly]
+    if isinstance(a, Max):
+        return [a.body]
+    if isinstance(a, Sum):
+        return [Poly({a.body: fmpq(1)})]
+    if hasattr(a, "mono"):
+        return [Poly({a.mono: fmpq(1)})]
+    return []

@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .._conditions import Clause, Clauses, condition, discharged, merged
-from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, _deep_atoms, negated, plus, times
+from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
 from .._functions import FUNCTIONS
+from .._index_terms import index_pred
 from .._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
-from .._sums import index_pred
 from .._tensor import Tensor
-from .._terms import ONE, Exp, Poly
+from .._terms import ONE, Exp, Poly, deep_atoms
 from .._terms import ZERO as NOTHING
 from ._index_numbers import as_index
 from ._registry import Context, Params, Rule, UnprovedError, rule
@@ -70,7 +70,7 @@ for _name in FUNCTIONS:
 
 def _rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
     """Record that a condition on a term with exp in it was discharged: floats can break it by underflow."""
-    if not conditions and body.constant() is None and any(isinstance(a, Exp) for a in _deep_atoms(body)):
+    if not conditions and body.constant() is None and any(isinstance(a, Exp) for a in deep_atoms(body)):
         ctx.used_facts.setdefault("exp(z) > 0 (in floats it underflows to 0)")
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from .._conditions import merged
 from .._facts import NONNEG
 from .._index import of_const
+from .._index_terms import index_number, index_pred
 from .._jax_internals import kind_of
-from .._sums import index_number, index_pred
 from .._tensor import Tensor, axis_index, own_index
 from .._terms import ONE, ZERO, Poly
 from ._registry import Context, Params, UnprovedError, rule
