@@ -1,0 +1,112 @@
+"""Index expressions as terms: as numbers, and as the conditions [e ≥ 0] and [e = 0].
+
+What is decided here is decided by form: from the ranges that the caller gives, and because an index is not negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from ._index import Entry, IntegerAtom, Ix, Remainder, Var
+from ._power import pred
+from ._terms import ONE, ZERO, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
+
+Ranges = Mapping[Var, Poly]
+"""Variables with their ranges: 0 ≤ v < range."""
+NO_RANGES: Ranges = {}
+
+
+def index_number(ix: Ix) -> Poly:
+    """An index expression as a number."""
+    total = ix.const
+    for v, c in ix.terms:
+        value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))
+        total = total + value.scale(c)
+    return total
+
+
+def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    if not ix.terms:
+        return at_least(ix.const)
+    least, most = bounds(ix, ranges)
+    if least is not None and at_least(least) == ONE:
+        return ONE
+    if most is not None and at_least(most).is_zero:
+        return ZERO
+    if ix.terms[0][1] < 0:
+        return ONE - poly_of(intern(IxPred(_reduced(ix.scaled(-1).shifted(-ONE)))))
+    return poly_of(intern(IxPred(_reduced(ix))))
+
+
+def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix = 0], oriented so that its first variable has a positive coefficient."""
+    if not ix.terms:
+        return at_least(ix.const) * at_least(-ix.const)
+    least, most = bounds(ix, ranges)
+    if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
+        return ZERO
+    if ix.terms[0][1] < 0:
+        ix = ix.scaled(-1)
+    common = gcd(*(c for _, c in ix.terms))
+    if common > 1:
+        number = ix.const.constant()
+        if number is not None and (number / common).q != 1:
+            return ZERO
+        ix = _reduced(ix)
+    return poly_of(intern(IxEq(ix)))
+
+
+def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
+    """[0 ≤ ix < size]."""
+    return index_pred(ix, ranges) * index_pred(ix.scaled(-1).shifted(size - ONE), ranges)
+
+
+def _reduced(ix: Ix) -> Ix:
+    """[ix ≥ 0] with common factors of the coefficients divided out: [2i − 1 ≥ 0] is [i − 1 ≥ 0]."""
+    common = gcd(*(c for _, c in ix.terms))
+    if common == 1:
+        return ix
+    whole = {m: (c / common) if m else (c / common).floor() for m, c in ix.const.items()}
+    if any(c.q != 1 for c in whole.values()):
+        return ix
+    return Ix(tuple((v, c // common) for v, c in ix.terms), Poly({m: c for m, c in whole.items() if c != 0}))
+
+
+def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
+    """The least and the most that the expression can be, as dimension expressions; None where not known."""
+    least: Poly | None = ix.const
+    most: Poly | None = ix.const
+    for v, c in ix.terms:
+        top: Poly | None = None
+        if isinstance(v, Remainder):
+            top = v.divisor - ONE
+        elif isinstance(v, IntegerAtom) or v[0] == "s":
+            return None, None
+        elif v in ranges:
+            top = ranges[v] - ONE
+        if c > 0:
+            most = most + top.scale(c) if most is not None and top is not None else None
+        else:
+            least = least + top.scale(c) if least is not None and top is not None else None
+    return least, most
+
+
+def at_least(const: Poly) -> Poly:
+    """[const ≥ 0] for a dimension expression: decided by its form, else a predicate."""
+    if const.is_zero or const.positive or _at_least_by_sizes(const):
+        return ONE
+    if (-const).positive or _at_least_by_sizes(-const - ONE):
+        return ZERO
+    return ONE - pred(-const)
+
+
+def _at_least_by_sizes(const: Poly) -> bool:
+    """Non-negative because every dimension is at least 1: with non-negative coefficients, const(1, …, 1) ≥ 0."""
+    total = 0
+    for mono, c in const.items():
+        if mono and (c < 0 or not all(isinstance(a, Dim) and a.positive and e in (1, 2, 3) for a, e in mono)):
+            return False
+        total = total + c
+    return bool(total >= 0)
