@@ -215,11 +215,7 @@ def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[b
         if not any(use):
             continue
         kept.append((eqn, use))
-        inputs = list(eqn.invars)
-        inner = inner_program(eqn)
-        if inner is not None and len(inner.jaxpr.invars) == len(inputs):
-            used = live_inputs(inner.jaxpr, use)
-            inputs = [v for v, u in zip(inputs, used, strict=True) if u]
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
         wanted.update(v for v in inputs if not is_literal(v))
     return kept[::-1]
 
@@ -228,12 +224,61 @@ def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
     """Which inputs the needed outputs depend on."""
     used = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
     for eqn, use in live_equations(jaxpr, needed):
-        inputs = list(eqn.invars)
-        inner = inner_program(eqn)
-        if inner is not None and len(inner.jaxpr.invars) == len(inputs):
-            inputs = [v for v, u in zip(inputs, live_inputs(inner.jaxpr, use), strict=True) if u]
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
         used.update(v for v in inputs if not is_literal(v))
     return [v in used for v in jaxpr.invars]
+
+
+def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
+    """Which operands of an equation its needed outputs depend on."""
+    inner = inner_program(eqn)
+    if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+        return live_inputs(inner.jaxpr, use)
+    if eqn.primitive.name == "cond":
+        branches = [live_inputs(b.jaxpr, use) for b in branch_programs(eqn)]
+        return [True, *(any(used) for used in zip(*branches, strict=True))]
+    if eqn.primitive.name == "scan":
+        loop = scan_loop(eqn)
+        return live_inputs(loop.body.jaxpr, loop.live_outputs(use))
+    return [True] * len(eqn.invars)
+
+
+def branch_programs(eqn: Any) -> list[Program]:
+    """The branches of a `cond`, the one for index 0 first."""
+    return [Program(jaxpr_of(b), getattr(b, "consts", ())) for b in eqn.params["branches"]]
+
+
+@dataclass(frozen=True)
+class ScanLoop:
+    """A `scan`: its body takes constants, carries and rows, and returns carries and rows."""
+
+    body: Program
+    consts: int
+    carries: int
+    length: Any
+    reverse: bool
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
+        needed = list(use)
+        while True:
+            inputs = live_inputs(self.body.jaxpr, needed)
+            carried = inputs[self.consts : self.consts + self.carries]
+            more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+            if more == needed:
+                return needed
+            needed = more
+
+
+def scan_loop(eqn: Any) -> ScanLoop:
+    """The parts of a `scan` equation (jax 0.11 counts its operands by trees)."""
+    p = eqn.params
+    if "num_consts" in p:
+        consts, carries = p["num_consts"], p["num_carry"]
+    else:
+        consts, carries = (len(part) for part in p["ft_in"].unpack()[:2])
+    body = Program(jaxpr_of(p["jaxpr"]), getattr(p["jaxpr"], "consts", ()))
+    return ScanLoop(body, consts, carries, p["length"], bool(p["reverse"]))
 
 
 def dim_poly(dim: Any) -> Poly:
@@ -350,6 +395,9 @@ class Serialiser:
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
+            if self.erase and _between_wide_integers(eqn):
+                names[eqn.outvars[0]] = name(eqn.invars[0])
+                continue
             literal = folded(eqn) if self.fold else None
             if literal is not None:
                 names[eqn.outvars[0]] = literal
@@ -392,6 +440,16 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+def _between_wide_integers(eqn: Any) -> bool:
+    """A cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in 64-bit mode."""
+    wide = (np.dtype("int32"), np.dtype("int64"))
+    return (
+        eqn.primitive.name == "convert_element_type"
+        and eqn.params["new_dtype"] in wide
+        and eqn.invars[0].aval.dtype in wide
+    )
 
 
 def versions() -> dict[str, str]:
