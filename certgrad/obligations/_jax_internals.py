@@ -321,15 +321,15 @@ def literal_value(value: Any) -> Fraction | None:
 
 
 def kind_of(dtype: Any) -> str:
-    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys."""
+    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
     if dtype == jax.dtypes.float0:
         return "0"
     if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return "k"
-    if jax.dtypes.issubdtype(dtype, np.floating):
-        return "f"
-    kind = np.dtype(dtype).kind
-    return {"b": "b", "i": "i", "u": "i", "c": "c"}.get(kind, "f")
+    for kind, types in (("f", np.floating), ("i", np.integer), ("c", np.complexfloating), ("b", np.bool_)):
+        if jax.dtypes.issubdtype(dtype, types):
+            return kind
+    return "?"
 
 
 # --- serialisation: the identity of a program ----------------------------------------------------------------------
