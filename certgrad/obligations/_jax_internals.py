@@ -17,9 +17,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax import export
+from jax import api_util, export
 from jax._src.export import shape_poly as _shape_poly
 from jax.extend import core as jex
+from jax.extend import linear_util
+from jax.interpreters import partial_eval
 
 from ._terms import ONE, ZERO, Poly, dimension, number
 
@@ -174,14 +176,37 @@ def wide_floats(on: bool = True) -> Iterator[None]:
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
     with recorded_decisions() as record:
-        closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
-    tree = jax.tree_util.tree_structure(out)
+        jaxpr, consts, tree = _jaxpr(fn, specs)
     pairs = {(str(a), str(b), by_library): (a, b) for a, b, by_library in record}
     decisions = {
         Decision(None if b is None else dim_poly(a) - dim_poly(b), by_library): None
         for (_, _, by_library), (a, b) in pairs.items()
     }
-    return Program(jaxpr_of(closed), closed.consts, tree, tuple(decisions))
+    return Program(jaxpr, consts, tree, tuple(decisions))
+
+
+def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
+    """The jaxpr, its constants and the tree of its outputs, as `jax.make_jaxpr` gives them.
+
+    `make_jaxpr` goes through all of `jit`, which takes longer than tracing a rule. What is under it traces the same
+    program; how it returns captured arrays differs between versions of JAX, so a function with some is left to
+    `make_jaxpr`.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(tuple(specs))
+    out_tree: Any = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        out, out_tree = jax.tree_util.tree_flatten(fn(*jax.tree_util.tree_unflatten(tree, values)))
+        return out
+
+    info = api_util.debug_info("trace", flat, leaves, {})
+    avals = [api_util.shaped_abstractify(x) for x in leaves]
+    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=info), avals)
+    if not consts:
+        return jaxpr, (), out_tree
+    closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
+    return jaxpr_of(closed), closed.consts, jax.tree_util.tree_structure(out)
 
 
 def jaxpr_of(closed: Any) -> Any:
