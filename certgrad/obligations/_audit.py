@@ -18,8 +18,10 @@ from ._conventions import conventions
 from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
+from ._pointwise import Pointwise, Scalar, read_at_each_index
+from ._pointwise import pointwise as is_pointwise
 from ._present import negligible, prose, show, show_clause
-from ._problem import Problem, Programs, build, rules_of, trace_rules
+from ._problem import Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError, collapsed
@@ -112,6 +114,9 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     traced: dict[int, Programs] = {}
+    scalars: dict[int, Scalar | None] = {}
+    pointwise = Pointwise()
+    known: dict[Scalar, dict[str, list[Clause]]] = {}
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     split = ""
@@ -125,8 +130,21 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         if text in proved:  # another family of shapes came to the same programs
             return programs
         proved.add(text)
-        for kind, result in _prove_all(op, instance, shapes, programs, record).items():
+        scalar, primitives = pointwise.scalar(programs, shapes) or (None, [])
+        scalars[id(instance)] = scalar
+        if scalar is not None and scalar in known:
+            record.primitives.update(dict.fromkeys(primitives))
+            clear_caches()
+            for kind, clauses in known[scalar].items():
+                here = read_at_each_index(clauses, op.arg_names, shapes, programs.out_shapes[0])
+                results[kind].append(_judged(op, instance, kind, Outcome(here)))
+            return programs
+        outcomes = _prove_all(op, instance, shapes, programs, record)
+        for kind, (result, _) in outcomes.items():
             results[kind].append(result)
+        found = {kind: outcome.hypotheses for kind, (_, outcome) in outcomes.items()}
+        if scalar is not None and all(o.proved and is_pointwise(o.hypotheses) for _, o in outcomes.values()):
+            known[scalar] = found
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
@@ -149,9 +167,11 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
                 results[kind].append(_Result("unproved", [], reason))
         examine_contrary(instance, programs, general=True, numbers=not stable)
     for instance, reference in instances.compare:
-        programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
+        shapes = instance.shapes()
+        programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+        expected = scalars[id(reference)]
         try:
-            same = all(
+            same = (expected is not None and expected == (pointwise.scalar(programs, shapes) or (None,))[0]) or all(
                 collapsed(p, instance.groups) == collapsed(traced[id(reference)].all()[name], reference.groups)
                 for name, p in programs.all().items()
             )
@@ -172,13 +192,16 @@ def _scope(op: Any, instances: Family, split: str) -> str:
     return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
 
 
-def _prove_all(op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record) -> dict[str, _Result]:
-    out: dict[str, _Result] = {}
+def _prove_all(
+    op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
+) -> dict[str, tuple[_Result, Outcome]]:
+    """What came of each obligation, and of the attempt to prove it."""
+    out: dict[str, tuple[_Result, Outcome]] = {}
     try:
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}
+        return {kind: (_refuted_or(op, instance, kind, str(error)), Outcome(reason=str(error))) for kind in KINDS}
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in KINDS:
@@ -187,11 +210,11 @@ def _prove_all(op: Any, instance: Instance, shapes: Any, programs: Programs, rec
                 outcome = prove(problem, kind)
         except BudgetError as error:
             outcome = Outcome(reason=str(error))
-        out[kind] = _judged(op, instance, problem, kind, outcome)
+        out[kind] = _judged(op, instance, kind, outcome), outcome
     return out
 
 
-def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: Outcome) -> _Result:
+def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:
     if outcome.proved:
         if not satisfiable(outcome.hypotheses):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
