@@ -15,16 +15,15 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
+from ._covered import Covered
 from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
-from ._pointwise import Pointwise, Scalar, read_at_each_index
-from ._pointwise import pointwise as is_pointwise
 from ._present import negligible, prose, show, show_clause
 from ._problem import Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
-from ._ranks import SplitGroupError, collapsed
+from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
 from ._terms import clear_caches
 from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
@@ -113,10 +112,7 @@ def _audit(op: Any) -> Certificate:
 def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str]]:
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
-    traced: dict[int, Programs] = {}
-    scalars: dict[int, Scalar | None] = {}
-    pointwise = Pointwise()
-    known: dict[Scalar, dict[str, list[Clause]]] = {}
+    covered = Covered(op.arg_names)
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     split = ""
@@ -130,21 +126,17 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         if text in proved:  # another family of shapes came to the same programs
             return programs
         proved.add(text)
-        scalar, primitives = pointwise.scalar(programs, shapes) or (None, [])
-        scalars[id(instance)] = scalar
-        if scalar is not None and scalar in known:
+        known = covered.hypotheses(instance, shapes, programs)
+        if known is not None:
+            hypotheses, primitives = known
             record.primitives.update(dict.fromkeys(primitives))
-            clear_caches()
-            for kind, clauses in known[scalar].items():
-                here = read_at_each_index(clauses, op.arg_names, shapes, programs.out_shapes[0])
-                results[kind].append(_judged(op, instance, kind, Outcome(here)))
-            return programs
-        outcomes = _prove_all(op, instance, shapes, programs, record)
-        for kind, (result, _) in outcomes.items():
+            outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
+            found = {kind: _judged(op, instance, kind, outcome) for kind, outcome in outcomes.items()}
+        else:
+            found, outcomes = _prove_all(op, instance, shapes, programs, record)
+            covered.add(instance, shapes, programs, outcomes)
+        for kind, result in found.items():
             results[kind].append(result)
-        found = {kind: outcome.hypotheses for kind, (_, outcome) in outcomes.items()}
-        if scalar is not None and all(o.proved and is_pointwise(o.hypotheses) for _, o in outcomes.values()):
-            known[scalar] = found
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
@@ -157,7 +149,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     for k, instance in enumerate(instances.prove):
-        programs = traced[id(instance)] = examine(instance, {})
+        programs = examine(instance, {})
         if k > 0:
             examine_contrary(instance, programs, general=False)
             continue
@@ -166,15 +158,11 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], reason))
         examine_contrary(instance, programs, general=True, numbers=not stable)
-    for instance, reference in instances.compare:
+    for instance, _ in instances.compare:
         shapes = instance.shapes()
         programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        expected = scalars[id(reference)]
         try:
-            same = (expected is not None and expected == (pointwise.scalar(programs, shapes) or (None,))[0]) or all(
-                collapsed(p, instance.groups) == collapsed(traced[id(reference)].all()[name], reference.groups)
-                for name, p in programs.all().items()
-            )
+            same = covered.same_as_general(instance, shapes, programs)
         except SplitGroupError as error:
             same, split = False, str(error)
         if not same:
@@ -194,24 +182,26 @@ def _scope(op: Any, instances: Family, split: str) -> str:
 
 def _prove_all(
     op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
-) -> dict[str, tuple[_Result, Outcome]]:
+) -> tuple[dict[str, _Result], dict[str, Outcome]]:
     """What came of each obligation, and of the attempt to prove it."""
-    out: dict[str, tuple[_Result, Outcome]] = {}
+    results: dict[str, _Result] = {}
+    outcomes: dict[str, Outcome] = {}
     try:
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        return {kind: (_refuted_or(op, instance, kind, str(error)), Outcome(reason=str(error))) for kind in KINDS}
+        failed = dict.fromkeys(KINDS, Outcome(reason=str(error)))
+        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}, failed
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in KINDS:
         try:
             with limited():
-                outcome = prove(problem, kind)
+                outcomes[kind] = prove(problem, kind)
         except BudgetError as error:
-            outcome = Outcome(reason=str(error))
-        out[kind] = _judged(op, instance, kind, outcome), outcome
-    return out
+            outcomes[kind] = Outcome(reason=str(error))
+        results[kind] = _judged(op, instance, kind, outcomes[kind])
+    return results, outcomes
 
 
 def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:

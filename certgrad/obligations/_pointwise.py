@@ -43,8 +43,14 @@ POINTWISE = frozenset(
 """Primitives that compute each entry of their results from the entries of their operands at the same index."""
 
 Names = tuple[str, ...]
-Scalar = tuple[tuple[int, ...], ...]
-"""The scalar programs of forward, JVP, VJP and primal: for each output a number of `Pointwise`."""
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """The scalar programs of forward, JVP, VJP and primal, for each output a number; and the primitives they run."""
+
+    programs: tuple[tuple[int, ...], ...]
+    primitives: list[str]
 
 
 class _NotPointwiseError(Exception):
@@ -71,8 +77,8 @@ class Pointwise:
         self.nodes: dict[tuple, int] = {}
         self.text = Serialiser(str, erase=False)
 
-    def scalar(self, programs: Programs, shapes: Shapes) -> tuple[Scalar, list[str]] | None:
-        """The scalar programs if the theorem above covers these, and the primitives that they run; else None."""
+    def scalars(self, programs: Programs, shapes: Shapes) -> Scalars | None:
+        """The scalar programs, if the theorem above covers these."""
         primitives: dict[str, None] = {}
         try:
             run = {name: self._outputs(p, primitives) for name, p in programs.all().items()}
@@ -88,7 +94,7 @@ class Pointwise:
                     return None
         except _NotPointwiseError:
             return None
-        return tuple(tuple(v.node for v in values) for values in run.values()), list(primitives)
+        return Scalars(tuple(tuple(v.node for v in values) for values in run.values()), list(primitives))
 
     def _number(self, *key: Any) -> int:
         return self.nodes.setdefault(key, len(self.nodes))
@@ -174,7 +180,7 @@ def _fits(operand: Names, result: Names) -> bool:
     )
 
 
-def pointwise(clauses: Sequence[Clause]) -> bool:
+def about_entries(clauses: Sequence[Clause]) -> bool:
     """Each clause is about entries alone: no sum, maximum, size or position in it."""
     atoms = (a for c in clauses for p in polys(c) for a in _deep_atoms(p))
     return all(isinstance(a, (Access, Fn, Base, Pred, Exp, Num)) for a in atoms)
