@@ -21,7 +21,7 @@ So the laws hold at every such family, under the hypotheses of that proof read a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ._conditions import Clause, polys
@@ -50,7 +50,7 @@ class Scalars:
     """The scalar programs of forward, JVP, VJP and primal, for each output a number; and the primitives they run."""
 
     programs: tuple[tuple[int, ...], ...]
-    primitives: list[str]
+    primitives: list[str] = field(compare=False)
 
 
 class _NotPointwiseError(Exception):
