@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._conditions import Clause, polys
-from ._facts import _deep_atoms
+from ._terms import deep_atoms
 from ._index import of_const, of_var, template
 from ._jax_internals import CALLS, DimExpr, Program, Serialiser, inner_program, is_literal, kind_of, live_equations
 from ._problem import Programs, Shapes
@@ -124,7 +124,11 @@ class Pointwise:
             env[v] = self._constant(v.aval, c)
 
         def read(v: Any) -> _Value:
-            return self._constant(v.aval, v.val) if is_literal(v) else env[v]
+            if is_literal(v):
+                return self._constant(v.aval, v.val)
+            if v not in env:  # an operand that the needed results do not depend on
+                raise _NotPointwiseError
+            return env[v]
 
         for eqn, use in live_equations(jaxpr, needed):
             inner = inner_program(eqn)
@@ -181,9 +185,12 @@ def _fits(operand: Names, result: Names) -> bool:
 
 
 def about_entries(clauses: Sequence[Clause]) -> bool:
-    """Each clause is about entries alone: no sum, maximum, size or position in it."""
-    atoms = (a for c in clauses for p in polys(c) for a in _deep_atoms(p))
-    return all(isinstance(a, (Access, Fn, Base, Pred, Exp, Num)) for a in atoms)
+    """Each clause is about entries alone: no sum, maximum or size is in it, and no position but as a whole index."""
+    atoms = [a for c in clauses for p in polys(c) for a in deep_atoms(p)]
+    indices = (ix for a in atoms if isinstance(a, Access) for ix in a.index)
+    return all(isinstance(a, (Access, Fn, Base, Pred, Exp, Num)) for a in atoms) and all(
+        ix.variable() is not None or ix == of_const(ZERO) for ix in indices
+    )
 
 
 def read_at_each_index(
