@@ -25,12 +25,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._conditions import Clause, polys
-from ._terms import deep_atoms
 from ._index import of_const, of_var, template
 from ._jax_internals import CALLS, DimExpr, Program, Serialiser, inner_program, is_literal, kind_of, live_equations
 from ._problem import Programs, Shapes
 from ._sums import Rewriter
-from ._terms import ZERO, Access, Atom, Base, Exp, Fn, Num, Poly, Pred, access, intern, poly_of
+from ._terms import ZERO, Access, Atom, Base, Exp, Fn, Num, Poly, Pred, access, deep_atoms, intern, poly_of
 
 POINTWISE = frozenset(
     """
