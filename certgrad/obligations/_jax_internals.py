@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 from jax import api_util, export
 from jax._src.export import shape_poly as _shape_poly
+from jax._src.lax import linalg as _linalg
 from jax.extend import core as jex
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
@@ -221,6 +223,50 @@ def inner_program(eqn: Any) -> Program | None:
         return None
     closed = eqn.params[key]
     return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+
+
+def program_of(closed: Any) -> Program:
+    """A closed jaxpr as a program."""
+    return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+
+
+@dataclass(frozen=True)
+class LuSolve:
+    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
+
+    `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
+    """
+
+    transposed: bool
+    axis: int
+    batch: tuple[int, ...]
+
+
+def lu_solve(closed: Any) -> LuSolve | None:
+    """Recognise JAX's own LU solver: the program is the one that JAX makes of it, under any number of `vmap`s."""
+    program = program_of(closed)
+    avals = [v.aval for v in program.jaxpr.invars]
+    if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
+        return None
+    text = serialised(program)
+    axis, count = len(avals[2].shape) - 1, len(avals[0].shape) - 2
+    for transposed in (False, True):
+        for batch in itertools.combinations(range(axis), count):
+            if [avals[0].shape[k] for k in range(count)] != [avals[2].shape[k] for k in batch]:
+                continue
+            solver = partial(_lu_solve, transposed)
+            for k in reversed(range(axis)):
+                solver = jax.vmap(solver, (0, 0, 0) if k in batch else (None, None, 0))
+            specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+            with wide_floats(avals[0].dtype == np.float64):
+                same = serialised(program_of(jax.make_jaxpr(solver)(*specs))) == text
+            if same:
+                return LuSolve(transposed, axis, batch)
+    return None
+
+
+def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
+    return _linalg.lu_solve(factors, permutation, b, trans=int(transposed))
 
 
 def is_literal(atom: Any) -> bool:
@@ -451,6 +497,8 @@ class Serialiser:
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
     def param(self, value: Any) -> str:
+        if isinstance(value, np.generic):  # a number, never the name of its dtype
+            value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
