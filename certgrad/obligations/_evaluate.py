@@ -95,7 +95,6 @@ class _Evaluation:
             return FUNCTIONS[a.name](*(self.poly(p, env) for p in a.args))
         raise TypeError(f"no value for {type(a).__name__}")
 
-
     def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
         n = self.size(a.ranges[0], env)
         row, column = a.vars

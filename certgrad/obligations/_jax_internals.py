@@ -88,7 +88,11 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
     def by_library() -> bool:
-        return _from_library(sys._getframe(2).f_code.co_filename)
+        frame = sys._getframe(2)
+        file = frame.f_code.co_filename
+        if file == "<string>":  # generated, as the methods of a dataclass are: it belongs to the module of its names
+            file = str(frame.f_globals.get("__file__", ""))
+        return _from_library(file)
 
     def comparable(a: Any, b: Any) -> bool:
         return isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope)

@@ -28,7 +28,22 @@ from ._index import Ix, Var, of_const, of_var
 from ._index_terms import index_equal
 from ._power import UndefinedTermError, content, power
 from ._sums import Rewriter, fresh, open_sum, substitute, sum_over
-from ._terms import ONE, ZERO, Access, Atom, Exponent, Matrix, Mono, Poly, Sum, atoms_of, intern, monomial, parts, poly_of
+from ._terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Exponent,
+    Matrix,
+    Mono,
+    Poly,
+    Sum,
+    atoms_of,
+    intern,
+    monomial,
+    parts,
+    poly_of,
+)
 
 Factors = list[tuple[Atom, Exponent]]
 Ranges = dict[Var, Poly]
@@ -49,7 +64,9 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
 
 
 def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, index: tuple[Ix, ...]) -> Poly:
-    """The same function of another matrix, or another entry of it."""
+    """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
+    if not index and a.ranges[0] == ONE:
+        return _opaque(a.name, body, row, column, a.ranges[0], index)
     return matrix(a.name, body, row, column, a.ranges[0], index)
 
 
@@ -227,9 +244,7 @@ def _positions(factors: Factors, k: Var) -> list[Ix]:
     return list(found)
 
 
-def _without(
-    factors: Factors, pattern: Poly, ranges: Ranges, k: Var
-) -> Iterator[tuple[Factors, set[Var]]]:
+def _without(factors: Factors, pattern: Poly, ranges: Ranges, k: Var) -> Iterator[tuple[Factors, set[Var]]]:
     """The ways to take the pattern (a monomial, perhaps with sums) out of the factors so that k goes with it.
 
     Yields what remains, and the variables that the pattern's own sums have used up.
