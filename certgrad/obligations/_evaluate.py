@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import reduce
 from itertools import product
+from math import prod
 
 from flint import acb, arb, arb_mat, fmpq
 
@@ -42,7 +43,8 @@ class _Evaluation:
     def power(self, x: arb, e: Exponent) -> arb:
         if isinstance(e, Fraction):
             return x ** arb(fmpq(e.numerator, e.denominator))
-        return x**e if e >= 0 else 1 / x ** (-e)
+        whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
+        return whole if e >= 0 else 1 / whole
 
     def index(self, ix: Ix, env: dict[Var, int]) -> int:
         const = self.poly(ix.const, env)

@@ -40,6 +40,7 @@ from ._terms import (
     Sum,
     atoms_of,
     intern,
+    mono_free,
     monomial,
     parts,
     poly_of,
@@ -200,6 +201,10 @@ def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
     """Σ_k A⁻¹[i,k]·A[k,j] = [i = j], read as a rule for the leading term of A; Σ_k A[j,k]·A⁻¹[k,i] likewise."""
     inside = {v for v in a.free if v not in {w for ix in a.index for w in ix.free}}
     both_ways = symmetric(a)
+    split = _split(a)
+    if split is None:
+        return None
+    leading, others = split
     for place, other in ((1, a.index[0]), (0, a.index[1])):
         k = a.index[place].variable()
         if k is None or ranges.get(k) != a.ranges[0] or k in inside or k in other.free:
@@ -207,9 +212,8 @@ def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
         rest = [(b, e) for b, e in factors if b is not a]
         for j in _positions(rest, k):
             row, column = (of_var(k), j) if place == 1 or both_ways else (j, of_var(k))
-            leading, others = _split(a)
             names = {a.vars[0]: row, a.vars[1]: column}
-            pattern = substitute(Poly({leading[0]: leading[1]}), names)
+            pattern = substitute(leading, names)
             for remaining, used in _without(rest, pattern, {**ranges}, k):
                 budget.spend(20)
                 c = pattern.single()[1]  # type: ignore[index]
@@ -222,10 +226,15 @@ def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
     return None
 
 
-def _split(a: Matrix) -> tuple[tuple[Mono, fmpq], Poly]:
-    """The leading term of the matrix inside (of highest degree, then by key), and the rest."""
-    leading = max(a.body.sorted_items(), key=lambda t: sum(e for _, e in t[0]))
-    return leading, a.body - Poly({leading[0]: leading[1]})
+def _split(a: Matrix) -> tuple[Poly, Poly] | None:
+    """The leading term of the matrix inside (of highest degree, then by key) among those that depend on the row and
+    on the column, and the rest."""
+    both = [t for t in a.body.sorted_items() if mono_free(t[0]) >= set(a.vars)]
+    if not both:
+        return None
+    mono, c = max(both, key=lambda t: sum(e for _, e in t[0]))
+    leading = Poly({mono: c})
+    return leading, a.body - leading
 
 
 def _positions(factors: Factors, k: Var) -> list[Ix]:
