@@ -98,10 +98,10 @@ class Differentiator:
             if not depends(a, self.tangents):
                 return ZERO
             row, column, body = opened(a)
-            d = derivative(a, row, column, self(body))
-            if d is None:
+            change = derivative(a, row, column, self(body))
+            if change is None:
                 raise NoDerivativeError(f"the {a.name} of a matrix")
-            return d
+            return change
         if isinstance(a, Max):
             return self._free_tangent(a, "maximum") if depends(a, self.tangents) else ZERO
         return ZERO

@@ -18,9 +18,8 @@ close A·X = B, whatever B is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import permutations
-
-from flint import fmpq
 
 from ._budget import budget
 from ._conditions import Atomic, Clause, Clauses
@@ -58,10 +57,13 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
     """The entry at `index` of the named function of the size × size matrix with entry `body` at (row, column)."""
     if size == ONE:
         body = _only(body, row, column)
-    make = {"inverse": _inverse, "determinant": _determinant, "cholesky": _cholesky}.get(name, _opaque)
-    if make is _opaque:
-        return _opaque(name, body, row, column, size, index)
-    return make(body, row, column, size, *index)
+    if name == "inverse":
+        return _inverse(body, row, column, size, *index)
+    if name == "determinant" and size == ONE:
+        return body
+    if name == "cholesky" and size == ONE:
+        return power(body, Fraction(1, 2))
+    return _opaque(name, body, row, column, size, index)
 
 
 def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, index: tuple[Ix, ...]) -> Poly:
@@ -130,20 +132,6 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
         if where == [column, row]:
             return at(inner, j, i) * power(scalar, -1)
     return _opaque("inverse", rest, row, column, size, (i, j)) * power(scalar, -1)
-
-
-def _determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly:
-    if size == ONE:
-        return body
-    return _opaque("determinant", body, row, column, size, ())
-
-
-def _cholesky(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Poly:
-    if size == ONE:
-        from fractions import Fraction
-
-        return power(body, Fraction(1, 2))
-    return _opaque("cholesky", body, row, column, size, (i, j))
 
 
 # --- conditions ----------------------------------------------------------------------------------------------------

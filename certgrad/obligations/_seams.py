@@ -14,7 +14,6 @@ from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
 from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
 from ._index import of_var
-from ._matrices import opened
 from ._power import UndefinedTermError
 from ._sums import Rewriter, fresh
 from ._terms import ONE, Access, Atom, Matrix, Max, Poly, Pred, Sum, atoms_of, deep_atoms, parts
@@ -56,15 +55,12 @@ class _Search:
         """Parts of an atom whose predicates lie under a binder of their own."""
         if not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
-        if isinstance(a, Matrix):
-            self.term(opened(a)[2])
-            return
         if isinstance(a, Sum):
             _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))
             for summand, _ in groups:
                 self.term(summand)
             return
-        if isinstance(a, Max):
+        if isinstance(a, (Max, Matrix)):
             self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(a.body))
             return
         for part in parts(a):
