@@ -28,6 +28,13 @@ def index_number(ix: Ix) -> Poly:
 
 def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    if ix.terms and ix.terms[0][1] < 0:
+        return ONE - index_condition(ix.scaled(-1).shifted(-ONE), ranges)
+    return index_condition(ix, ranges)
+
+
+def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
     if not ix.terms:
         return at_least(ix.const)
     least, most = bounds(ix, ranges)
@@ -35,8 +42,6 @@ def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
         return ONE
     if most is not None and at_least(most).is_zero:
         return ZERO
-    if ix.terms[0][1] < 0:
-        return ONE - poly_of(intern(IxPred(_reduced(ix.scaled(-1).shifted(-ONE)))))
     return poly_of(intern(IxPred(_reduced(ix))))
 
 

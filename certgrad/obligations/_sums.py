@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 
 from ._index import Ix, Quotient, Remainder, Var, of_const, of_term, of_var, row_major
-from ._index_terms import at_least, index_equal, index_number, index_pred, within
+from ._index_terms import at_least, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
     ONE,
@@ -126,7 +126,7 @@ class Rewriter:
                 raise UndefinedTermError("which side of a boundary is meant was not decided")
             return side(inside)
         if isinstance(a, IxPred):
-            return index_pred(a.ix.subst(self.indices))
+            return index_condition(a.ix.subst(self.indices))
         if isinstance(a, IxEq):
             return index_equal(a.ix.subst(self.indices))
         if isinstance(a, IndexNumber):

@@ -252,7 +252,7 @@ class Matrix(Atom):
     `_matrices` makes these, and has the laws that each name obeys.
     """
 
-    __slots__ = ("body", "index", "name", "ranges", "vars")
+    __slots__ = ("body", "index", "name", "ranges", "triangle", "vars")
 
     def __init__(
         self, name: str, variables: tuple[Var, Var], ranges: tuple[Poly, Poly], body: Poly, index: tuple[Ix, ...]
@@ -264,7 +264,41 @@ class Matrix(Atom):
         positive = name == "cholesky" and index[0] == index[1]
         structured = body.structured or any(ix.key and ix.variable() is None for ix in index)
         key = f"{name}[{bound}]({body.key}){at}"
+        self.triangle = self._triangle() if index else None
         self._finish(key, free, variables[0][1], positive, body.piecewise, structured)
+
+    def _triangle(self) -> tuple[Ix, Ix] | None:
+        """(e, f) where the entry vanishes unless e ≥ f: a Cholesky factor and the inverse of a lower one are lower."""
+        i, j = self.index
+        if self.name == "cholesky":
+            return i, j
+        if self.name == "inverse" and is_triangular(self.body, *self.vars):
+            return i, j
+        if self.name == "inverse" and is_triangular(self.body, *self.vars[::-1]):
+            return j, i
+        return None
+
+
+def is_triangular(body: Poly, row: Var, column: Var) -> bool:
+    """The term vanishes where row < column, by its form."""
+    return all(any(_confines(a, row, column) for a, _ in mono) for mono in body)
+
+
+def _confines(a: Atom, row: Var, column: Var) -> bool:
+    """The atom vanishes where row < column."""
+    if isinstance(a, (IxPred, IxEq)):
+        slope = a.ix.coefficient(row), a.ix.coefficient(column)
+        right = slope == (1, -1) or (isinstance(a, IxEq) and slope == (-1, 1))
+        shift = a.ix.const.constant()
+        return (
+            right
+            and len(a.ix.terms) == 2
+            and shift is not None
+            and (shift <= 0 if isinstance(a, IxPred) else shift == 0)
+        )
+    if isinstance(a, Matrix) and a.triangle is not None:
+        return [ix.variable() for ix in a.triangle] == [row, column]
+    return False
 
 
 def mono_key(mono: Mono) -> str:
@@ -510,8 +544,10 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
 
 
 def _has_predicate(m1: Mono, m2: Mono) -> bool:
-    """Both have a predicate: they may be complementary."""
-    return any(type(a) in (Pred, Side) for a, _ in m1) and any(type(a) in (Pred, Side) for a, _ in m2)
+    """Both have a predicate: they may be complementary; or a matrix may decide a condition on indices."""
+    return (any(type(a) in PREDICATES for a, _ in m1) and any(type(a) in PREDICATES for a, _ in m2)) or (
+        any(type(a) is Matrix for a, _ in m1 + m2) and any(type(a) is IxPred for a, _ in m1 + m2)
+    )
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
@@ -555,10 +591,31 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
             keys = {a.poly.key for a in predicates}
             if any((-a.poly).key in keys for a in predicates):
                 return ZERO
+    triangles = [a.triangle for a, e in kept if isinstance(a, Matrix) and a.triangle is not None and e > 0]
+    for low, high in triangles:
+        left = []
+        for a, e in kept:
+            decided = _decided(a, low, high) if type(a) is IxPred else None
+            if decided is False:
+                return ZERO
+            if decided is None:
+                left.append((a, e))
+        kept = left
     result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
     for base, n in expand:
         result = result * base**n
     return result
+
+
+def _decided(condition: IxPred, e: Ix, f: Ix) -> bool | None:
+    """What e ≥ f says of the condition."""
+    over = condition.ix.minus(e.minus(f))
+    if not over.terms and (c := over.const.constant()) is not None and c >= 0:
+        return True
+    over = condition.ix.plus(e.minus(f))
+    if not over.terms and (c := over.const.constant()) is not None and c < 0:
+        return False
+    return None
 
 
 def _fn_power(fn: Fn, e: Exponent) -> tuple[Poly, int, Exponent] | None:
