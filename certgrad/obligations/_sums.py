@@ -132,13 +132,21 @@ class Rewriter:
             return index_number(of_term(a.var).subst(self.indices))
         if isinstance(a, Sum):
             names = {v: fresh() for v in a.vars}
-            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return sum_over(inner.mono(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         if isinstance(a, Max):
             names = {v: fresh() for v in a.vars}
-            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         return poly_of(a)
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        """The rewriter inside a binder, whose variables get the names, with the ranges."""
+        return Rewriter({**self.indices, **names}, self.replace)
+
+
+def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+    return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
 def _predicates_first(factor: tuple[Atom, Exponent]) -> tuple[bool, str]:
