@@ -46,7 +46,7 @@ class Region:
 
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
         """With these free index variables, and their ranges."""
-        return replace(self, indices=Indices({**self.indices.ranges, **ranges}, self.indices.conditions))
+        return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
 
 
 def bound_free(a: Atom) -> bool:
@@ -68,7 +68,7 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     budget.spend(50)
     if poly.structured:
-        poly, indices = in_rows(poly, region.indices)
+        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts))
         poly, region = resolved(poly, indices), replace(region, indices=indices)
     # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
     # below start again from the term itself.
@@ -85,7 +85,7 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
     if depth >= MAX_DEPTH:
         return reduced, region.facts.facts
     if poly.structured:
-        if vanishes(reduced, region.indices.ranges, region.indices.conditions):
+        if vanishes(reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of):
             return None
         conditions = choices(poly)
         if conditions:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ._index import IntegerAtom, Ix, Var, of_var, row_major
+from ._facts import NEG, NONNEG, NONPOS, POS, Facts, match
+from ._index import Entry, IntegerAtom, Ix, Var, of_var, row_major
+from ._index_terms import as_index
 from ._isl import Condition, feasible
-from ._sums import Rewriter, divided, divisors_of, fresh
-from ._terms import ONE, ZERO, Atom, IxEq, IxPred, Poly, deep_atoms, poly_of
+from ._sums import Rewriter, divided, divisors_of, in_rows_and_columns
+from ._terms import ONE, ZERO, Access, Atom, IxEq, IxPred, Poly, deep_atoms, poly_of
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,27 @@ class Indices:
 
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
+    facts: Facts = field(default_factory=Facts)
+
+    def known_of(self, entry: Entry) -> list[Condition]:
+        """What the facts say of an entry of an integer tensor, as conditions on indices."""
+        out: list[Condition] = []
+        for fact in self.facts.facts:
+            entries = [a for a in deep_atoms(fact.poly) if isinstance(a, Access)]
+            if len(entries) != 1 or entries[0].tensor != entry.tensor or fact.signs not in (POS, NONNEG, NEG, NONPOS):
+                continue
+            if fact.universal:
+                mapping = match(entries[0], Access(entry.tensor, entry.index))
+            else:
+                mapping = {} if entries[0].index == entry.index else None
+            value = as_index(fact.poly) if mapping is not None else None
+            if value is not None and mapping is not None:
+                up = value if fact.signs in (POS, NONNEG) else value.scaled(-1)
+                out.append((up.subst(mapping).shifted(-ONE if fact.signs in (POS, NEG) else ZERO), ">="))
+        return out
+
+    def feasible(self, *more: Condition) -> bool:
+        return feasible([*self.conditions, *more], self.ranges, self.known_of)
 
     def where(self, condition: Condition) -> Indices:
         return replace(self, conditions=(*self.conditions, condition))
@@ -28,13 +51,13 @@ class Indices:
             if v in self.ranges:
                 conditions += [(value, ">="), (value.scaled(-1).shifted(self.ranges[v] - ONE), ">=")]
         left = {v: n for v, n in self.ranges.items() if v not in mapping}
-        return Indices({**left, **more}, tuple(conditions))
+        return Indices({**left, **more}, tuple(conditions), self.facts)
 
     def decide(self, a: IxPred | IxEq) -> Poly | None:
         """The value of a condition on indices where it has the same one throughout."""
-        if not feasible([*self.conditions, holding(a)], self.ranges):
+        if not self.feasible(holding(a)):
             return ZERO
-        if not feasible([*self.conditions, failing(a)], self.ranges):
+        if not self.feasible(failing(a)):
             return ONE
         return None
 
@@ -80,11 +103,11 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
             rows = divided(n, divisor)
             if rows is None:
                 continue
-            i, j = fresh("u"), fresh("u")
+            poly, i, j = in_rows_and_columns(poly, v, divisor, "u")
             place = {v: row_major(of_var(i), of_var(j), divisor)}
             left = {w: m for w, m in indices.ranges.items() if w != v} | {i: rows, j: divisor}
-            moved = Indices(left, tuple((ix.subst(place), r) for ix, r in indices.conditions))
-            return in_rows(Rewriter(place)(poly), moved)
+            moved = Indices(left, tuple((ix.subst(place), r) for ix, r in indices.conditions), indices.facts)
+            return in_rows(poly, moved)
     return poly, indices
 
 
@@ -99,7 +122,7 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
     out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
     for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
         here = indices.where(condition)
-        if not feasible(here.conditions, here.ranges):
+        if not here.feasible():
             continue
         part = Rewriter(replace=lambda b, value=value: value if b is a else None)(poly)  # type: ignore[misc]
         mapping: dict[Var, Ix] = {}

@@ -21,7 +21,7 @@ from flint import fmpq
 
 from ._budget import budget
 from ._index import Entry, IntegerAtom, Ix, Quotient, Remainder, RowMajor, Var, of_const, of_term, of_var, whole_number
-from ._isl import Condition, Words
+from ._isl import Condition, Knowledge, Words
 from ._sums import fresh, open_sum
 from ._terms import (
     ONE,
@@ -51,16 +51,19 @@ class UnreadableError(Exception):
     """The term has a form that the index sets cannot take."""
 
 
-def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition] = ()) -> bool:
+def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condition], known_of: Knowledge) -> bool:
     """The term is 0 for all entries, sizes, and indices within the ranges that satisfy the conditions."""
     try:
         groups: dict[tuple, list[Piece]] = {}
         for count, piece in enumerate(_pieces(poly)):
             if count > MAX_PIECES:
                 return False
-            piece.solve()
+            piece.solve(known_of)
             groups.setdefault(piece.kind, []).append(piece)
-        return all(_cancel(pieces, ranges, conditions) for _, pieces in sorted(groups.items(), key=lambda t: str(t[0])))
+        return all(
+            _cancel(pieces, Words(ranges, known_of), conditions)
+            for _, pieces in sorted(groups.items(), key=lambda t: str(t[0]))
+        )
     except (UnreadableError, ValueError, isl.Error):
         return False
 
@@ -90,14 +93,15 @@ class Piece:
     def kind(self) -> tuple:
         return tuple((f.text, str(f.exponent), len(f.arguments)) for f in self.factors)
 
-    def solve(self) -> None:
+    def solve(self, known_of: Knowledge) -> None:
         """Name what is opaque, and order the factors."""
-        self._name_integers()
+        self._name_integers(known_of)
         self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
 
-    def _name_integers(self) -> None:
+    def _name_integers(self, known_of: Knowledge) -> None:
         """Integer atoms that isl has no word for become variables, tied to their arguments by a factor each."""
         names: dict[IntegerAtom, Var] = {}
+        known: list[Ix] = []
 
         def plain(ix: Ix) -> Ix:
             if not ix.atoms:
@@ -116,6 +120,8 @@ class Piece:
                 v = names[a] = fresh()
                 self.dummies[v] = None
                 self.factors.append(Factor(_function_text(a), 1, [*inner, of_var(v)]))
+                if isinstance(a, Entry):
+                    known.extend(ix for ix, relation in known_of(a) if relation == ">=")
             return of_var(names[a])
 
         self.equal = [plain(ix) for ix in self.equal]
@@ -123,6 +129,8 @@ class Piece:
         self.numbers = [(plain(ix), e) for ix, e in self.numbers]
         for f in list(self.factors):
             f.arguments = [plain(ix) for ix in f.arguments]
+        while known:
+            self.at_least.append(plain(known.pop()))
 
 
 def _function_text(a: IntegerAtom) -> str:
@@ -257,13 +265,12 @@ def _label(a: IntegerAtom) -> str:
 # --- from pieces to isl --------------------------------------------------------------------------------------------
 
 
-def _cancel(pieces: list[Piece], ranges: Mapping[Var, Poly], conditions: Sequence[Condition]) -> bool:
+def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) -> bool:
     """The pieces, which have the same functions, add up to 0."""
     orders = _orders(pieces[0])
     terms = [(piece, order) for piece in pieces for order in orders]
     if len(terms) > MAX_PIECES:
         raise UnreadableError("too many orders of equal factors")
-    words = Words(ranges)
     context = [words.condition(c) for c in conditions]
     written = [_Written(piece, order, words, len(orders)) for piece, order in terms]
     unknown = {len(w.undetermined) for w in written}

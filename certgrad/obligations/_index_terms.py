@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from ._index import Entry, IntegerAtom, Ix, Remainder, Var
+from flint import fmpq
+
+from ._index import Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
 from ._power import pred
-from ._terms import ONE, ZERO, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
+from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
 
 Ranges = Mapping[Var, Poly]
 """Variables with their ranges: 0 ≤ v < range."""
@@ -26,8 +28,36 @@ def index_number(ix: Ix) -> Poly:
     return total
 
 
+def as_index(poly: Poly) -> Ix | None:
+    """The term as an index expression, where it is an integer combination of indices, entries and dimensions.
+
+    Only for terms of integer tensors: an entry that occurs in it is one of an integer tensor.
+    """
+    parts: list[tuple[int, Ix]] = []
+    for mono, c in poly.items():
+        if c.q != 1:
+            return None
+        atom = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        if isinstance(atom, IndexNumber):
+            parts.append((int(c.p), of_term(atom.var)))
+        elif isinstance(atom, Access):
+            parts.append((int(c.p), of_atom(Entry(atom.tensor, atom.index))))
+        elif all(isinstance(a, Dim) and isinstance(e, int) and e > 0 for a, e in mono):
+            parts.append((1, of_const(Poly({mono: c}))))
+        else:
+            return None
+    return combine(parts)
+
+
 def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    if ix.terms and ix.terms[0][1] < 0:
+        return ONE - index_condition(ix.scaled(-1).shifted(-ONE), ranges)
+    return index_condition(ix, ranges)
+
+
+def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
     if not ix.terms:
         return at_least(ix.const)
     least, most = bounds(ix, ranges)
@@ -35,8 +65,6 @@ def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
         return ONE
     if most is not None and at_least(most).is_zero:
         return ZERO
-    if ix.terms[0][1] < 0:
-        return ONE - poly_of(intern(IxPred(_reduced(ix.scaled(-1).shifted(-ONE)))))
     return poly_of(intern(IxPred(_reduced(ix))))
 
 
@@ -68,7 +96,7 @@ def _reduced(ix: Ix) -> Ix:
     common = gcd(*(c for _, c in ix.terms))
     if common == 1:
         return ix
-    whole = {m: (c / common) if m else (c / common).floor() for m, c in ix.const.items()}
+    whole = {m: (c / common) if m else fmpq((c / common).floor()) for m, c in ix.const.items()}
     if any(c.q != 1 for c in whole.values()):
         return ix
     return Ix(tuple((v, c // common) for v, c in ix.terms), Poly({m: c for m, c in whole.items() if c != 0}))

@@ -7,24 +7,26 @@ own, about which nothing else is known; so does an integer atom. That only ever 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import islpy as isl
 
 from ._budget import budget
-from ._index import IntegerAtom, Ix, Quotient, Var, whole_number
+from ._index import Entry, IntegerAtom, Ix, Quotient, Var, whole_number
 from ._terms import Dim, Mono, Poly, memo, mono_positive
 
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
+Knowledge = Callable[[Entry], list[Condition]]
+"""What is assumed of an entry of an integer tensor."""
 
 
 class Words:
     """Names for the parameters of one question, with what is known of them."""
 
-    def __init__(self, ranges: Mapping[Var, Poly] | None = None) -> None:
-        self.ranges = dict(ranges or {})
+    def __init__(self, ranges: Mapping[Var, Poly], known_of: Knowledge) -> None:
+        self.ranges, self.known_of = dict(ranges), known_of
         self.names: dict[Any, str] = {}
         self.known: list[str] = []
         self.variables: dict[Var, str] = {}
@@ -125,7 +127,11 @@ class Words:
         divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
         if isinstance(a, Quotient) and divisor is not None:
             return f"floor({self.ix(a.ix)}/{divisor})"
-        return self.parameter(a)
+        if a in self.names or not isinstance(a, Entry):
+            return self.parameter(a)
+        name = self.parameter(a)
+        self.known += [self.condition(c) for c in self.known_of(a)]
+        return name
 
     def condition(self, condition: Condition) -> str:
         ix, relation = condition
@@ -135,9 +141,9 @@ class Words:
 _answers: dict[str, bool] = memo()
 
 
-def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly]) -> bool:
+def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge) -> bool:
     """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
-    words = Words(ranges)
+    words = Words(ranges, known_of)
     try:
         texts = [words.condition(c) for c in conditions]
     except ValueError:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 
-from ._index import Ix, Quotient, Remainder, Var, of_const, of_term, of_var, row_major
-from ._index_terms import at_least, index_equal, index_number, index_pred, within
+from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var
+from ._index_terms import at_least, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
     ONE,
@@ -125,7 +125,7 @@ class Rewriter:
                 raise UndefinedTermError("which side of a boundary is meant was not decided")
             return side(inside)
         if isinstance(a, IxPred):
-            return index_pred(a.ix.subst(self.indices))
+            return index_condition(a.ix.subst(self.indices))
         if isinstance(a, IxEq):
             return index_equal(a.ix.subst(self.indices))
         if isinstance(a, IndexNumber):
@@ -270,11 +270,19 @@ def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Po
             rows = divided(n, divisor)
             if rows is None:
                 continue
-            i, j = fresh(), fresh()
-            place = row_major(of_var(i), of_var(j), divisor)
+            poly, i, j = in_rows_and_columns(poly, v, divisor, "f")
             others = [(w, m) for w, m in dummies if w != v]
-            return _in_row_major_order(Rewriter({v: place})(poly), [*others, (i, rows), (j, divisor)])
+            return _in_row_major_order(poly, [*others, (i, rows), (j, divisor)])
     return poly, dummies
+
+
+def in_rows_and_columns(poly: Poly, v: Var, divisor: Poly, kind: str) -> tuple[Poly, Var, Var]:
+    """The term at v = i·divisor + j, and the new variables i and j, where j < divisor."""
+    i, j = fresh(kind), fresh(kind)
+    # As an atom first, so that quotients and remainders by the divisor are seen to be i and j.
+    poly = Rewriter({v: of_atom(RowMajor(of_var(i), of_var(j), divisor))})(poly)
+    row, column = fresh(kind), fresh(kind)
+    return Rewriter({i: of_var(row), j: of_var(column)})(poly), row, column
 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from .._index import Entry, Ix, combine, of_atom, of_const, of_term
+from .._index import Ix
+from .._index_terms import as_index
 from .._sums import Rewriter
-from .._terms import ONE, PREDICATES, Access, Atom, Dim, IndexNumber, Poly, atoms_of, poly_of
+from .._terms import ONE, PREDICATES, Atom, Poly, atoms_of, poly_of
 from .._terms import ZERO as NOTHING
 from ._registry import UnprovedError
 
 MAX_CHOICES = 64
-
-
-def as_index(poly: Poly) -> Ix | None:
-    """The term as an index expression, where it is an integer combination of indices, entries and dimensions.
-
-    Only for terms of integer tensors: an entry that occurs in it is one of an integer tensor.
-    """
-    parts: list[tuple[int, Ix]] = []
-    for mono, c in poly.items():
-        if c.q != 1:
-            return None
-        atom = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
-        if isinstance(atom, IndexNumber):
-            parts.append((int(c.p), of_term(atom.var)))
-        elif isinstance(atom, Access):
-            parts.append((int(c.p), of_atom(Entry(atom.tensor, atom.index))))
-        elif all(isinstance(a, Dim) and isinstance(e, int) and e > 0 for a, e in mono):
-            parts.append((1, of_const(Poly({mono: c}))))
-        else:
-            return None
-    return combine(parts)
 
 
 def index_cases(poly: Poly) -> list[tuple[Poly, Ix]]:
