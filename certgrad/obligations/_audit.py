@@ -193,7 +193,7 @@ def _prove_all(op: Any, instance: Instance, shapes: Any, programs: Programs, rec
 
 def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: Outcome) -> _Result:
     if outcome.proved:
-        if not satisfiable(outcome.hypotheses):
+        if not satisfiable(outcome.hypotheses, problem.integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         listed = _listed(outcome.hypotheses, op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)

@@ -22,6 +22,10 @@ Knowledge = Callable[[Entry], list[Condition]]
 """What is assumed of an entry of an integer tensor."""
 
 
+def _nothing(entry: Entry) -> list[Condition]:
+    return []
+
+
 class Words:
     """Names for the parameters of one question, with what is known of them."""
 
@@ -141,7 +145,7 @@ class Words:
 _answers: dict[str, bool] = memo()
 
 
-def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge) -> bool:
+def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge = _nothing) -> bool:
     """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
     words = Words(ranges, known_of)
     try:

@@ -246,8 +246,8 @@ def _greater(x: Tensor, y: Tensor) -> Poly:
 
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
     total = NOTHING
-    for guard, ix in index_cases(difference):
-        total = total + guard * relation(ix)
+    for case in index_cases(difference):
+        total = total + case.guard * relation(case.ix)
     return total
 
 

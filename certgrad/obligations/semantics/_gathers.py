@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from jax.lax import GatherScatterMode
 
-from .._conditions import Clause, Clauses, condition, merged
+from .._conditions import Clauses, merged
 from .._facts import ANY, ZERO
 from .._index import Ix, Var, of_const, of_var, template
-from .._index_terms import index_equal, index_number, index_pred
+from .._index_terms import index_equal, within
 from .._jax_internals import dim_poly
 from .._sums import fresh, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
 from .._terms import ZERO as NOTHING
-from ._index_numbers import index_cases
+from ._index_numbers import Case, in_range, index_cases
 from ._registry import Context, Params, UnprovedError, rule
-from ._windows import chosen, guarded
+from ._windows import chosen, clamped, guarded, ranges_of
 
 Shapes = list[tuple]
 
@@ -42,38 +42,30 @@ def _starts(
     sizes: Sequence[Poly],
     rooms: Sequence[Poly],
     mode: object,
+    ranges: dict[Var, Poly],
     drop: bool,
 ) -> _Start:
     """The operand's start position for the axes, at a batch position of the index array.
 
-    `sizes` and `rooms` are the window's and the operand's sizes along the axes that are indexed. With `drop`, a window that is not within
-    the operand gets guard 0 under FILL_OR_DROP; without it, being within is a condition.
+    `sizes` and `rooms` are the window's and the operand's sizes along the axes that are indexed. With `drop`, a window
+    that is not within the operand gets guard 0 under FILL_OR_DROP; without it, being within is a condition.
     """
     out = _Start([(ONE, [])], ())
     for k, (size, room) in enumerate(zip(sizes, rooms, strict=True)):
         component = indices.indexed([*batch, of_const(NOTHING if k == 0 else ONE.scale(k))], ())
-        found: list[tuple[Poly, Ix]] = []
-        last = room - size
-        clauses: list[Clause] = []
-        for guard, ix in index_cases(component.body):
-            above, below = index_pred(ix.shifted(-last - ONE)), ONE - index_pred(ix)
-            inside = (ONE - above) * (ONE - below)
+        found: list[Case] = []
+        clauses: Clauses = component.defined
+        for case in index_cases(component.body):
             if mode == GatherScatterMode.CLIP:
-                found += [
-                    (guard * below, of_const(NOTHING)),
-                    (guard * above * (ONE - below), of_const(last)),
-                    (guard * inside, ix),
-                ]
+                found += clamped(case, room - size)
             elif mode == GatherScatterMode.FILL_OR_DROP and drop:
-                found.append((guard * inside, ix))
+                found.append(Case(case.guard * within(case.ix, room - size + ONE, ranges), case.ix))
             else:
-                found.append((guard, ix))
-                least = condition(">= 0", index_number(ix), "an index in range")
-                most = condition(">= 0", last - index_number(ix), "an index in range")
-                clauses += [c if guard == ONE else c.guarded(guard, True) for c in (*least, *most)]
-        found = [(g, ix) for g, ix in found if not g.is_zero]
-        out.cases = [(g * h, [*ixs, ix]) for g, ixs in out.cases for h, ix in found if not (g * h).is_zero]
-        out.conditions = merged(out.conditions, clauses, component.defined)
+                found.append(case)
+                clauses = merged(clauses, in_range(case, room - size, ranges))
+        out.cases = [(g * c.guard, [*ixs, c.ix]) for g, ixs in out.cases for c in found]
+        out.cases = [(g, ixs) for g, ixs in out.cases if not g.is_zero]
+        out.conditions = merged(out.conditions, clauses)
     return out
 
 
@@ -89,7 +81,9 @@ def _gather(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) ->
     windows = dict(zip([k for k in range(x.rank) if k not in gone], spec.offset_dims, strict=True))
     batch = [axis_index(k, n) for k, n in enumerate(shape) if k not in spec.offset_dims]
     axes = list(spec.start_index_map)
-    start = _starts(indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, drop=False)
+    start = _starts(
+        indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges_of(shape), drop=False
+    )
     parts = []
     for guard, begin in start.cases:
         index = [of_const(NOTHING)] * x.rank
@@ -193,7 +187,7 @@ def _hits(
     batch = [position[k] for k in batch_axes]
     axes = list(spec.scatter_dims_to_operand_dims)
     sizes = [update.shape[windows[a]] if a in windows else ONE for a in axes]
-    start = _starts(indices, batch, sizes, [x.shape[a] for a in axes], mode, drop=True)
+    start = _starts(indices, batch, sizes, [x.shape[a] for a in axes], mode, dict(dummies), drop=True)
     ranges = {**{template(k): n for k, n in enumerate(shape)}, **dict(dummies)}
     out: list[Hit] = []
     for case, begin in start.cases:

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from .._index import Ix
-from .._index_terms import as_index
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .._conditions import Clause, Clauses, condition
+from .._index import Ix, Var
+from .._index_cases import failing, holding
+from .._index_terms import as_index, index_equal, index_number, index_pred
+from .._isl import Condition, feasible
 from .._sums import Rewriter
-from .._terms import ONE, PREDICATES, Atom, Poly, atoms_of, poly_of
+from .._terms import ONE, PREDICATES, Atom, IxEq, IxPred, Poly, atoms_of, poly_of
 from .._terms import ZERO as NOTHING
 from ._registry import UnprovedError
 
 MAX_CHOICES = 64
 
 
-def index_cases(poly: Poly) -> list[tuple[Poly, Ix]]:
+@dataclass(frozen=True)
+class Case:
+    """An index expression, and when an index is that: its guard (0 or 1), and the guard's conditions on indices.
+
+    A guard can say more than its conditions, when real predicates take part.
+    """
+
+    guard: Poly
+    ix: Ix
+    conditions: tuple[Condition, ...] = ()
+
+    def where(self, holds: Poly, condition: Condition, ix: Ix | None = None) -> Case:
+        return Case(self.guard * holds, ix or self.ix, (*self.conditions, condition))
+
+
+def index_cases(poly: Poly) -> list[Case]:
     """The term as index expressions, each under its guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
 
-    The guards are 0 or 1 and exactly one of them is 1. Raises UnprovedError where a case is no index expression.
+    Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
     """
-    out: list[tuple[Poly, Ix]] = []
+    out: list[Case] = []
 
-    def visit(p: Poly, guard: Poly) -> None:
+    def visit(p: Poly, guard: Poly, conditions: tuple[Condition, ...]) -> None:
         if guard.is_zero:
             return
         choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
@@ -27,16 +48,52 @@ def index_cases(poly: Poly) -> list[tuple[Poly, Ix]]:
             ix = as_index(p)
             if ix is None:
                 raise UnprovedError("an index that is not an integer combination of indices, entries and sizes")
-            out.append((guard, ix))
+            out.append(Case(guard, ix, conditions))
             if len(out) > MAX_CHOICES:
                 raise UnprovedError("an index with too many cases")
             return
-        for value, condition in ((ONE, poly_of(choice)), (NOTHING, ONE - poly_of(choice))):
+        for value, holds in ((ONE, poly_of(choice)), (NOTHING, ONE - poly_of(choice))):
 
             def decide(a: Atom, value: Poly = value, choice: Atom = choice) -> Poly | None:
                 return value if a is choice else None
 
-            visit(Rewriter(replace=decide)(p), guard * condition)
+            more: tuple[Condition, ...] = ()
+            if isinstance(choice, (IxPred, IxEq)):
+                more = (holding(choice) if value is ONE else failing(choice),)
+            visit(Rewriter(replace=decide)(p), guard * holds, (*conditions, *more))
 
-    visit(poly, ONE)
+    visit(poly, ONE, ())
     return out
+
+
+def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:
+    """The condition 0 ≤ ix ≤ room, asked where the case holds, as far as ranges and the case do not show it."""
+    out: list[Clause] = []
+    for e in (case.ix, case.ix.scaled(-1).shifted(room)):
+        fails = (e.scaled(-1).shifted(-ONE), ">=")
+        if not feasible([*case.conditions, fails], ranges):
+            continue
+        clauses = condition(">= 0", index_number(e), "an index in range")
+        # Where the case does not hold the condition may be true anyway: then it is said without the guard.
+        always = case.guard == ONE or (
+            case.guard == _product(case.conditions)
+            and all(not feasible([opposite(c), fails], ranges) for c in case.conditions)
+        )
+        out += clauses if always else [c.guarded(case.guard, True) for c in clauses]
+    return tuple(out)
+
+
+def opposite(condition: Condition) -> Condition:
+    ix, relation = condition
+    if relation == ">=":
+        return ix.scaled(-1).shifted(-ONE), ">="
+    return ix, "=" if relation == "!=" else "!="
+
+
+def _product(conditions: Sequence[Condition]) -> Poly:
+    """The product of the conditions, as 0 or 1."""
+    total = ONE
+    for ix, relation in conditions:
+        holds = index_pred(ix) if relation == ">=" else index_equal(ix)
+        total = total * (ONE - holds if relation == "!=" else holds)
+    return total

@@ -18,7 +18,7 @@ from .._sums import divided, fresh, sum_over
 from .._tensor import Tensor, axis_index, own_index
 from .._terms import ONE, Poly
 from .._terms import ZERO as NOTHING
-from ._index_numbers import index_cases
+from ._index_numbers import Case, index_cases, opposite
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
@@ -160,27 +160,26 @@ def _pad(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> li
 # --- slices at a position that is a value --------------------------------------------------------------------------
 
 
-def clamped(start: Tensor, size: Poly, room: Poly) -> list[tuple[Poly, Ix]]:
-    """A start index clamped to [0, room − size], as cases of index expressions."""
-    last = room - size
+def clamped(case: Case, last: Poly) -> list[Case]:
+    """The case with its index clamped to [0, last]."""
     if last.is_zero:
-        return [(ONE, of_const(NOTHING))]
-    out: list[tuple[Poly, Ix]] = []
-    for guard, ix in index_cases(start.body):
-        above, below = index_pred(ix.shifted(-last - ONE)), ONE - index_pred(ix)
-        out += [
-            (guard * below, of_const(NOTHING)),
-            (guard * above * (ONE - below), of_const(last)),
-            (guard * (ONE - above) * (ONE - below), ix),
-        ]
-    return [(g, ix) for g, ix in out if not g.is_zero]
+        return [Case(case.guard, of_const(NOTHING), case.conditions)]
+    above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
+    over, under = index_pred(above), index_pred(below)
+    out = [
+        case.where(under, (below, ">="), of_const(NOTHING)),
+        case.where(over, (above, ">="), of_const(last)),
+        case.where((ONE - over) * (ONE - under), opposite((above, ">="))),
+    ]
+    return [c for c in out if not c.guard.is_zero]
 
 
 def _positions(starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly]) -> list[tuple[Poly, list[Ix]]]:
-    cases: list[tuple[Poly, list[Ix]]] = [(ONE, [])]
+    positions: list[tuple[Poly, list[Ix]]] = [(ONE, [])]
     for start, size, room in zip(starts, sizes, rooms, strict=True):
-        cases = [(g * h, [*ixs, ix]) for g, ixs in cases for h, ix in clamped(start, size, room)]
-    return [(g, ixs) for g, ixs in cases if not g.is_zero]
+        cases = [c for case in index_cases(start.body) for c in clamped(case, room - size)]
+        positions = [(g * c.guard, [*ixs, c.ix]) for g, ixs in positions for c in cases]
+    return [(g, ixs) for g, ixs in positions if not g.is_zero]
 
 
 @rule("dynamic_slice")
