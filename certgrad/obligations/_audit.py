@@ -15,14 +15,15 @@ from . import _witnesses
 from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
+from ._covered import Covered
 from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
-from ._problem import Problem, Programs, build, rules_of, trace_rules
+from ._problem import Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
-from ._ranks import SplitGroupError, collapsed
+from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
 from ._terms import clear_caches
 from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
@@ -111,7 +112,7 @@ def _audit(op: Any) -> Certificate:
 def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str]]:
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
-    traced: dict[int, Programs] = {}
+    covered = Covered(op.arg_names)
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     split = ""
@@ -125,7 +126,16 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         if text in proved:  # another family of shapes came to the same programs
             return programs
         proved.add(text)
-        for kind, result in _prove_all(op, instance, shapes, programs, record).items():
+        known = covered.hypotheses(instance, shapes, programs)
+        if known is not None:
+            hypotheses, primitives = known
+            record.primitives.update(dict.fromkeys(primitives))
+            outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
+            found = {kind: _judged(op, instance, kind, outcome) for kind, outcome in outcomes.items()}
+        else:
+            found, outcomes = _prove_all(op, instance, shapes, programs, record)
+            covered.add(instance, shapes, programs, outcomes)
+        for kind, result in found.items():
             results[kind].append(result)
         return programs
 
@@ -139,7 +149,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     for k, instance in enumerate(instances.prove):
-        programs = traced[id(instance)] = examine(instance, {})
+        programs = examine(instance, {})
         if k > 0:
             examine_contrary(instance, programs, general=False)
             continue
@@ -148,13 +158,11 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], reason))
         examine_contrary(instance, programs, general=True, numbers=not stable)
-    for instance, reference in instances.compare:
-        programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'")
+    for instance, _ in instances.compare:
+        shapes = instance.shapes()
+        programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
         try:
-            same = all(
-                collapsed(p, instance.groups) == collapsed(traced[id(reference)].all()[name], reference.groups)
-                for name, p in programs.all().items()
-            )
+            same = covered.same_as_general(instance, shapes, programs)
         except SplitGroupError as error:
             same, split = False, str(error)
         if not same:
@@ -172,28 +180,34 @@ def _scope(op: Any, instances: Family, split: str) -> str:
     return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
 
 
-def _prove_all(op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record) -> dict[str, _Result]:
-    out: dict[str, _Result] = {}
+def _prove_all(
+    op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
+) -> tuple[dict[str, _Result], dict[str, Outcome]]:
+    """What came of each obligation, and of the attempt to prove it."""
+    results: dict[str, _Result] = {}
+    outcomes: dict[str, Outcome] = {}
     try:
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}
+        failed = dict.fromkeys(KINDS, Outcome(reason=str(error)))
+        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}, failed
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in KINDS:
         try:
             with limited():
-                outcome = prove(problem, kind)
+                outcomes[kind] = prove(problem, kind)
         except BudgetError as error:
-            outcome = Outcome(reason=str(error))
-        out[kind] = _judged(op, instance, problem, kind, outcome)
-    return out
+            outcomes[kind] = Outcome(reason=str(error))
+        results[kind] = _judged(op, instance, kind, outcomes[kind])
+    return results, outcomes
 
 
-def _judged(op: Any, instance: Instance, problem: Problem, kind: str, outcome: Outcome) -> _Result:
+def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:
     if outcome.proved:
-        if not satisfiable(outcome.hypotheses, problem.integers):
+        integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
+        if not satisfiable(outcome.hypotheses, integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         listed = _listed(outcome.hypotheses, op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)

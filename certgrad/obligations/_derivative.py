@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from flint import fmpq
 
 from ._index import Var, of_var
+from ._matrices import derivative, opened
 from ._power import power
 from ._scalar_derivatives import NoDerivativeError, derivative_of
 from ._sums import Rewriter, open_sum, sum_over
@@ -24,6 +25,7 @@ from ._terms import (
     Exp,
     Exponent,
     Fn,
+    Matrix,
     Max,
     Mono,
     Poly,
@@ -92,6 +94,14 @@ class Differentiator:
                 if not d.is_zero:
                     total = total + derivative_of(a.name, a.args, k) * d
             return total
+        if isinstance(a, Matrix):
+            if not depends(a, self.tangents):
+                return ZERO
+            row, column, body = opened(a)
+            change = derivative(a, row, column, self(body))
+            if change is None:
+                raise NoDerivativeError(f"the {a.name} of a matrix")
+            return change
         if isinstance(a, Max):
             return self._free_tangent(a, "maximum") if depends(a, self.tangents) else ZERO
         return ZERO

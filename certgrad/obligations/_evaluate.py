@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import reduce
 from itertools import product
+from math import prod
 
-from flint import acb, arb, fmpq
+from flint import acb, arb, arb_mat, fmpq
 
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
-from ._terms import Access, Atom, Base, Dim, Exp, Exponent, Fn, IndexNumber, IxEq, IxPred, Max, Num, Poly, Pred, Sum
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Matrix,
+    Max,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+)
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
 
@@ -41,7 +60,8 @@ class _Evaluation:
     def power(self, x: arb, e: Exponent) -> arb:
         if isinstance(e, Fraction):
             return x ** arb(fmpq(e.numerator, e.denominator))
-        return x**e if e >= 0 else 1 / x ** (-e)
+        whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
+        return whole if e >= 0 else 1 / whole
 
     def index(self, ix: Ix, env: dict[Var, int]) -> int:
         const = self.poly(ix.const, env)
@@ -88,6 +108,8 @@ class _Evaluation:
             return arb(1 if self.index(a.ix, env) >= 0 else 0)
         if isinstance(a, IxEq):
             return arb(1 if self.index(a.ix, env) == 0 else 0)
+        if isinstance(a, Matrix):
+            return self.matrix(a, env)
         if isinstance(a, (Sum, Max)):
             sizes = [self.size(n, env) for n in a.ranges]
             entries = [
@@ -106,6 +128,32 @@ class _Evaluation:
         if isinstance(a, Fn):
             return FUNCTIONS[a.name](*(self.poly(p, env) for p in a.args))
         raise TypeError(f"no value for {type(a).__name__}")
+
+    def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
+        n = self.size(a.ranges[0], env)
+        row, column = a.vars
+        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(n)] for i in range(n)])
+        where = tuple(self.index(ix, env) for ix in a.index)
+        if a.name == "determinant":
+            return inside.det()
+        if a.name == "smallest minor":
+            minors = [arb_mat([[inside[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
+            return reduce(arb.min, minors)
+        if a.name == "inverse":
+            return inside.inv()[where]
+        if a.name == "cholesky":
+            return _cholesky(inside)[where]
+        raise TypeError(f"no value for the {a.name} of a matrix")
+
+
+def _cholesky(a: arb_mat) -> arb_mat:
+    n = a.nrows()
+    out = arb_mat(n, n)
+    for j in range(n):
+        for i in range(j, n):
+            total = a[i, j] - sum((out[i, k] * out[j, k] for k in range(j)), arb(0))
+            out[i, j] = total.sqrt() if i == j else total / out[j, j]
+    return out
 
 
 def _atan2(y: arb, x: arb) -> arb:

@@ -35,6 +35,7 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Matrix,
     Max,
     Mono,
     Poly,
@@ -225,6 +226,9 @@ class _Blanks:
             bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
             body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
             return f"{type(a).__name__}[{bound}]({body})"
+        if isinstance(a, Matrix):
+            bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
+            return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"
         if a.free:
             raise UnreadableError(type(a).__name__)
         return a.key

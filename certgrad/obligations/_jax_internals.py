@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
-from jax import export
+from jax import api_util, export
 from jax._src.export import shape_poly as _shape_poly
+from jax._src.lax import linalg as _linalg
 from jax.extend import core as jex
+from jax.extend import linear_util
+from jax.interpreters import partial_eval
 
 from ._terms import ONE, ZERO, Poly, dimension, number
 
@@ -84,7 +88,11 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
     def by_library() -> bool:
-        return _from_library(sys._getframe(2).f_code.co_filename)
+        frame = sys._getframe(2)
+        file = frame.f_code.co_filename
+        if file == "<string>":  # generated, as the methods of a dataclass are: it belongs to the module of its names
+            file = str(frame.f_globals.get("__file__", ""))
+        return _from_library(file)
 
     def comparable(a: Any, b: Any) -> bool:
         return isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope)
@@ -174,14 +182,37 @@ def wide_floats(on: bool = True) -> Iterator[None]:
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
     with recorded_decisions() as record:
-        closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
-    tree = jax.tree_util.tree_structure(out)
+        jaxpr, consts, tree = _jaxpr(fn, specs)
     pairs = {(str(a), str(b), by_library): (a, b) for a, b, by_library in record}
     decisions = {
         Decision(None if b is None else dim_poly(a) - dim_poly(b), by_library): None
         for (_, _, by_library), (a, b) in pairs.items()
     }
-    return Program(jaxpr_of(closed), closed.consts, tree, tuple(decisions))
+    return Program(jaxpr, consts, tree, tuple(decisions))
+
+
+def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
+    """The jaxpr, its constants and the tree of its outputs, as `jax.make_jaxpr` gives them.
+
+    `make_jaxpr` goes through all of `jit`, which takes longer than tracing a rule. What is under it traces the same
+    program; how it returns captured arrays differs between versions of JAX, so a function with some is left to
+    `make_jaxpr`.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(tuple(specs))
+    out_tree: Any = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        out, out_tree = jax.tree_util.tree_flatten(fn(*jax.tree_util.tree_unflatten(tree, values)))
+        return out
+
+    info = api_util.debug_info("trace", flat, leaves, {})
+    avals = [api_util.shaped_abstractify(x) for x in leaves]
+    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=info), avals)
+    if not consts:
+        return jaxpr, (), out_tree
+    closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
+    return jaxpr_of(closed), closed.consts, jax.tree_util.tree_structure(out)
 
 
 def jaxpr_of(closed: Any) -> Any:
@@ -196,6 +227,50 @@ def inner_program(eqn: Any) -> Program | None:
         return None
     closed = eqn.params[key]
     return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+
+
+def program_of(closed: Any) -> Program:
+    """A closed jaxpr as a program."""
+    return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+
+
+@dataclass(frozen=True)
+class LuSolve:
+    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
+
+    `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
+    """
+
+    transposed: bool
+    axis: int
+    batch: tuple[int, ...]
+
+
+def lu_solve(closed: Any) -> LuSolve | None:
+    """Recognise JAX's own LU solver: the program is the one that JAX makes of it, under any number of `vmap`s."""
+    program = program_of(closed)
+    avals = [v.aval for v in program.jaxpr.invars]
+    if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
+        return None
+    text = serialised(program)
+    axis, count = len(avals[2].shape) - 1, len(avals[0].shape) - 2
+    for transposed in (False, True):
+        for batch in itertools.combinations(range(axis), count):
+            if [avals[0].shape[k] for k in range(count)] != [avals[2].shape[k] for k in batch]:
+                continue
+            solver = partial(_lu_solve, transposed)
+            for k in reversed(range(axis)):
+                solver = jax.vmap(solver, (0, 0, 0) if k in batch else (None, None, 0))
+            specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+            with wide_floats(avals[0].dtype == np.float64):
+                same = serialised(program_of(jax.make_jaxpr(solver)(*specs))) == text
+            if same:
+                return LuSolve(transposed, axis, batch)
+    return None
+
+
+def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
+    return _linalg.lu_solve(factors, permutation, b, trans=int(transposed))
 
 
 def is_literal(atom: Any) -> bool:
@@ -215,11 +290,7 @@ def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[b
         if not any(use):
             continue
         kept.append((eqn, use))
-        inputs = list(eqn.invars)
-        inner = inner_program(eqn)
-        if inner is not None and len(inner.jaxpr.invars) == len(inputs):
-            used = live_inputs(inner.jaxpr, use)
-            inputs = [v for v, u in zip(inputs, used, strict=True) if u]
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
         wanted.update(v for v in inputs if not is_literal(v))
     return kept[::-1]
 
@@ -228,12 +299,61 @@ def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
     """Which inputs the needed outputs depend on."""
     used = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
     for eqn, use in live_equations(jaxpr, needed):
-        inputs = list(eqn.invars)
-        inner = inner_program(eqn)
-        if inner is not None and len(inner.jaxpr.invars) == len(inputs):
-            inputs = [v for v, u in zip(inputs, live_inputs(inner.jaxpr, use), strict=True) if u]
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
         used.update(v for v in inputs if not is_literal(v))
     return [v in used for v in jaxpr.invars]
+
+
+def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
+    """Which operands of an equation its needed outputs depend on."""
+    inner = inner_program(eqn)
+    if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+        return live_inputs(inner.jaxpr, use)
+    if eqn.primitive.name == "cond":
+        branches = [live_inputs(b.jaxpr, use) for b in branch_programs(eqn)]
+        return [True, *(any(used) for used in zip(*branches, strict=True))]
+    if eqn.primitive.name == "scan":
+        loop = scan_loop(eqn)
+        return live_inputs(loop.body.jaxpr, loop.live_outputs(use))
+    return [True] * len(eqn.invars)
+
+
+def branch_programs(eqn: Any) -> list[Program]:
+    """The branches of a `cond`, the one for index 0 first."""
+    return [Program(jaxpr_of(b), getattr(b, "consts", ())) for b in eqn.params["branches"]]
+
+
+@dataclass(frozen=True)
+class ScanLoop:
+    """A `scan`: its body takes constants, carries and rows, and returns carries and rows."""
+
+    body: Program
+    consts: int
+    carries: int
+    length: Any
+    reverse: bool
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
+        needed = list(use)
+        while True:
+            inputs = live_inputs(self.body.jaxpr, needed)
+            carried = inputs[self.consts : self.consts + self.carries]
+            more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+            if more == needed:
+                return needed
+            needed = more
+
+
+def scan_loop(eqn: Any) -> ScanLoop:
+    """The parts of a `scan` equation (jax 0.11 counts its operands by trees)."""
+    p = eqn.params
+    if "num_consts" in p:
+        consts, carries = p["num_consts"], p["num_carry"]
+    else:
+        consts, carries = (len(part) for part in p["ft_in"].unpack()[:2])
+    body = Program(jaxpr_of(p["jaxpr"]), getattr(p["jaxpr"], "consts", ()))
+    return ScanLoop(body, consts, carries, p["length"], bool(p["reverse"]))
 
 
 def dim_poly(dim: Any) -> Poly:
@@ -276,15 +396,15 @@ def literal_value(value: Any) -> Fraction | None:
 
 
 def kind_of(dtype: Any) -> str:
-    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys."""
+    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
     if dtype == jax.dtypes.float0:
         return "0"
     if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return "k"
-    if jax.dtypes.issubdtype(dtype, np.floating):
-        return "f"
-    kind = np.dtype(dtype).kind
-    return {"b": "b", "i": "i", "u": "i", "c": "c"}.get(kind, "f")
+    for kind, types in (("f", np.floating), ("i", np.integer), ("c", np.complexfloating), ("b", np.bool_)):
+        if jax.dtypes.issubdtype(dtype, types):
+            return kind
+    return "?"
 
 
 # --- serialisation: the identity of a program ----------------------------------------------------------------------
@@ -350,6 +470,9 @@ class Serialiser:
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
+            if self.erase and _between_wide_integers(eqn):
+                names[eqn.outvars[0]] = name(eqn.invars[0])
+                continue
             literal = folded(eqn) if self.fold else None
             if literal is not None:
                 names[eqn.outvars[0]] = literal
@@ -378,6 +501,8 @@ class Serialiser:
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
     def param(self, value: Any) -> str:
+        if isinstance(value, np.generic):  # a number, never the name of its dtype
+            value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
@@ -392,6 +517,16 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+def _between_wide_integers(eqn: Any) -> bool:
+    """A cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in 64-bit mode."""
+    wide = (np.dtype("int32"), np.dtype("int64"))
+    return (
+        eqn.primitive.name == "convert_element_type"
+        and eqn.params["new_dtype"] in wide
+        and eqn.invars[0].aval.dtype in wide
+    )
 
 
 def versions() -> dict[str, str]:

@@ -12,6 +12,7 @@ from flint import fmpq
 from ._conditions import Atomic, Clause
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
+    ONE,
     Access,
     Atom,
     Base,
@@ -22,6 +23,7 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Matrix,
     Max,
     Mono,
     Num,
@@ -109,7 +111,7 @@ class _Printer:
         return f"{top}/{bottom}" if len(down) == 1 else f"{top}/({bottom})"
 
     def rank(self, a: Atom) -> int:
-        order = (Num, Dim, Access, Pred, IxEq, IxPred, Fn, Exp, Base, Sum, Max)
+        order = (Num, Dim, Access, Pred, IxEq, IxPred, Fn, Exp, Base, Matrix, Sum, Max)
         return order.index(type(a)) if type(a) in order else len(order)
 
     def power(self, a: Atom, e: Exponent) -> str:
@@ -154,17 +156,42 @@ class _Printer:
             return f"[{self.index(a.ix)} = 0]"
         if isinstance(a, (Sum, Max)):
             return self.binder(a)
+        if isinstance(a, Matrix):
+            return self.matrix(a)
         raise TypeError(type(a).__name__)
 
-    def binder(self, a: Sum | Max) -> str:
+    def matrix(self, a: Matrix) -> str:
+        """`det(A)`, `A⁻¹[i,j]`; the matrix by name where it is an input, else by its entry in row i and column j."""
+        printer, (row, column) = self.inside(a)
+        entry = a.body.atom()
+        plain = isinstance(entry, Access) and (
+            [ix.variable() for ix in entry.index[-2:]] == list(a.vars) or a.ranges[0] == ONE
+        )
+        if plain and isinstance(entry, Access):
+            leading = [self.index(ix) for ix in entry.index[:-2] if not self.bare]
+            name = self.symbol(entry.tensor) + (f"[{','.join(leading)}]" if leading else "")
+        else:
+            name = f"{printer.poly(a.body)} at row {row}, column {column}"
+        where = ",".join(self.index(ix) for ix in a.index)
+        if self.latex:
+            name = name if plain else rf"\text{{the matrix }} {printer.poly(a.body)}"
+            head = {"determinant": r"\det", "inverse": r"\operatorname{inverse}"}.get(a.name)
+            head = head or rf"\operatorname{{{a.name}}}"
+            return rf"{head}\left({name}\right)" + (f"_{{{where}}}" if where else "")
+        return f"{a.name}({name})" + (f"[{where}]" if where else "")
+
+    def inside(self, a: Sum | Max | Matrix) -> tuple[_Printer, list[str]]:
+        """A printer for what a binder holds, and the letters of the bound variables."""
         used = set(self.names.values())
         inner = dict(self.names)
         letters = (x for x in LETTERS if x not in used)
-        bounds = []
-        for v, n in zip(a.vars, a.ranges, strict=True):
+        for v in a.vars:
             inner[v] = next(letters, f"i{v[1]}{v[2]}")
-            bounds.append(f"{inner[v]}<{self.poly(n)}")
-        printer = _Printer(self.style, inner, self.bare, self.inputs)
+        return _Printer(self.style, inner, self.bare, self.inputs), [inner[v] for v in a.vars]
+
+    def binder(self, a: Sum | Max) -> str:
+        printer, letters = self.inside(a)
+        bounds = [f"{letter}<{self.poly(n)}" for letter, n in zip(letters, a.ranges, strict=True)]
         body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
         if self.latex:
             head = r"\sum" if isinstance(a, Sum) else r"\max"
@@ -173,7 +200,7 @@ class _Printer:
                 if isinstance(a, Max)
                 else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
             )
-        variables = "".join(inner[v] for v in a.vars)
+        variables = "".join(letters)
         return f"(Σ{variables} {body})" if isinstance(a, Sum) else f"max{variables}({body})"
 
     def comparison(self, p: Poly, relation: str) -> str:

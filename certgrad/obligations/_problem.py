@@ -176,11 +176,6 @@ class Problem:
     def differentiable(self) -> list[int]:
         return self.shapes.floats
 
-    @property
-    def integers(self) -> list[str]:
-        """The names of the integer inputs."""
-        return [n for n, d in zip(self.names, self.shapes.dtypes, strict=True) if d == "int"]
-
 
 def _unused(name: str, taken: set[str]) -> str:
     """The name, primed until nothing else is called so."""

@@ -15,6 +15,7 @@ from ._index import of_var, template
 from ._pairing import paired, paired_by_coordinates
 from ._power import UndefinedTermError, side
 from ._problem import Problem
+from ._products import split_products
 from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
@@ -61,11 +62,16 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
         differentiate = Differentiator(problem.tangents)
         derivative = without_stops(differentiate(out.body))
         smooth = tuple(c.rewritten(without_stops) for c in out.smooth)
-        value = without_stops(out.body)
+        value = split_products(without_stops(out.body))
         known = settle(merged(out.defined, smooth), facts)
         more, others = facts_of(known)
         here = facts.extended(more)
-        found = seam_hypotheses(value, problem.tangents, Region(here, (*clauses, *others)), smooth)
+        found = seam_hypotheses(
+            value,
+            problem.tangents,
+            Region(here, (*clauses, *others)),
+            tuple(c.rewritten(split_products) for c in smooth),
+        )
         found = _weakest(c for c in found if not entailed(c, here, clauses))
         extra += found
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if _mentions(derivative, n)}
@@ -225,6 +231,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
         for left_side, right_side, shape in obligation.pairs:
+            left_side, right_side = split_products(left_side), split_products(right_side)
             if obligation.derivative:
                 right_side = sided(right_side, region.facts, problem.tangents)
             here = region.over({template(k): n for k, n in enumerate(shape)})

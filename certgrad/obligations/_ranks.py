@@ -3,11 +3,14 @@
 A program whose every equation moves, sums or broadcasts a star group as a whole commutes with any renumbering of the
 group's index tuples, so it is the rank-1 program with one axis in the group's place. `collapsed` writes a program with
 each group's axes replaced by that one axis; equal texts are the same program.
+
+A group of no axes is one axis of size 1 that is left out: where a program only keeps, sums or broadcasts that axis, it
+does the same to every value without it. `collapsed` writes such a program with the groups that are `gone` left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ._jax_internals import DimExpr, Program, Serialiser, dim_poly
@@ -18,18 +21,23 @@ class SplitGroupError(Exception):
     """An equation takes the axes of a star group apart."""
 
 
-def collapsed(program: Program, groups: Mapping[str, Sequence[str]]) -> str:
-    """The program's text with each group (name → its axes' dimension names, in order) as one axis.
+def collapsed(program: Program, groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()) -> str:
+    """The program's text with each group (name → its axes' dimension names, in order) as one axis, or as none.
 
-    Raises SplitGroupError where an equation treats the axes of a group differently.
+    Raises SplitGroupError where an equation treats the axes of a group differently, or needs the size of a group that
+    is left out.
     """
-    return _Collapsing(groups).program(program)
+    return _Collapsing(groups, gone).program(program)
+
+
+_GONE = -1
+"""The position of an axis that is left out."""
 
 
 class _Collapsing(Serialiser):
-    def __init__(self, groups: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()) -> None:
         super().__init__(str, erase=False)
-        self.groups = groups
+        self.groups, self.gone = groups, gone
         self.member = {n: (g, k) for g, names in groups.items() for k, n in enumerate(names)}
 
     def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
@@ -44,8 +52,8 @@ class _Collapsing(Serialiser):
                 names = self.groups[group]
                 if start != 0 or [str(d) for d in shape[k : k + len(names)]] != list(names):
                     raise SplitGroupError(f"the axes of *{group} are taken apart")
-                place += [len(out)] * len(names)
-                out.append(group)
+                place += [_GONE if group in self.gone else len(out)] * len(names)
+                out += [] if group in self.gone else [group]
                 k += len(names)
             else:
                 out.append(self.dim(shape[k]))
@@ -63,6 +71,8 @@ class _Collapsing(Serialiser):
                 mine = {a: e for a, e in rest.items() if isinstance(a, Dim) and a.name in names}
                 if not mine:
                     continue
+                if group in self.gone:
+                    raise SplitGroupError(f"the size of *{group} is used")
                 if len(mine) != len(names) or len(set(mine.values())) != 1:
                     raise SplitGroupError(f"the size of one axis of *{group} is used")
                 power = next(iter(mine.values()))
@@ -85,9 +95,10 @@ class _Collapsing(Serialiser):
         p = eqn.params
         if name == "broadcast_in_dim":
             handled["shape"] = str(self.axes(p["shape"])[0])
-            place = self.axes(out_shapes[0])[1]
-            self.axes(shapes[0])
-            handled["broadcast_dimensions"] = str(_once([place[a] for a in p["broadcast_dimensions"]]))
+            place = [self.axes(out_shapes[0])[1][a] for a in p["broadcast_dimensions"]]
+            if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
+                raise SplitGroupError("an axis of size 1 becomes one of a star group")
+            handled["broadcast_dimensions"] = str(_once(place))
         elif name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"):
             handled["axes"] = str(self.whole(p["axes"], shapes[0]))
         elif name in ("squeeze", "expand_dims"):
@@ -103,10 +114,10 @@ class _Collapsing(Serialiser):
             handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
         elif name == "iota":
             handled["shape"] = str(self.axes(p["shape"])[0])
-            handled["dimension"] = str(self.whole((p["dimension"],), out_shapes[0]))
+            handled["dimension"] = str(self.one(p["dimension"], out_shapes[0]))
         elif name in ("concatenate", "split"):
             key = "dimension" if name == "concatenate" else "axis"
-            handled[key] = str(self.whole((p[key],), shapes[0]))
+            handled[key] = str(self.one(p[key], shapes[0]))
             handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
         elif name == "dim_as_value":
             handled["dim"] = self.dim(p["dim"])
@@ -119,9 +130,17 @@ class _Collapsing(Serialiser):
         """The collapsed positions of axes that cover groups entirely or not at all."""
         _, place = self.axes(shape)
         chosen = {place[a] for a in axes}
-        if sorted(k for k, q in enumerate(place) if q in chosen) != sorted(axes):
+        chosen.discard(_GONE)
+        if sorted(k for k, q in enumerate(place) if q in chosen) != sorted(a for a in axes if place[a] != _GONE):
             raise SplitGroupError("part of a star group is reduced")
         return sorted(chosen)
+
+    def one(self, axis: int, shape: Sequence[Any]) -> list[int]:
+        """The collapsed position of an axis along which entries differ in more than their values."""
+        place = self.whole((axis,), shape)
+        if not place:
+            raise SplitGroupError("entries are placed along a star group")
+        return place
 
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
         self.whole(axes, shape)
@@ -131,7 +150,7 @@ class _Collapsing(Serialiser):
 def _once(places: list[int]) -> list[int]:
     out: list[int] = []
     for q in places:
-        if not out or out[-1] != q:
+        if q != _GONE and (not out or out[-1] != q):
             out.append(q)
     return out
 

@@ -13,9 +13,10 @@ from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, pr
 from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
 from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
+from ._index import of_var
 from ._power import UndefinedTermError
-from ._sums import Rewriter
-from ._terms import ONE, Access, Atom, Max, Poly, Pred, Sum, atoms_of, deep_atoms, parts
+from ._sums import Rewriter, fresh
+from ._terms import ONE, Access, Atom, Matrix, Max, Poly, Pred, Sum, atoms_of, deep_atoms, parts
 from ._terms import ZERO as NOTHING
 
 MAX_FORMS = 32
@@ -52,12 +53,15 @@ class _Search:
 
     def inner(self, a: Atom) -> None:
         """Parts of an atom whose predicates lie under a binder of their own."""
-        if isinstance(a, Max) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
+        if not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
         if isinstance(a, Sum):
             _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))
             for summand, _ in groups:
                 self.term(summand)
+            return
+        if isinstance(a, (Max, Matrix)):
+            self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(a.body))
             return
         for part in parts(a):
             self.term(part)
@@ -71,15 +75,17 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
-        if any(isinstance(a, Pred) for a in deep_atoms(p)):
+        if predicates(p):
             # A predicate inside another: analyse each form that the inner ones leave.
             for form, facts in _inner_forms(poly, p, self.facts):
                 for q in self.candidates(form):
-                    if not any(isinstance(a, Pred) for a in deep_atoms(q)):
+                    if not predicates(q):
                         _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
+        if Differentiator(self.tangents)(p).is_zero:
+            return  # locally constant where it is differentiable, which `smooth` and its own seams see to
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
             return
@@ -102,7 +108,8 @@ class _Search:
     def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
         """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
         clauses = self.instances(p)
-        if solve(p) is None or clauses is None:
+        if solve(p) is None or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
+            # The last: predicates under a sum or maximum are decided by no region, so the forms are not known.
             return [((p,), None)]
         try:
             forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]

@@ -9,11 +9,11 @@ from math import lcm
 
 from flint import fmpq
 
-from ._conditions import Atomic, Clause, discharged
+from ._conditions import Atomic, Clause, discharged, holds
 from ._facts import POS, Facts
 from ._power import cleared, content
 from ._rational import factored
-from ._terms import ONE, Base, Fn, Poly, monomial, poly_of
+from ._terms import ONE, Base, Fn, Poly, Pred, monomial, poly_of
 
 _ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh"}
 
@@ -22,10 +22,10 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
     """Clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
-        for simple in _split(clause, facts):
+        for simple in _split(_unguarded(clause), facts):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
-    return list(out.values())
+    return _strict(list(out.values()))
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
@@ -34,9 +34,65 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     (a,) = clause.alternatives
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
-    if a.relation == "> 0":
-        return [replace(clause, alternatives=(b,)) for b in _positive_parts(a.poly, facts)]
-    return [clause]
+    parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [a]
+    return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
+
+
+def _unguarded(clause: Clause) -> Clause:
+    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0."""
+    if not clause.guards or not all(
+        a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives
+    ):
+        return clause
+    opposites: list[Atomic] = []
+    for guard, value in clause.guards:
+        wanted = guard if not value else ONE - guard
+        atom = wanted.atom()
+        if isinstance(atom, Pred):
+            opposites.append(Atomic("> 0", atom.poly))
+        elif isinstance(atom := (ONE - wanted).atom(), Pred):
+            opposites.append(Atomic(">= 0", -atom.poly))
+        else:
+            return clause
+    return replace(clause, alternatives=tuple(opposites), guards=())
+
+
+def _between(a: Atomic, facts: Facts) -> list[Atomic]:
+    """f·g > 0 is f > 0 and g > 0 where f + g > 0, as then not both can be negative: 1 − x² > 0 is −1 < x < 1."""
+    if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
+        return [a]
+    split = factored(a.poly)
+    if split is None or len(split[1]) != 2 or any(k != 1 for _, k in split[1]):
+        return [a]
+    (f, _), (g, _) = split[1]
+    f = f.scale(split[0])
+    f, g = _whole(f), _whole(g)
+    for one, other in ((f, g), (-f, -g)):
+        if facts.signs(one + other) == POS:
+            return [Atomic(a.relation, one), Atomic(a.relation, other)]
+    return [a]
+
+
+def _strict(clauses: list[Clause]) -> list[Clause]:
+    """p ≥ 0 and p ≠ 0 as p > 0."""
+    apart = {p for c in clauses if (a := _alone(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
+    merged = {
+        p for c in clauses if (a := _alone(c)) and a.relation == ">= 0" and a.poly in apart for p in (a.poly, -a.poly)
+    }
+    out: dict[str, Clause] = {}
+    for c in clauses:
+        a = _alone(c)
+        if a is not None and a.poly in merged:
+            if a.relation == "!= 0":
+                continue
+            c = replace(c, alternatives=(Atomic("> 0", a.poly),)) if a.relation == ">= 0" else c
+        out.setdefault(c.key, c)
+    return list(out.values())
+
+
+def _alone(clause: Clause) -> Atomic | None:
+    """The clause's one relation, where it has no guard."""
+    return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
 
 
 def _nonzero_factors(poly: Poly) -> list[Poly]:
@@ -47,7 +103,11 @@ def _nonzero_factors(poly: Poly) -> list[Poly]:
     if numerator.is_zero:
         return [numerator]
     _, taken, rest = content(numerator)
-    out = [_root(poly_of(a)) for a in (*denominators, *taken) if not a.positive]
+    out: list[Poly] = []
+    for a in (*denominators, *taken):
+        if not a.positive:
+            inner = _root(poly_of(a))
+            out += [inner] if inner.atom() is a else _nonzero_factors(inner)
     if rest.constant() is None:
         split = factored(rest) if len(rest) < 40 else None
         out += [_root(f) for f, _ in split[1]] if split else [rest]

@@ -22,6 +22,7 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Matrix,
     Max,
     Mono,
     Poly,
@@ -138,6 +139,13 @@ class Rewriter:
             names = {v: fresh() for v in a.vars}
             inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
+        if isinstance(a, Matrix):
+            from ._matrices import rebuilt
+
+            row, column = fresh(), fresh()
+            bound = {a.vars[0]: of_var(row), a.vars[1]: of_var(column)}
+            body = Rewriter({**self.indices, **bound}, self.replace)(a.body)
+            return rebuilt(a, body, row, column, tuple(ix.subst(self.indices) for ix in a.index))
         return poly_of(a)
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -209,6 +217,12 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
             if outside
             else sum_over(flat, list(ranges.items()))
         )
+    if any(isinstance(a, Matrix) for a, _ in inside):
+        from ._matrices import contracted
+
+        carried_out = contracted(inside, dict(ranges))
+        if carried_out is not None:
+            return monomial(dict(outside)) * carried_out if outside else carried_out
     cancelled = _cancel(inside, ranges)
     if cancelled is not None:
         return monomial(dict(outside)) * cancelled if outside else cancelled
@@ -310,7 +324,7 @@ def indices_of(poly: Poly) -> list[Ix]:
     found: dict[Ix, None] = {}
     stack: list[Ix] = []
     for a in deep_atoms(poly):
-        if isinstance(a, Access):
+        if isinstance(a, (Access, Matrix)):
             stack += a.index
         elif isinstance(a, (IxPred, IxEq)):
             stack.append(a.ix)

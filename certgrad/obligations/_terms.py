@@ -245,6 +245,28 @@ PREDICATES = (Pred, Side, IxPred, IxEq)
 INDEX_PREDICATES = (IxPred, IxEq)
 
 
+class Matrix(Atom):
+    """An entry of a matrix (or a number) that another matrix determines: its inverse, its determinant …
+
+    The other matrix is given by its entry `body` at the bound row and column `vars`; both run over `ranges`.
+    `_matrices` makes these, and has the laws that each name obeys.
+    """
+
+    __slots__ = ("body", "index", "name", "ranges", "vars")
+
+    def __init__(
+        self, name: str, variables: tuple[Var, Var], ranges: tuple[Poly, Poly], body: Poly, index: tuple[Ix, ...]
+    ) -> None:
+        self.name, self.vars, self.ranges, self.body, self.index = name, variables, ranges, body, index
+        free = (body.free - frozenset(variables)) | frozenset(v for ix in index for v in ix.free)
+        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        at = f"[{','.join(ix.key for ix in index)}]" if index else ""
+        positive = name == "cholesky" and index[0] == index[1]
+        structured = body.structured or any(ix.key and ix.variable() is None for ix in index)
+        key = f"{name}[{bound}]({body.key}){at}"
+        self._finish(key, free, variables[0][1], positive, body.piecewise, structured)
+
+
 def mono_key(mono: Mono) -> str:
     return "*".join(a.key if e == 1 else f"{a.key}^{e}" for a, e in mono)
 
@@ -593,7 +615,7 @@ def parts(a: Atom) -> list[Poly]:
         return list(a.args)
     if isinstance(a, (Base, Pred, Side)):
         return [a.poly]
-    if isinstance(a, Max):
+    if isinstance(a, (Max, Matrix)):
         return [a.body]
     if isinstance(a, Sum):
         return [Poly({a.body: fmpq(1)})]

@@ -19,6 +19,7 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Matrix,
     Max,
     Mono,
     Num,
@@ -97,6 +98,10 @@ class SympyView:
         if isinstance(a, Max):
             inner, _ = self.inside(a)
             return sympy.Function("max")(inner(a.body))
+        if isinstance(a, Matrix):
+            inner, bounds = self.inside(a)
+            at = [self.index(ix) for ix in a.index]
+            return sympy.Function(a.name.replace(" ", "_"))(sympy.Lambda(tuple(bounds), inner(a.body)), *at)
         raise TypeError(type(a).__name__)
 
     def sum(self, a: Sum) -> sympy.Expr:
@@ -104,7 +109,7 @@ class SympyView:
         limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
         return sympy.Sum(inner.mono(a.body, fmpq(1)), *limits)
 
-    def inside(self, a: Sum | Max) -> tuple[SympyView, list[sympy.Symbol]]:
+    def inside(self, a: Sum | Max | Matrix) -> tuple[SympyView, list[sympy.Symbol]]:
         used = {s.name for s in self.names.values()}
         letters = iter(c for c in "jklabcdefghimnop" if c not in used)
         inner = SympyView({})

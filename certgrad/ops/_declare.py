@@ -18,6 +18,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -139,10 +140,9 @@ class Op:
         """The rule's value, with those keyword arguments that it accepts. Raises DeclarationError if there is none."""
         if rule is None:
             raise DeclarationError(f"Op '{self.name}' ({self.where}) is used without all of its rules.")
-        accepted = inspect.signature(rule).parameters.values()
-        if any(p.kind is p.VAR_KEYWORD for p in accepted):
+        names = _keywords(rule)
+        if names is None:
             return rule(*args, **statics)
-        names = {p.name for p in accepted if p.kind is p.KEYWORD_ONLY}
         return rule(*args, **{name: value for name, value in statics.items() if name in names})
 
     def check_complete(self) -> None:
@@ -192,6 +192,15 @@ class Op:
 
     def _wrong(self, problem: str) -> DeclarationError:
         return DeclarationError(f"Op '{self.name}' ({self.where}) {problem}.")
+
+
+@lru_cache(maxsize=1024)
+def _keywords(rule: Rule) -> frozenset[str] | None:
+    """The keyword-only arguments of a rule; None if it takes any."""
+    accepted = inspect.signature(rule).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in accepted):
+        return None
+    return frozenset(p.name for p in accepted if p.kind is p.KEYWORD_ONLY)
 
 
 def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Callable[[Rule], Op]:

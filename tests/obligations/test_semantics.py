@@ -29,6 +29,7 @@ P = ("p", "n", "bool")
 Q = ("q", "n", "bool")
 M = ("a", "n m", "float")
 N = ("b", "m n", "float")
+S = ("s", "n n", "float")
 
 
 def softmax(a):
@@ -107,6 +108,14 @@ CASES |= {
     "dot_general, a chain": (lambda a, b: a @ b @ a, [M, N]),
     "dot_general, batched": (lambda a, b: jnp.einsum("ij,ji->i", a, b), [M, N]),
     "dot_general of booleans": (lambda p, q: lax.dot(p, q), [P, Q]),
+    "custom_linear_solve": (lambda a, b: jnp.linalg.solve(a, b), [S, M]),
+    "custom_linear_solve, a vector": (lambda a, x: jnp.linalg.solve(a, x), [S, X]),
+    "custom_linear_solve, a batch": (lambda a, b: jnp.linalg.solve(a[None] + b[:, :, None], b[..., None]), [S, N]),
+    "custom_linear_solve, transposed": (lambda a, b: jnp.linalg.solve(a.T, b) @ b.T @ jnp.linalg.solve(a, b), [S, M]),
+    "custom_linear_solve, a sum": (lambda a, b: (a + a.T) @ jnp.linalg.solve(a + 2 * a.T, b), [S, M]),
+    "custom_linear_solve, undone": (lambda a, b: a @ jnp.linalg.solve(3 * a, b), [S, M]),
+    "custom_linear_solve, twice": (lambda a, b: jnp.linalg.solve(a, jnp.linalg.solve(a.T, a @ b)), [S, M]),
+    "custom_linear_solve, a Gram matrix": (lambda a, b: jnp.linalg.solve(b @ a, b @ a @ b), [M, N]),
     "softmax": (lambda a: softmax(a), [M]),
     "variance": (lambda a: jnp.var(a, axis=0), [M]),
     "where, nested": (lambda x, y: where(x > y, where(y > 0, x / y, x), jnp.sqrt(jnp.abs(x))), [X, Y]),
@@ -217,6 +226,7 @@ def test_every_primitive_is_here():
     """A rule without a test is not trusted. (The names of the tests begin with the primitive's.)"""
     elsewhere = {
         "add_any",
+        "lu",  # opaque: recognised by what solves with it
         "convert_element_type",
         "copy_p",
         "one_minus_square",

@@ -114,7 +114,7 @@ GUARDS = [
             lambda x, g: where(x > 0, 1.0, 0.0) * g / (2 * jnp.sqrt(x)),
         ),
         at=(-1.0,),
-        under={"x ≥ 0", "x ≠ 0"},
+        under={"x > 0"},
         right=declare(
             "*s -> *s",
             lambda x: where(x > 0, jnp.sqrt(where(x > 0, x, 1.0)), 0.0),

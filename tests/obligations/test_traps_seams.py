@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import pytest
 
+from certgrad.obligations import audit
 from tests.obligations.traps import Trap, check, declare, named
 
 where = jnp.where
@@ -256,6 +257,66 @@ TWO_VARIABLES = [
         under={"x ≠ 0", "y ≠ 0"},
     ),
 ]
+
+
+def constant_but_for_jumps(condition):
+    return declare(
+        "n -> n",
+        lambda x: where(condition(x), 1.0, 0.0) + 0 * x,
+        lambda x, dx: 0 * dx,
+        lambda x, g: 0 * g,
+    )
+
+
+def relu_sum(x):
+    return jnp.sum(jnp.maximum(x, 0))
+
+
+UNDER_BINDERS = [
+    Trap(
+        "a threshold on a sum of pieces",
+        constant_but_for_jumps(lambda x: relu_sum(x) > 1),
+        at=([0.5, 0.5],),
+        under={"(Σi x[i]·[x[i] > 0]) ≠ 1", "x ≠ 0"},
+        seen=False,
+    ),
+    Trap(
+        "an entry against a sum of pieces",
+        constant_but_for_jumps(lambda x: x > 2 * relu_sum(x) - 1),
+        at=([0.5, 0.25],),
+        under={"2·(Σj x[j]·[x[j] > 0]) ≠ 1 + x[i]", "x ≠ 0"},
+        seen=False,
+    ),
+    Trap(
+        "a threshold on a maximum of steps",
+        constant_but_for_jumps(lambda x: jnp.max(where(x > 0, 1.0, 0.0)) > 0.5),
+        at=([0.0, -1.0],),
+        under={"x ≠ 0"},
+        seen=False,
+    ),
+    Trap(
+        "a count of steps jumps with its steps alone",
+        constant_but_for_jumps(lambda x: jnp.sum(where(x > 0, 1.0, 0.0)) > 0.5),
+        at=([0.0, -1.0],),
+        under={"x ≠ 0"},
+        seen=False,
+    ),
+]
+
+
+@pytest.mark.parametrize("trap", named(UNDER_BINDERS))
+def test_seams_of_predicates_under_sums_and_maxima(trap):
+    check(trap)
+
+
+def test_a_product_has_the_signs_of_its_factors():
+    """x² > 1 is |x| > 1."""
+
+    def fwd(x):
+        return where(x * x > 1, where(jnp.abs(x) > 1, 1.0, 3.0), 1.0) + 0 * x, x
+
+    one = declare("*s -> *s", lambda x: 1.0 + 0 * x, lambda x, g: 0 * g, fwd=fwd)
+    assert audit(one).verdict == "proved"
 
 
 @pytest.mark.parametrize("trap", named(ONE_VARIABLE))

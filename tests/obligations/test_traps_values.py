@@ -84,13 +84,14 @@ INFINITIES = [
         "0 · ∞ in a lane",
         declare("*s -> *s", lambda x: x, lambda x, g: g * where(x > 0, 1.0, jnp.inf * 0)),
         at=(-1.0,),
+        under={"x > 0"},
         right=declare("*s -> *s", lambda x: x, lambda x, g: where(x > 0, g, g)),
     ),
     Trap(
         "an infinity that is selected",
         declare("*s -> *s", lambda x: where(x > 0, x, jnp.inf), lambda x, g: where(x > 0, g, 0.0)),
         at=(-1.0,),
-        under={"0 ≠ 0 wherever [x > 0] = 0"},
+        under={"x > 0"},
     ),
     Trap(
         "a large finite mask is a number",

@@ -1,4 +1,4 @@
-"""Triangular systems and Cholesky factors, by the textbook recurrences on duals."""
+"""Triangular and general linear systems, Cholesky and LU factors, by the textbook recurrences on duals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
-from certgrad.obligations.balls._tangents import Tangent
+from certgrad.obligations.balls._tangents import KINK, Tangent
 from certgrad.obligations.balls._values import Array, filled, tangent_or_none
 
 Dual = tuple[Real, Tangent]
@@ -106,3 +106,72 @@ def _triangular_solve(ctx: Context, params: Params, a: Value, b: Value) -> Value
     if not left:
         primal, tangent = np.swapaxes(primal, -1, -2), np.swapaxes(tangent, -1, -2)
     return Value(primal, tangent_or_none(tangent))
+
+
+def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[int], bool]:
+    """Both LU factors in one matrix, the pivots, the permutation, and whether a pivot was tied with another row.
+
+    Rows are exchanged as LAPACK does: the entry of largest modulus comes to the diagonal, the first where several are.
+    """
+    rows, columns = len(a), len(a[0])
+    out, order, pivots, tied = [list(row) for row in a], list(range(rows)), [], False
+    for k in range(min(rows, columns)):
+        best = k
+        for i in range(k + 1, rows):
+            against = s.compare(_modulus(out[i][k][0]), _modulus(out[best][k][0]))
+            tied = tied or against == 0
+            best = i if against == 1 else best
+        pivots.append(best)
+        out[k], out[best], order[k], order[best] = out[best], out[k], order[best], order[k]
+        for i in range(k + 1, rows):
+            out[i][k] = _quotient(out[i][k], out[k][k])
+            for j in range(k + 1, columns):
+                out[i][j] = _minus_product(out[i][j], out[i][k], out[k][j])
+    return out, pivots, order, tied
+
+
+def _modulus(x: Real) -> Real:
+    return s.maximum(x, s.neg(x))
+
+
+@primitive("lu")
+def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
+    if not a.real:
+        raise Unsupported("the LU factors of integers")
+    shape, moves = a.primal.shape, filled(a)
+    found = [_eliminated(_duals(a.primal[at], moves[at])) for at in np.ndindex(shape[:-2])]
+    factors = _collected(shape, [f[0] for f in found])
+    if a.tangent is not None and any(f[3] for f in found):
+        factors = Value(factors.primal, np.full(shape, KINK, dtype=object))
+    count = min(shape[-2:])
+    pivots = np.array([f[1] for f in found], dtype=np.int32).reshape((*shape[:-2], count))
+    order = np.array([f[2] for f in found], dtype=np.int32).reshape(shape[:-1])
+    return [factors, Value(pivots), Value(order)]
+
+
+@primitive("custom_linear_solve")
+def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x)."""
+    jaxprs, groups, start = params["jaxprs"], [], 0
+    for count in params["const_lengths"]:
+        groups.append(list(xs[start : start + count]))
+        start += count
+    matvec, _, solver, _ = groups
+    right = list(xs[start:])
+    fixed = [Value(c.primal) for c in solver]
+    solution = ctx.run(jaxprs.solve, [*fixed, *(Value(b.primal) for b in right)])
+    if all(x.tangent is None for x in (*matvec, *right)):
+        return solution
+    if len(solution) != len(right):
+        raise Unsupported("a linear solve that returns more than its solution")
+    image = ctx.run(jaxprs.matvec, [*matvec, *solution])
+    moved = []
+    for b, y in zip(right, image, strict=True):
+        rest = [t.minus(db, dy) for db, dy in zip(filled(b).flat, filled(y).flat, strict=True)]
+        if any(d is KINK for d in rest):
+            return [Value(x.primal, np.full(x.primal.shape, KINK, dtype=object)) for x in solution]
+        primal = np.empty(b.primal.shape, dtype=object)
+        primal.flat[:] = [ZERO if d is None else d for d in rest]
+        moved.append(Value(primal))
+    slopes = ctx.run(jaxprs.solve, [*fixed, *moved])
+    return [Value(x.primal, dx.primal) for x, dx in zip(solution, slopes, strict=True)]

@@ -25,7 +25,7 @@ from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
 from ._elementwise import UNDEFINED
-from ._registry import RULES, Context, UnprovedError
+from ._registry import CONTROL, RULES, Context, UnprovedError
 
 
 def constant(value: Any) -> Tensor:
@@ -91,6 +91,9 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
     ctx.primitives.setdefault(name)
+    control = CONTROL.get(name)
+    if control is not None:
+        return control(ctx, eqn, use, [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars])
     rule = RULES.get(name)
     if rule is None:
         raise UnprovedError(f"primitive {name}")

@@ -13,6 +13,10 @@ Rule = Callable[["Context", Params, list[Tensor], list[tuple]], list[Tensor]]
 
 RULES: dict[str, Rule] = {}
 
+Control = Callable[["Context", Any, list[bool], list[Tensor | None]], list[Tensor | None]]
+CONTROL: dict[str, Control] = {}
+"""Primitives that run inner programs: `(context, equation, which outputs are needed, inputs) -> outputs`."""
+
 
 class UnprovedError(Exception):
     """The calculus cannot follow the program. The message is the reason that the verdict gives."""
@@ -42,6 +46,16 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     def register(f: Rule) -> Rule:
         for name in names:
             RULES[name] = f
+        return f
+
+    return register
+
+
+def control(name: str) -> Callable[[Control], Control]:
+    """Register the semantics of a primitive that runs inner programs."""
+
+    def register(f: Control) -> Control:
+        CONTROL[name] = f
         return f
 
     return register

@@ -268,6 +268,19 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
         lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True, unit_diagonal=True),
         (N[:, :3], N),
     ),
+    "linear solves": (
+        lambda x, y: (
+            jnp.linalg.solve(x @ x.T - 2 * x[:, :2], y),
+            jnp.linalg.inv(x[:, 1:]),
+            x @ jnp.linalg.solve(y.T @ y, y.T),
+        ),
+        (M, M[::-1, ::-1]),
+    ),
+    "linear solve, transposed": (
+        lambda x, g: jax.vjp(jnp.linalg.solve, x[:, :3] @ x[:, 1:] + jnp.eye(3)[:, :3], x[:, 0])[1](g[0]),
+        (np.concatenate([N[:2], N[:1] * N[1:2], N[:1]])[:3], M),
+    ),
+    "lu": (lambda x: lax.linalg.lu(x)[0], (N,)),
     "named": (lambda x: checkpoint_name(x * x, "square"), (V,)),
     "barrier": (lambda x: lax.optimization_barrier((x, x * x)), (V,)),
     "integers": (

@@ -1,0 +1,144 @@
+"""Semantics of what solves matrix equations: triangular and general systems, factorisations.
+
+The value is the solution of its equation; that LAPACK's and XLA's solvers find it is trusted, as exp is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._conditions import Clauses, merged
+from .._derivative import without_stops
+from .._facts import ANY
+from .._index import Ix, Var, of_var, template
+from .._jax_internals import LuSolve, lu_solve, program_of
+from .._matrices import invertible, matrix
+from .._sums import fresh, open_sum, substitute, sum_over
+from .._tensor import Tensor, own_index
+from .._terms import ONE, ZERO, Access, Mono, Poly, Sum, access, monomial
+from ._registry import Context, Params, UnprovedError, rule
+
+Shapes = list[tuple]
+
+
+def _square(x: Tensor) -> tuple[Poly, Var, Var]:
+    """The entry of a (batch of) square matrix over a fresh row and column."""
+    row, column = fresh(), fresh()
+    last = x.rank - 2
+    names = {template(last): of_var(row), template(last + 1): of_var(column)}
+    return substitute(x.body, names), row, column
+
+
+def _everywhere(clauses: Clauses, axes: list[int]) -> Clauses:
+    """The conditions at every index along the axes."""
+    names: dict[Var, Ix] = {template(k): of_var(fresh("q")) for k in axes}
+    return tuple(c.substituted(names) for c in clauses)
+
+
+@rule("lu")
+def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The factors as they are: opaque, recognised by what solves with them."""
+    (x,) = args
+    if x.shape[-1] != x.shape[-2]:
+        raise UnprovedError("the LU factors of a matrix that is not square")
+    body, row, column = _square(x)
+    axes = [x.rank - 2, x.rank - 1]
+    defined, smooth = _everywhere(x.defined, axes), _everywhere(x.smooth, axes)
+    out = []
+    for name, shape, kind in zip(("lu", "lu pivots", "lu permutation"), shapes, "fii", strict=True):
+        where = own_index(shape)[len(shape) - (2 if kind == "f" else 1) :]
+        entry = matrix(name, body, row, column, x.shape[-1], where)
+        out.append(Tensor(shape, entry, kind, defined, smooth, ANY))  # type: ignore[arg-type]
+    return out
+
+
+@rule("custom_linear_solve")
+def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """x with matvec(x) = b, where JAX's own LU solver finds it."""
+    jaxprs, groups, start = params["jaxprs"], [], 0
+    for count in params["const_lengths"]:
+        groups.append(args[start : start + count])
+        start += count
+    matvec, _, solver, _ = groups
+    if len(args) - start != 1 or len(shapes) != 1:
+        raise UnprovedError("a linear solve with several right-hand sides")
+    b = args[start]
+    own = lu_solve(jaxprs.solve)
+    if own is None or len(solver) != 2:
+        raise UnprovedError("a linear solve by a solver that is not JAX's own LU decomposition")
+    row, column = fresh(), fresh()
+    body, defined, smooth = _operator(ctx, jaxprs.matvec, matvec, b, own.axis, row, column)
+    size = b.shape[own.axis]
+    if not _factors_of(body, (row, column), size, solver, own):
+        raise UnprovedError("a linear solve whose solver holds the factors of another matrix")
+    condition = invertible(body, row, column, size, "linear solve")
+    dummy, here = fresh(), own_index(b.shape)[own.axis]
+    right = substitute(b.body, {template(own.axis): of_var(dummy)})
+    inverse = matrix("inverse", body, row, column, size, (here, of_var(dummy) if size != ONE else here))
+    return [
+        Tensor(
+            shapes[0],
+            sum_over(inverse * right, [(dummy, size)]),
+            "f",
+            merged(defined, _everywhere(b.defined, [own.axis]), condition),
+            merged(smooth, _everywhere(b.smooth, [own.axis]), condition),
+            ANY,
+        )
+    ]
+
+
+UNKNOWN = "unknown of a linear solve"
+
+
+def _operator(
+    ctx: Context, jaxpr: Any, consts: list[Tensor], b: Tensor, axis: int, row: Var, column: Var
+) -> tuple[Poly, Clauses, Clauses]:
+    """The matrix of a linear map along one axis, read off its value at an arbitrary tensor, and its conditions."""
+    from ._interpreter import interpret  # the interpreter imports the table of rules
+
+    unknown = Tensor(b.shape, access(UNKNOWN, own_index(b.shape)))
+    (image,) = interpret(ctx, program_of(jaxpr), [*consts, unknown], [True])
+    assert image is not None
+    total = ZERO
+    for mono, c in image.body.items():
+        total = total + _coefficient(mono, b.shape, axis, row, column).scale(c)
+    return total, _everywhere(image.defined, [axis]), _everywhere(image.smooth, [axis])
+
+
+def _coefficient(mono: Mono, shape: tuple, axis: int, row: Var, column: Var) -> Poly:
+    """The factor of the unknown in one term, at a row and column."""
+    hosts = [a for a, e in mono if e == 1 and isinstance(a, Sum) and _holds_unknown(a.body)]
+    dummies, flat = open_sum(hosts[0]) if len(hosts) == 1 else ([], ONE)
+    flat = flat * monomial({a: e for a, e in mono if a not in hosts})
+    single = flat.single()
+    assert single is not None
+    entries = [(a, e) for a, e in single[0] if isinstance(a, Access) and a.tensor == UNKNOWN]
+    if len(entries) != 1 or entries[0][1] != 1:
+        raise UnprovedError("a linear solve whose operator is not linear")
+    entry = entries[0][0]
+    assert isinstance(entry, Access)
+    own, bound = own_index(shape), dict(dummies)
+    v = entry.index[axis].variable()
+    if any(ix != own[k] for k, ix in enumerate(entry.index) if k != axis) or (
+        shape[axis] != ONE and (v not in bound or bound[v] != shape[axis])
+    ):
+        raise UnprovedError("a linear solve whose operator is not a product with a matrix")
+    names = {template(axis): of_var(row)} | ({v: of_var(column)} if v is not None else {})
+    rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
+    return sum_over(substitute(rest, names), [(w, n) for w, n in dummies if w != v])
+
+
+def _holds_unknown(mono: Mono) -> bool:
+    return any(isinstance(a, Access) and a.tensor == UNKNOWN for a, _ in mono)
+
+
+def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
+    """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
+    row, column = places[::-1] if own.transposed else places
+    for name, held in zip(("lu", "lu permutation"), solver, strict=True):
+        axes = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+        where = own_index(held.shape)[len(own.batch) :]
+        moved = substitute(without_stops(held.body), axes)
+        if held.shape[-1] != size or moved != matrix(name, without_stops(body), row, column, size, where):
+            return False
+    return True

@@ -1,0 +1,134 @@
+"""`cond`, `switch` and the calls that hide a program: each branch under its guard."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from certgrad.obligations import audit
+from tests.obligations.traps import Trap, check, declare, hypotheses, named
+
+where = jnp.where
+
+
+def leaky(x):
+    return lax.cond(jnp.sum(x) > 0, lambda y: 2 * y, lambda y: y, x)
+
+
+def leaky_rule(x, g):
+    return where(jnp.sum(x) > 0, 2 * g, g)
+
+
+def chosen(x, k):
+    return lax.switch(k, [jnp.sin, jnp.exp, lambda y: y * y], x)
+
+
+def chosen_slope(x, k):
+    k = jnp.clip(k, 0, 2)
+    return where(k == 0, jnp.cos(x), where(k == 1, jnp.exp(x), 2 * x))
+
+
+def safe_log(x):
+    return lax.cond(x > 0, jnp.log, lambda y: y, x)
+
+
+@jax.custom_jvp
+def doubled(x):
+    return 2 * x
+
+
+@doubled.defjvp
+def _wrong(primals, tangents):
+    return 2 * primals[0], 5 * tangents[0]
+
+
+@jax.custom_vjp
+def tripled(x):
+    return 3 * x
+
+
+tripled.defvjp(lambda x: (3 * x, None), lambda _, g: (7 * g,))
+
+TRAPS = [
+    Trap(
+        "the branch that is not taken",
+        declare("n -> n", leaky, lambda x, g: where(jnp.sum(x) > 0, g, 2 * g)),
+        at=(np.array([1.0, 2.0]),),
+        right=declare("n -> n", leaky, leaky_rule),
+        hypotheses={"(Σi x[i]) ≠ 0"},
+    ),
+    Trap(
+        "a cond in the rule, branches swapped",
+        declare("n -> n", leaky, lambda x, g: lax.cond(jnp.sum(x) > 0, lambda v: v, lambda v: 2 * v, g)),
+        at=(np.array([1.0, 2.0]),),
+        right=declare("n -> n", leaky, lambda x, g: lax.cond(jnp.sum(x) > 0, lambda v: 2 * v, lambda v: v, g)),
+        hypotheses={"(Σi x[i]) ≠ 0"},
+    ),
+    Trap(
+        "switch: the order of the branches",
+        declare("n, :int -> n", chosen, lambda x, k, g: g * chosen_slope(x, 2 - k)),
+        at=(np.array([1.0, 2.0]), np.array(0)),
+        right=declare("n, :int -> n", chosen, lambda x, k, g: g * chosen_slope(x, k)),
+    ),
+    Trap(
+        "switch: an index out of range is clamped",
+        declare(
+            "n, :int -> n", chosen, lambda x, k, g: g * where(k == 0, jnp.cos(x), where(k == 1, jnp.exp(x), 2 * x))
+        ),
+        at=(np.array([1.0, 2.0]), np.array(-1)),
+    ),
+    Trap(
+        "a branch's condition drops only where another branch runs",
+        declare(" -> ", safe_log, lambda x, g: g / where(x > 0, x, 2.0)),
+        at=(-0.5,),
+        right=declare(" -> ", safe_log, lambda x, g: g / where(x > 0, x, 1.0)),
+        hypotheses={"x ≠ 0"},
+        fine=(0.5,),
+    ),
+    Trap(
+        "custom rules inside a forward mean their primal; remat and jit their program",
+        declare("n -> n", lambda x: jax.checkpoint(lambda y: doubled(jax.jit(tripled)(y)))(x), lambda x, g: 35 * g),
+        at=(np.array([1.0]),),
+        right=declare(
+            "n -> n", lambda x: jax.checkpoint(lambda y: doubled(jax.jit(tripled)(y)))(x), lambda x, g: 6 * g
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("trap", named(TRAPS))
+def test_traps(trap):
+    check(trap)
+
+
+def test_the_branches_must_both_be_right():
+    rule = declare(
+        ", :bool -> ",
+        lambda x, b: lax.cond(b, jnp.sin, jnp.exp, x),
+        lambda x, b, g: g * lax.cond(b, jnp.cos, jnp.cos, x),
+    )
+    assert audit(rule).verdict == "refuted"
+
+
+def test_a_condition_on_both_branches_stays():
+    rule = declare(
+        ", :bool -> ",
+        lambda x, b: lax.cond(b, jnp.log, lambda y: 2 * jnp.log(y), x),
+        lambda x, b, g: g * lax.cond(b, lambda y: 1 / y, lambda y: 2 / y, x),
+    )
+    certificate = audit(rule)
+    assert certificate.verdict == "proved under hypotheses"
+    assert hypotheses(certificate) >= {"x > 0"}
+
+
+def test_jaxs_own_rules_of_a_cond():
+    rule = declare(
+        "n -> n",
+        leaky,
+        lambda x, g: jax.jvp(leaky, (x,), (g,))[1],
+        lambda x, g: jax.vjp(leaky, x)[1](g)[0],
+    )
+    certificate = audit(rule)
+    assert certificate.verdict == "proved under hypotheses"
+    assert hypotheses(certificate) == {"(Σi x[i]) ≠ 0"}
