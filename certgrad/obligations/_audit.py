@@ -206,7 +206,8 @@ def _prove_all(
 
 def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:
     if outcome.proved:
-        if not satisfiable(outcome.hypotheses):
+        integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
+        if not satisfiable(outcome.hypotheses, integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         listed = _listed(outcome.hypotheses, op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ._budget import budget
 from ._conditions import Atomic, Clause
 from ._facts import NEG, POS, ZERO, Fact, Facts
-from ._index import of_var
+from ._index import Ix, Var, of_var
+from ._index_cases import Indices, choices, in_rows, resolved, split
+from ._index_sets import vanishes
 from ._power import UndefinedTermError, cleared, power
 from ._rational import factored
 from ._sums import Rewriter, fresh
@@ -37,9 +39,14 @@ class Region:
 
     facts: Facts
     clauses: tuple[Clause, ...] = ()
+    indices: Indices = field(default_factory=Indices)
 
     def where(self, *facts: Fact) -> Region:
-        return Region(self.facts.extended(facts), self.clauses)
+        return replace(self, facts=self.facts.extended(facts))
+
+    def over(self, ranges: Mapping[Var, Poly]) -> Region:
+        """With these free index variables, and their ranges."""
+        return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
 
 
 def bound_free(a: Atom) -> bool:
@@ -60,6 +67,9 @@ def _nesting(a: Pred | Side) -> int:
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     budget.spend(50)
+    if poly.structured:
+        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts))
+        poly, region = resolved(poly, indices), replace(region, indices=indices)
     # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
     # below start again from the term itself.
     reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
@@ -72,16 +82,37 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
             return None
     if _summands_vanish(reduced, region, depth):
         return None
-    choices = predicates(poly)
-    if not choices or depth >= MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         return reduced, region.facts.facts
-    p = choices[0].poly
+    if poly.structured:
+        if vanishes(reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of):
+            return None
+        conditions = choices(poly)
+        if conditions:
+            for part, indices, mapping in split(poly, conditions[0], region.indices):
+                left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
+                if left is not None:
+                    return left
+            return None
+    seams = predicates(poly)
+    if not seams:
+        return reduced, region.facts.facts
+    p = seams[0].poly
     for sign in (POS, NEG, ZERO):
-        for part in inside(poly, p, sign, region):
-            left = nonzero_part(*part, depth + 1)
+        for there in inside(poly, p, sign, region):
+            left = nonzero_part(*there, depth + 1)
             if left is not None:
                 return left
     return None
+
+
+def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
+    """The region with variables substituted, in what is assumed of single entries too."""
+    if not mapping:
+        return replace(region, indices=indices)
+    change = Rewriter(mapping)
+    facts = Facts(f if f.universal else replace(f, poly=change(f.poly)) for f in region.facts.facts)
+    return replace(region, facts=facts, indices=indices)
 
 
 def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:

@@ -10,8 +10,25 @@ from math import prod
 
 from flint import acb, arb, arb_mat, fmpq
 
-from ._index import Ix, Var
-from ._terms import Access, Atom, Base, Dim, Exp, Exponent, Fn, IndexNumber, IxPred, Matrix, Max, Num, Poly, Pred, Sum
+from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Matrix,
+    Max,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+)
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
 
@@ -49,7 +66,20 @@ class _Evaluation:
     def index(self, ix: Ix, env: dict[Var, int]) -> int:
         const = self.poly(ix.const, env)
         total = round(float(const.mid()))
-        return total + sum(c * env[v] for v, c in ix.terms)
+        return total + sum(c * self.integer(v, env) for v, c in ix.terms)
+
+    def integer(self, v: IxTerm, env: dict[Var, int]) -> int:
+        """The value of an index variable or an integer atom."""
+        if not isinstance(v, IntegerAtom):
+            return env[v]
+        inner = [self.index(ix, env) for ix in v.parts()]
+        if isinstance(v, Entry):
+            return int(self.values(v.tensor, tuple(inner)))
+        if isinstance(v, RowMajor):
+            return inner[0] * self.size(v.stride, env) + inner[1]
+        assert isinstance(v, (Quotient, Remainder))
+        whole, rest = divmod(inner[0], self.size(v.divisor, env))
+        return whole if isinstance(v, Quotient) else rest
 
     def size(self, n: Poly, env: dict[Var, int]) -> int:
         return round(float(self.poly(n, env).mid()))
@@ -62,7 +92,7 @@ class _Evaluation:
         if isinstance(a, Num):
             return arb.pi() if a.name == "pi" else arb(int(a.name))
         if isinstance(a, IndexNumber):
-            return arb(env[a.var])
+            return arb(self.integer(a.var, env))
         if isinstance(a, Exp):
             return self.poly(Poly({a.mono: fmpq(1)}), env).exp()
         if isinstance(a, Base):
@@ -76,6 +106,8 @@ class _Evaluation:
             raise UndecidedError("a predicate on its boundary")
         if isinstance(a, IxPred):
             return arb(1 if self.index(a.ix, env) >= 0 else 0)
+        if isinstance(a, IxEq):
+            return arb(1 if self.index(a.ix, env) == 0 else 0)
         if isinstance(a, Matrix):
             return self.matrix(a, env)
         if isinstance(a, (Sum, Max)):

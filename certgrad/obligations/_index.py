@@ -102,7 +102,7 @@ class Remainder(IntegerAtom):
 
 
 class RowMajor(IntegerAtom):
-    """i·m + j with 0 ≤ j < m, for a symbolic m: the place of (i, j) in row-major order."""
+    """i·m + j with 0 ≤ j < m: the place of (i, j) in row-major order. For a number m it is soon written out."""
 
     __slots__ = ("major", "minor", "stride")
 
@@ -241,6 +241,9 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
     m = whole_number(divisor)
     if m == 1:
         return ix
+    only = ix.only_term()
+    if isinstance(only, RowMajor) and only.stride == divisor:
+        return only.major
     if m is not None:  # whole multiples of the divisor come out
         parts = [(c, Ix(((v, 1),), _zero())) for v, c in ix.terms]
         whole, left = _divided(ix.const, m)
@@ -251,9 +254,6 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
         return result.plus(of_atom(Quotient(rest, divisor)))
     if not ix.terms and ix.const.is_zero:
         return ix
-    only = ix.only_term()
-    if isinstance(only, RowMajor) and only.stride == divisor:
-        return only.major
     if isinstance(only, Remainder) and only.divisor == divisor:
         return of_const(_zero())
     return of_atom(Quotient(ix, divisor))
@@ -289,9 +289,9 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
 
 def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:
     """(q, r) with const = m·q + r and each coefficient of r in [0, m)."""
-    from ._terms import Poly
+    from ._terms import Poly, fmpq
 
-    whole = Poly({mono: c for mono, c in ((mono, (c / m).floor()) for mono, c in const.items()) if c != 0})
+    whole = Poly({mono: c for mono, c in ((mono, fmpq((c / m).floor())) for mono, c in const.items()) if c != 0})
     return whole, const - whole.scale(m)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd
 
-from ._index import Entry, IntegerAtom, Ix, Remainder, Var
+from flint import fmpq
+
+from ._index import Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
 from ._power import pred
-from ._terms import ONE, ZERO, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
+from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
 
 Ranges = Mapping[Var, Poly]
 """Variables with their ranges: 0 ≤ v < range."""
@@ -24,6 +26,27 @@ def index_number(ix: Ix) -> Poly:
         value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))
         total = total + value.scale(c)
     return total
+
+
+def as_index(poly: Poly) -> Ix | None:
+    """The term as an index expression, where it is an integer combination of indices, entries and dimensions.
+
+    Only for terms of integer tensors: an entry that occurs in it is one of an integer tensor.
+    """
+    parts: list[tuple[int, Ix]] = []
+    for mono, c in poly.items():
+        if c.q != 1:
+            return None
+        atom = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        if isinstance(atom, IndexNumber):
+            parts.append((int(c.p), of_term(atom.var)))
+        elif isinstance(atom, Access):
+            parts.append((int(c.p), of_atom(Entry(atom.tensor, atom.index))))
+        elif all(isinstance(a, Dim) and isinstance(e, int) and e > 0 for a, e in mono):
+            parts.append((1, of_const(Poly({mono: c}))))
+        else:
+            return None
+    return combine(parts)
 
 
 def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
@@ -73,7 +96,7 @@ def _reduced(ix: Ix) -> Ix:
     common = gcd(*(c for _, c in ix.terms))
     if common == 1:
         return ix
-    whole = {m: (c / common) if m else (c / common).floor() for m, c in ix.const.items()}
+    whole = {m: (c / common) if m else fmpq((c / common).floor()) for m, c in ix.const.items()}
     if any(c.q != 1 for c in whole.values()):
         return ix
     return Ix(tuple((v, c // common) for v, c in ix.terms), Poly({m: c for m, c in whole.items() if c != 0}))

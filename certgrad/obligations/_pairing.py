@@ -6,23 +6,29 @@ opened, and K is compared at free indices. (Entries of dx and seed that share an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ._index import Var, of_var
+from ._index_terms import index_equal
 from ._sums import Rewriter, open_sum, sum_over
 from ._terms import ONE, ZERO, Access, Atom, Mono, Poly, Sum, monomial
 
 
-def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[Poly]:
-    """The coefficients, each over free indices; terms without exactly one tangent and seed form groups of their own."""
+def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tuple[Poly, dict[Var, Poly]]]:
+    """The coefficients over free indices, with the indices' ranges.
+
+    Terms without exactly one tangent and seed form groups of their own.
+    """
     groups: dict[str, Poly] = {}
+    ranges: dict[str, dict[Var, Poly]] = {}
     for mono, c in poly.sorted_items():
-        key, coefficient = _extract(mono, [set(tangents), set(seeds)])
+        key, coefficient, free = _extract(mono, [set(tangents), set(seeds)])
         groups[key] = groups.get(key, ZERO) + coefficient.scale(c)
-    return [g for _, g in sorted(groups.items()) if not g.is_zero]
+        ranges[key] = free
+    return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
 
 
-def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly]:
+def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
     opened: dict[Var, Poly] = {}
     factors = mono
     for family in families:
@@ -64,7 +70,59 @@ def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly]:
     rest = monomial({a: e for a, e in factors if a not in taken}) if len(factors) > len(taken) else ONE
     rest = Rewriter({v: of_var(u) for v, u in names.items()})(rest)
     left = [(v, n) for v, n in opened.items() if v not in names]
-    return ";".join(label), sum_over(rest, left) if left else rest
+    free = {u: opened[v] for v, u in names.items()}
+    return ";".join(label), sum_over(rest, left) if left else rest, free
+
+
+def paired_by_coordinates(
+    poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
+) -> list[tuple[Poly, dict[Var, Poly]]]:
+    """The coefficients at free coordinates of the tangent's and the seed's entries, with the coordinates' ranges.
+
+    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): whatever the indices are, all terms in entries of the same
+    tensors come together. `shapes` gives those of the tensors in `families`.
+    """
+    groups: dict[tuple[str, ...], Poly] = {}
+    ranges: dict[tuple[str, ...], dict[Var, Poly]] = {}
+    for mono, c in poly.sorted_items():
+        opened, factors = _opened(mono, families)
+        taken = [
+            a
+            for family in families
+            for a, e in factors
+            if e == 1 and isinstance(a, Access) and a.tensor in family and _only(factors, family)
+        ]
+        key = tuple(a.tensor for a in taken)
+        coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
+        free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
+        rest = monomial({a: e for a, e in factors if a not in taken}).scale(c)
+        for v, (ix, _) in zip(free, coordinates, strict=True):
+            rest = rest * index_equal(ix.minus(of_var(v)))
+        groups[key] = groups.get(key, ZERO) + (sum_over(rest, list(opened.items())) if opened else rest)
+        ranges[key] = free
+    return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
+
+
+def _only(factors: Mono, family: set[str]) -> bool:
+    """Exactly one factor is an entry of the family."""
+    return sum(1 for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family) == 1
+
+
+def _opened(mono: Mono, families: Sequence[set[str]]) -> tuple[dict[Var, Poly], Mono]:
+    """The variables and factors of the monomial with the sums that hold an entry of a family opened."""
+    opened: dict[Var, Poly] = {}
+    factors = mono
+    for family in families:
+        hosts = [a for a, e in factors if e == 1 and isinstance(a, Sum) and _holds(a.body, family)]
+        if len(hosts) != 1 or any(isinstance(a, Access) and a.tensor in family for a, _ in factors):
+            continue
+        dummies, body = open_sum(hosts[0])
+        product = (monomial({a: e for a, e in factors if a is not hosts[0]}) * body).single()
+        if product is None or product[1] != 1:
+            continue
+        opened.update(dummies)
+        factors = product[0]
+    return opened, factors
 
 
 def _holds(mono: Mono, family: set[str]) -> bool:

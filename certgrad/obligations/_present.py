@@ -10,7 +10,7 @@ from typing import Literal
 from flint import fmpq
 
 from ._conditions import Atomic, Clause
-from ._index import Ix, Var
+from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
     ONE,
     Access,
@@ -21,6 +21,7 @@ from ._terms import (
     Exponent,
     Fn,
     IndexNumber,
+    IxEq,
     IxPred,
     Matrix,
     Max,
@@ -110,7 +111,7 @@ class _Printer:
         return f"{top}/{bottom}" if len(down) == 1 else f"{top}/({bottom})"
 
     def rank(self, a: Atom) -> int:
-        order = (Num, Dim, Access, Pred, IxPred, Fn, Exp, Base, Matrix, Sum, Max)
+        order = (Num, Dim, Access, Pred, IxEq, IxPred, Fn, Exp, Base, Matrix, Sum, Max)
         return order.index(type(a)) if type(a) in order else len(order)
 
     def power(self, a: Atom, e: Exponent) -> str:
@@ -139,7 +140,7 @@ class _Printer:
         if isinstance(a, Num):
             return r"\pi" if self.latex and a.name == "pi" else "π" if a.name == "pi" else a.name
         if isinstance(a, IndexNumber):
-            return self.var(a.var)
+            return self.integer(a.var)
         if isinstance(a, Fn):
             args = ", ".join(self.poly(p) for p in a.args)
             if a.name == "stop":
@@ -151,6 +152,8 @@ class _Printer:
             return f"[{self.comparison(a.poly, '>')}]"
         if isinstance(a, IxPred):
             return f"[{self.index(a.ix)} {self.sign('≥')} 0]"
+        if isinstance(a, IxEq):
+            return f"[{self.index(a.ix)} = 0]"
         if isinstance(a, (Sum, Max)):
             return self.binder(a)
         if isinstance(a, Matrix):
@@ -241,8 +244,25 @@ class _Printer:
     def var(self, v: Var) -> str:
         return self.names.get(v, f"{v[0]}{v[1]}")
 
+    def integer(self, v: IxTerm) -> str:
+        if not isinstance(v, IntegerAtom):
+            return self.var(v)
+        inner = [self.index(ix) for ix in v.parts()]
+        if isinstance(v, Entry):
+            index = ",".join(inner)
+            return (
+                f"{self.symbol(v.tensor)}_{{{index}}}" if self.latex else f"{v.tensor}[{index}]" if index else v.tensor
+            )
+        if isinstance(v, RowMajor):
+            return f"({inner[0]})·{self.poly(v.stride)}+{inner[1]}"
+        assert isinstance(v, (Quotient, Remainder))
+        divisor = self.poly(v.divisor)
+        if isinstance(v, Quotient):
+            return rf"\lfloor ({inner[0]})/{divisor} \rfloor" if self.latex else f"⌊({inner[0]})/{divisor}⌋"
+        return rf"(({inner[0]}) \bmod {divisor})" if self.latex else f"(({inner[0]}) mod {divisor})"
+
     def index(self, ix: Ix) -> str:
-        parts = [f"{c if abs(c) != 1 else '' if c == 1 else '-'}{self.var(v)}" for v, c in ix.terms]
+        parts = [f"{c if abs(c) != 1 else '' if c == 1 else '-'}{self.integer(v)}" for v, c in ix.terms]
         if not ix.const.is_zero or not parts:
             parts.append(self.poly(ix.const).replace("−", "-"))
         return "+".join(parts).replace("+-", "-")

@@ -12,7 +12,7 @@ from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._index import of_var, template
-from ._pairing import paired
+from ._pairing import paired, paired_by_coordinates
 from ._power import UndefinedTermError, side
 from ._problem import Problem
 from ._products import split_products
@@ -46,14 +46,15 @@ class Obligation:
     `derivative` says that the second of each pair is a derivative, whose predicates are read from the sides.
     """
 
-    pairs: list[tuple[Poly, Poly]]
+    pairs: list[tuple[Poly, Poly, tuple[Poly, ...]]]
+    """The two sides, and the shape of the tensor whose entries they are."""
     conditions: Clauses
     derivative: bool = False
 
 
 def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> tuple[Obligation, Outcome]:
     """jvp − D(forward) for each output, with the hypotheses of the differentiation."""
-    pending: list[tuple[Poly, Poly]] = []
+    pending: list[tuple[Poly, Poly, tuple[Poly, ...]]] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
     outcome = Outcome()
@@ -86,7 +87,7 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
                 outcome.residual = part
                 return Obligation([], ()), outcome
         derivative = _without(derivative, set(arbitrary))
-        pending.append((tangent.body, derivative))
+        pending.append((tangent.body, derivative, out.shape))
         conditions += [out.defined, smooth, tangent.defined]
     return Obligation(pending, merged(*conditions, extra), derivative=True), outcome
 
@@ -114,8 +115,8 @@ def _without(poly: Poly, tensors: set[str]) -> Poly:
 def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
     """None where the terms with this tangent cancel."""
     part = poly - _without(poly, {tensor})
-    for group in paired(part, [tensor], []):
-        left = nonzero_part(group, region)
+    for group, ranges in paired(part, [tensor], []):
+        left = nonzero_part(group, region.over(ranges))
         if left is not None:
             return left[0]
     return None
@@ -149,7 +150,7 @@ def adjoint_obligation(problem: Problem) -> Obligation:
         dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
         total = total - inner_product(cotangent.body, dx, x.shape)
         conditions.append(cotangent.defined)
-    return Obligation([(total, ZERO)], merged(*conditions))
+    return Obligation([(total, ZERO, ())], merged(*conditions))
 
 
 def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
@@ -168,7 +169,7 @@ def forward_obligation(problem: Problem) -> Obligation:
     if problem.primal is None:
         return Obligation([], ())
     pairs = list(zip(problem.primal, problem.forward, strict=True))
-    bodies = [(p.body, without_stops(f.body)) for p, f in pairs]
+    bodies = [(p.body, without_stops(f.body), f.shape) for p, f in pairs]
     return Obligation(
         bodies,
         merged(
@@ -228,16 +229,15 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         hypotheses = [*domain, *found]
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
-        for left_side, right_side in obligation.pairs:
+        families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
+        for left_side, right_side, shape in obligation.pairs:
             left_side, right_side = split_products(left_side), split_products(right_side)
             if obligation.derivative:
                 right_side = sided(right_side, region.facts, problem.tangents)
-            for group in paired(
-                left_side - right_side, tangents if kind != "rule_runs_forward" else [], seeds if adjoint else []
-            ):
-                residue = nonzero_part(group, region)
-                if residue is not None:
-                    return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
+            here = region.over({template(k): n for k, n in enumerate(shape)})
+            residue = _residue(left_side - right_side, here, families, problem)
+            if residue is not None:
+                return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
@@ -245,6 +245,21 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _residue(
+    difference: Poly, region: Region, families: Sequence[set[str]], problem: Problem
+) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""
+    tangents, seeds = [*families, set(), set()][:2]
+    groups = paired(difference, sorted(tangents), sorted(seeds))
+    left = next((r for g, ranges in groups if (r := nonzero_part(g, region.over(ranges))) is not None), None)
+    if left is None or not difference.structured:
+        return left
+    shapes = {problem.tangents[problem.names[k]]: problem.inputs[k].shape for k in problem.differentiable}
+    shapes |= {n: t.shape for n, t in zip(problem.seed_names, problem.seeds, strict=True)}
+    by_coordinates = paired_by_coordinates(difference, shapes, families)
+    return next((r for g, ranges in by_coordinates if (r := nonzero_part(g, region.over(ranges))) is not None), None)
 
 
 def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:

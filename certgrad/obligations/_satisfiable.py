@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 
 from flint import arb, fmpq
@@ -16,8 +16,8 @@ from ._terms import Dim, Poly, deep_atoms
 TRIES = 400
 
 
-def satisfiable(clauses: Sequence[Clause]) -> bool:
-    """A point satisfies all clauses at all their indices (checked with balls)."""
+def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bool:
+    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers."""
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
@@ -33,6 +33,8 @@ def satisfiable(clauses: Sequence[Clause]) -> bool:
         def value(
             tensor: str, index: tuple[int, ...], low: int = low, spread: int = spread, table: dict = table
         ) -> fmpq:
+            if tensor in integers:
+                return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
             return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16))
 
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 
-from ._index import Ix, Quotient, Remainder, Var, of_const, of_term, of_var, row_major
+from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var
 from ._index_terms import at_least, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
@@ -133,11 +133,11 @@ class Rewriter:
             return index_number(of_term(a.var).subst(self.indices))
         if isinstance(a, Sum):
             names = {v: fresh() for v in a.vars}
-            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return sum_over(inner.mono(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         if isinstance(a, Max):
             names = {v: fresh() for v in a.vars}
-            inner = Rewriter({**self.indices, **{v: of_var(w) for v, w in names.items()}}, self.replace)
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         if isinstance(a, Matrix):
             from ._matrices import rebuilt
@@ -147,6 +147,14 @@ class Rewriter:
             body = Rewriter({**self.indices, **bound}, self.replace)(a.body)
             return rebuilt(a, body, row, column, tuple(ix.subst(self.indices) for ix in a.index))
         return poly_of(a)
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        """The rewriter inside a binder, whose variables get the names, with the ranges."""
+        return Rewriter({**self.indices, **names}, self.replace)
+
+
+def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+    return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
 def _predicates_first(factor: tuple[Atom, Exponent]) -> tuple[bool, str]:
@@ -276,11 +284,19 @@ def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Po
             rows = divided(n, divisor)
             if rows is None:
                 continue
-            i, j = fresh(), fresh()
-            place = row_major(of_var(i), of_var(j), divisor)
+            poly, i, j = in_rows_and_columns(poly, v, divisor, "f")
             others = [(w, m) for w, m in dummies if w != v]
-            return _in_row_major_order(Rewriter({v: place})(poly), [*others, (i, rows), (j, divisor)])
+            return _in_row_major_order(poly, [*others, (i, rows), (j, divisor)])
     return poly, dummies
+
+
+def in_rows_and_columns(poly: Poly, v: Var, divisor: Poly, kind: str) -> tuple[Poly, Var, Var]:
+    """The term at v = i·divisor + j, and the new variables i and j, where j < divisor."""
+    i, j = fresh(kind), fresh(kind)
+    # As an atom first, so that quotients and remainders by the divisor are seen to be i and j.
+    poly = Rewriter({v: of_atom(RowMajor(of_var(i), of_var(j), divisor))})(poly)
+    row, column = fresh(kind), fresh(kind)
+    return Rewriter({i: of_var(row), j: of_var(column)})(poly), row, column
 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:

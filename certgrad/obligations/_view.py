@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import sympy
 from flint import fmpq
 
-from ._index import Ix, Var
+from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
     Access,
     Atom,
@@ -17,6 +17,7 @@ from ._terms import (
     Exponent,
     Fn,
     IndexNumber,
+    IxEq,
     IxPred,
     Matrix,
     Max,
@@ -79,7 +80,7 @@ class SympyView:
         if isinstance(a, Num):
             return sympy.pi if a.name == "pi" else sympy.Integer(int(a.name))
         if isinstance(a, IndexNumber):
-            return self.var(a.var)
+            return self.integer(a.var)
         if isinstance(a, Fn):
             f = _FUNCTIONS.get(a.name) or sympy.Function(a.name)
             args = [self(p) for p in a.args]
@@ -90,6 +91,8 @@ class SympyView:
             return sympy.Piecewise((1, sympy.StrictGreaterThan(self(a.poly), 0)), (0, True))
         if isinstance(a, IxPred):
             return sympy.Piecewise((1, sympy.GreaterThan(self.index(a.ix), 0)), (0, True))
+        if isinstance(a, IxEq):
+            return sympy.KroneckerDelta(self.index(a.ix), 0)
         if isinstance(a, Sum):
             return self.sum(a)
         if isinstance(a, Max):
@@ -121,4 +124,16 @@ class SympyView:
         return self.names.get(v) or sympy.Symbol(f"{v[0]}{v[1]}", integer=True)
 
     def index(self, ix: Ix) -> sympy.Expr:
-        return sympy.Add(self(ix.const), *(c * self.var(v) for v, c in ix.terms))
+        return sympy.Add(self(ix.const), *(c * self.integer(v) for v, c in ix.terms))
+
+    def integer(self, v: IxTerm) -> sympy.Expr:
+        if not isinstance(v, IntegerAtom):
+            return self.var(v)
+        inner = [self.index(ix) for ix in v.parts()]
+        if isinstance(v, Entry):
+            return sympy.IndexedBase(v.tensor, integer=True)[tuple(inner)] if inner else sympy.Symbol(v.tensor)
+        if isinstance(v, RowMajor):
+            return inner[0] * self(v.stride) + inner[1]
+        assert isinstance(v, (Quotient, Remainder))
+        whole = sympy.floor(inner[0] / self(v.divisor))
+        return whole if isinstance(v, Quotient) else inner[0] - self(v.divisor) * whole

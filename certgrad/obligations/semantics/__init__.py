@@ -1,6 +1,14 @@
 """The meaning of traced programs: each primitive's semantics, and the interpreter that applies them."""
 
-from . import _branches, _elementwise, _linear_algebra, _reductions, _structure  # noqa: F401  (registration)
+from . import (  # noqa: F401  (registration)
+    _branches,
+    _elementwise,
+    _gathers,
+    _linear_algebra,
+    _reductions,
+    _structure,
+    _windows,
+)
 from ._interpreter import constant, interpret
 from ._registry import RULES, Context, UnprovedError
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from .._conditions import Clause, Clauses, condition, discharged, merged
 from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
 from .._functions import FUNCTIONS
-from .._index_terms import index_pred
+from .._index import Ix, quotient
+from .._index_terms import as_index, index_equal, index_number, index_pred
 from .._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
 from .._tensor import Tensor
 from .._terms import ONE, Exp, Poly, deep_atoms
 from .._terms import ZERO as NOTHING
-from ._index_numbers import as_index
+from ._index_numbers import index_cases
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
@@ -107,15 +109,23 @@ def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 @rule("div")
 def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
-    if x.kind == "i":
-        raise UnprovedError("integer division")
     shape, defined, smooth = common(args, shapes)
+    if x.kind == "i":
+        return [Tensor(shape, _whole_quotient(x, y), "i", defined, smooth, x.signs | ZERO)]
     own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
     if y.body.is_zero:
         return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
     _rests_on_exp(ctx, y.body, own)
     signs = times(x.signs, y.signs & NONZERO)
     return [Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)]
+
+
+def _whole_quotient(x: Tensor, y: Tensor) -> Poly:
+    """⌊x / y⌋ for an index x that is not negative and a positive size y."""
+    ix = as_index(x.body)
+    if ix is None or x.signs & NEG or y.signs != POS or y.body.free or not y.body.positive:
+        raise UnprovedError("a division of integers that may be negative, or by more than a size")
+    return index_number(quotient(ix, y.body))
 
 
 @rule("integer_pow")
@@ -228,17 +238,25 @@ def _atan2(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]
 
 
 def _greater(x: Tensor, y: Tensor) -> Poly:
-    """[x > y], an index condition where both sides are index expressions."""
+    """[x > y], a condition on indices where both sides are integers."""
     if x.kind == "i":
-        a, b = as_index(x.body), as_index(y.body)
-        if a is not None and b is not None:
-            return index_pred(a.plus(b.scaled(-1)).shifted(-ONE))
+        return _index_relation(x.body - y.body, lambda ix: index_pred(ix.shifted(-ONE)))
     return pred(x.body - y.body)
+
+
+def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
+    total = NOTHING
+    for case in index_cases(difference):
+        total = total + case.guard * relation(case.ix)
+    return total
 
 
 def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
     if x.kind == "b" and name in ("eq", "ne"):
         equal = x.body * y.body + (ONE - x.body) * (ONE - y.body)
+        return equal if name == "eq" else ONE - equal
+    if x.kind == "i" and name in ("eq", "ne"):
+        equal = _index_relation(x.body - y.body, index_equal)
         return equal if name == "eq" else ONE - equal
     if name == "gt":
         return _greater(x, y)

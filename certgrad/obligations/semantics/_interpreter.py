@@ -111,6 +111,4 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
     out = dict(params)
     if "dim" in out:
         out["dim"] = dim_poly(out["dim"])
-    if "start_indices" in out:
-        out["start_indices"] = tuple(dim_poly(d) for d in out["start_indices"])
     return out

@@ -1,15 +1,12 @@
-"""Semantics of the primitives that move entries: broadcasting, transposition, concatenation, slices."""
+"""Semantics of the primitives that rearrange axes: broadcasting, transposition, reshapes; and of iota."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from .._conditions import merged
 from .._facts import NONNEG
-from .._index import of_const
-from .._index_terms import index_number, index_pred
+from .._index import of_const, quotient, remainder, row_major
+from .._index_terms import index_number
 from .._jax_internals import kind_of
-from .._tensor import Tensor, axis_index, own_index
+from .._tensor import Tensor, axis_index
 from .._terms import ONE, ZERO, Poly
 from ._registry import Context, Params, UnprovedError, rule
 
@@ -59,18 +56,61 @@ def _expand_dims(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 @rule("reshape")
 def _reshape(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    """Reshapes that only add or drop axes of size 1. Others need index sets."""
+    """The same entries in row-major order: axes merge and split in blocks of equal size."""
     x = args[0]
     (shape,) = shapes
-    if params.get("dimensions") is not None:
-        raise UnprovedError("a reshape with permuted dimensions")
+    order = params.get("dimensions")
+    if order is not None:  # the operand's axes are permuted first
+        (x,) = _transpose(ctx, {"permutation": order}, [x], [tuple(x.shape[k] for k in order)])
     old = [(k, n) for k, n in enumerate(x.shape) if n != ONE]
     new = [(k, n) for k, n in enumerate(shape) if n != ONE]
-    if [n for _, n in old] != [n for _, n in new]:
-        raise UnprovedError("a reshape that merges or splits dimensions")
     index = [of_const(ZERO)] * x.rank
-    for (k, n), (j, _) in zip(old, new, strict=True):
-        index[k] = axis_index(j, n)
+    for before, after in _blocks(old, new):
+        place = of_const(ZERO)
+        for j, n in after:
+            place = row_major(place, axis_index(j, n), n)
+        for k, n in reversed(before[1:]):
+            index[k] = remainder(place, n)
+            place = quotient(place, n)
+        index[before[0][0]] = place
+    return [x.indexed(index, shape)]
+
+
+Axes = list[tuple[int, Poly]]
+
+
+def _blocks(old: Axes, new: Axes) -> list[tuple[Axes, Axes]]:
+    """The shortest runs of axes whose sizes have equal products."""
+    out: list[tuple[Axes, Axes]] = []
+    while old and new:
+        sizes = [(p, q) for p in range(1, len(old) + 1) for q in range(1, len(new) + 1)]
+        for p, q in sorted(sizes, key=lambda s: (s[0] + s[1], s)):
+            if _product(old[:p]) == _product(new[:q]):
+                out.append((old[:p], new[:q]))
+                old, new = old[p:], new[q:]
+                break
+        else:
+            raise UnprovedError("a reshape between sizes not shown equal")
+    if old or new:
+        raise UnprovedError("a reshape between sizes not shown equal")
+    return out
+
+
+def _product(axes: Axes) -> Poly:
+    total = ONE
+    for _, n in axes:
+        total = total * n
+    return total
+
+
+@rule("tile")
+def _tile(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    (shape,) = shapes
+    index = [
+        of_const(ZERO) if n == ONE else axis_index(k, m) if m == n else remainder(axis_index(k, m), n)
+        for k, (n, m) in enumerate(zip(x.shape, shape, strict=True))
+    ]
     return [x.indexed(index, shape)]
 
 
@@ -84,56 +124,7 @@ def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
     return [Tensor(shape, index_number(axis_index(axis, shape[axis])), kind, signs=NONNEG)]  # type: ignore[arg-type]
 
 
-@rule("concatenate")
-def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (shape,) = shapes
-    axis = params["dimension"]
-    index = own_index(shape)
-    body, start, signs = ZERO, ZERO, 0
-    defined, smooth = [], []
-    for x in args:
-        here = index_pred(index[axis].shifted(-start)) - index_pred(index[axis].shifted(-start - x.shape[axis]))
-        moved = list(index)
-        moved[axis] = of_const(ZERO) if x.shape[axis] == ONE else index[axis].shifted(-start)
-        part = x.indexed(moved, shape)
-        body = body + here * part.body
-        signs |= part.signs
-        defined.append(tuple(c.guarded(here, True) for c in part.defined))
-        smooth.append(tuple(c.guarded(here, True) for c in part.smooth))
-        start = start + x.shape[axis]
-    return [Tensor(shape, body, args[0].kind, merged(*defined), merged(*smooth), signs)]
-
-
-def _sliced(x: Tensor, axis: int, start: Poly, shape: tuple[Poly, ...]) -> Tensor:
-    index = list(own_index(shape))
-    index[axis] = index[axis].shifted(start)
-    return x.indexed(index, shape)
-
-
-@rule("split")
-def _split(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
-    axis, start, out = params["axis"], ZERO, []
-    for shape in shapes:
-        out.append(_sliced(x, axis, start, shape))
-        start = start + shape[axis]
-    return out
-
-
-@rule("slice")
-def _slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
-    (shape,) = shapes
-    if params.get("strides") is not None and any(s != 1 for s in params["strides"]):
-        raise UnprovedError("a strided slice")
-    index = [ix.shifted(start) for ix, start in zip(own_index(shape), params["start_indices"], strict=True)]
-    return [x.indexed(index, shape)]
-
-
 @rule("dim_as_value")
 def _dim_as_value(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     dim = params["dim"]
     return [Tensor((), dim, "i", signs=4 if dim.positive else 6)]
-
-
-__all__ = ["replace"]
