@@ -6,8 +6,10 @@ import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 import certgrad
 
@@ -45,6 +47,8 @@ class _Result:
     reason: str = ""
     residual: str = ""
     witness: Any = None
+    where: str = ""
+    """The sizes that were set, where the hypotheses are those of a special case."""
 
 
 @dataclass
@@ -136,7 +140,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             found, outcomes = _prove_all(op, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
-            results[kind].append(result)
+            results[kind].append(replace(result, where=_sizes(fixed)))
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
@@ -144,7 +148,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             if isinstance(other, Programs):
                 examine(instance, fixed, other)
                 continue
-            where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
+            where = _sizes(fixed)
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
@@ -170,6 +174,10 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         if asked_by_rule(programs):
             examine_contrary(instance, programs, general=False)
     return results, _scope(op, instances, split), texts
+
+
+def _sizes(fixed: Fixed) -> str:
+    return ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
 
 
 def _scope(op: Any, instances: Family, split: str) -> str:
@@ -254,7 +262,13 @@ def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
     """The worst of the families of shapes; hypotheses are those of all of them."""
     verdict = worst([r.verdict for r in results])
     decisive = next(r for r in results if r.verdict == verdict)
-    merged = {h.text: h for r in results for h in r.hypotheses}
+    merged = {h.text: h for r in results for h in r.hypotheses if not r.where}
+    for r in results:
+        for h in r.hypotheses:
+            if h.text not in merged:
+                special = f"{h.text} where {r.where}"
+                latex = rf"{h.latex} \;\text{{where}}\; {r.where}"
+                merged[special] = msgspec.structs.replace(h, text=special, latex=latex, prose=f"{h.prose} ({r.where})")
     return CaseClaim(
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},

@@ -6,7 +6,7 @@ A sign is a set of possibilities, as bits. Everything here is conservative: what
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import fmpq
@@ -24,6 +24,7 @@ from ._terms import (
     Dim,
     Exponent,
     Fn,
+    Matrix,
     Max,
     Mono,
     Poly,
@@ -75,11 +76,17 @@ class Fact:
     universal: bool = True
 
 
+def _number(poly: Poly) -> Poly:
+    """The determinant or the smallest minor of a 1 × 1 matrix, which a condition names, as the entry that it is."""
+    atom = poly.atom()
+    return atom.body if isinstance(atom, Matrix) and not atom.index and atom.ranges[0] == ONE else poly
+
+
 class Facts:
     """A set of assumptions. `signs(p)` is what they say of p."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.facts = tuple(facts)
+        self.facts = tuple(replace(f, poly=_number(f.poly)) for f in facts)
         self._known: dict[Poly, int] = {}
         self._ground: dict[frozenset[Access], list[Fact]] = {}
 
@@ -103,6 +110,7 @@ class Facts:
         return infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def _signs(self, poly: Poly) -> int:
+        poly = _number(poly)
         c = poly.constant()
         if c is not None:
             return POS if c > 0 else NEG if c < 0 else ZERO

@@ -155,7 +155,9 @@ def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Cl
 
 def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
     """The symmetric matrix is positive definite: its smallest leading principal minor is positive (Sylvester)."""
-    value = _opaque("smallest minor", body, row, column, size, ())
+    _, taken, rest = content(body, only_positive=True)
+    kept = monomial({a: e for a, e in taken.items() if a.free & {row, column}})
+    value = _opaque("smallest minor", kept * rest, row, column, size, ())
     return (Clause((Atomic("> 0", value),), origin=origin),)
 
 

@@ -264,7 +264,7 @@ class Matrix(Atom):
         positive = name == "cholesky" and index[0] == index[1]
         structured = body.structured or any(ix.key and ix.variable() is None for ix in index)
         key = f"{name}[{bound}]({body.key}){at}"
-        self.triangle = self._triangle() if index else None
+        self.triangle = self._triangle() if len(index) == 2 else None
         self._finish(key, free, variables[0][1], positive, body.piecewise, structured)
 
     def _triangle(self) -> tuple[Ix, Ix] | None:
