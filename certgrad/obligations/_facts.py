@@ -77,9 +77,15 @@ class Fact:
 
 
 def _number(poly: Poly) -> Poly:
-    """The determinant or the smallest minor of a 1 × 1 matrix, which a condition names, as the entry that it is."""
+    """The determinant or the smallest minor of a small matrix, which a condition names, by its entries."""
     atom = poly.atom()
-    return atom.body if isinstance(atom, Matrix) and not atom.index and atom.ranges[0] == ONE else poly
+    if not isinstance(atom, Matrix) or atom.index:
+        return poly
+    from ._matrices import explicit_determinant
+
+    if atom.name == "determinant":
+        return explicit_determinant(atom.body, *atom.vars, atom.ranges[0]) or poly
+    return atom.body if atom.ranges[0] == ONE else poly
 
 
 class Facts:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations, product
 
 from flint import fmpq
 
 from ._budget import budget
 from ._conditions import Atomic, Clause, Clauses, condition
-from ._index import Ix, Var, of_const, of_var
+from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_terms import index_condition, index_equal
 from ._power import UndefinedTermError, content, power
 from ._sums import Rewriter, fresh, open_sum, substitute, sum_over
@@ -40,14 +40,18 @@ from ._terms import (
     Poly,
     Sum,
     atoms_of,
+    deep_atoms,
     intern,
     is_triangular,
     mono_free,
     monomial,
+    number,
     parts,
     poly_of,
 )
 
+SMALL = 3
+"""Determinants of matrices of up to so many rows are written out, as JAX writes them; inverses where that helps."""
 Factors = list[tuple[Atom, Exponent]]
 Ranges = dict[Var, Poly]
 SYMMETRIC = frozenset({"inverse"})
@@ -62,8 +66,8 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
         body = _only(body, row, column)
     if name == "inverse":
         return _inverse(body, row, column, size, *index)
-    if name == "determinant" and size == ONE:
-        return body
+    if name == "determinant" and (value := explicit_determinant(body, row, column, size)) is not None:
+        return value
     if name == "cholesky" and size == ONE:
         return power(body, Fraction(1, 2))
     return _opaque(name, body, row, column, size, index)
@@ -71,7 +75,7 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
 
 def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, index: tuple[Ix, ...]) -> Poly:
     """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
-    if not index and a.ranges[0] == ONE:
+    if not index and whole_number(a.ranges[0]) is not None:
         return _opaque(a.name, body, row, column, a.ranges[0], index)
     return matrix(a.name, body, row, column, a.ranges[0], index)
 
@@ -135,6 +139,61 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
         if where == [column, row]:
             return at(inner, j, i) * power(scalar, -1)
     return _opaque("inverse", rest, row, column, size, (i, j)) * power(scalar, -1)
+
+
+# --- small matrices ------------------------------------------------------------------------------------------------
+
+
+def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
+    """The determinant of a matrix of at most SMALL rows, as a polynomial in its entries."""
+    n = whole_number(size)
+    return None if n is None or n > SMALL else _leibniz(body, row, column, list(range(n)), list(range(n)))
+
+
+def _leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:
+    total = ZERO
+    for order in permutations(columns):
+        turns = sum(1 for k, m in combinations(order, 2) if k > m)
+        term = ONE.scale((-1) ** turns)
+        for r, k in zip(rows, order, strict=True):
+            term = term * substitute(body, {row: of_const(number(r)), column: of_const(number(k))})
+        total = total + term
+    return total
+
+
+def has_small_inverse(poly: Poly) -> bool:
+    """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
+    return any(_is_small_inverse(a) for a in deep_atoms(poly))
+
+
+def _is_small_inverse(a: Atom) -> bool:
+    n = whole_number(a.ranges[0]) if isinstance(a, Matrix) and a.name == "inverse" else None
+    return n is not None and n <= SMALL and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
+
+
+def written_out(poly: Poly) -> Poly:
+    """The term with sums over few values written out, and inverses of small matrices by cofactors."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Sum) and has_small_inverse(poly_of(a)):
+            dummies, body = open_sum(a)
+            counts = [whole_number(n) for _, n in dummies]
+            if any(n is None or n > SMALL for n in counts):
+                return None
+            total = ZERO
+            for place in product(*(range(n or 0) for n in counts)):
+                names = {v: of_const(number(k)) for (v, _), k in zip(dummies, place, strict=True)}
+                total = total + written_out(substitute(body, names))
+            return total
+        if isinstance(a, Matrix) and _is_small_inverse(a) and not any(ix.terms for ix in a.index):
+            i, j = (whole_number(ix.const) for ix in a.index)
+            others = range(whole_number(a.ranges[0]) or 0)
+            rows, columns = [k for k in others if k != j], [k for k in others if k != i]
+            minor = _leibniz(a.body, *a.vars, rows, columns).scale((-1) ** ((i or 0) + (j or 0)))
+            return minor * power(_leibniz(a.body, *a.vars, list(others), list(others)), -1)
+        return None
+
+    return Rewriter(replace=value)(poly)
 
 
 # --- conditions ----------------------------------------------------------------------------------------------------

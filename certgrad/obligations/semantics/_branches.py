@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from .._conditions import Clauses, discharged, merged
-from .._facts import Facts
+from .._facts import NONNEG, Facts
 from .._jax_internals import branch_programs
 from .._power import pred
 from .._tensor import Tensor
-from .._terms import ONE, Poly, number
+from .._terms import ONE, Poly, access, number
 from .._terms import ZERO as NOTHING
 from ._interpreter import interpret
-from ._registry import Context, UnprovedError, control
+from ._registry import Context, Params, UnprovedError, control, rule
+
+
+@rule("platform_index")
+def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """Which branch a platform takes is left open: the claim holds on each."""
+    return [Tensor((), access("the platform", ()), "i", signs=NONNEG)]
 
 
 @control("cond")

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from flint import fmpq
+
 from .._conditions import Clauses, merged
 from .._derivative import without_stops
 from .._facts import ANY
 from .._index import Ix, Var, of_var, template
 from .._index_terms import index_equal
-from .._jax_internals import LuSolve, lu_solve, program_of
+from .._jax_internals import LuSolve, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
+from .._power import log_of, sign_of
 from .._sums import fresh, open_sum, substitute, sum_over
 from .._tensor import Tensor, own_index
 from .._terms import ONE, ZERO, Access, Mono, Poly, Sum, access, monomial
 from ._elementwise import settle
-from ._registry import Context, Params, UnprovedError, rule
+from ._registry import Context, Params, UnprovedError, library, rule
 
 Shapes = list[tuple]
 
@@ -193,3 +196,19 @@ def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) 
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
     defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+
+
+@library("jax.numpy.linalg.slogdet", is_slogdet)
+def _slogdet(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The sign of the determinant, and the logarithm of its modulus: ½·log(det²)."""
+    (x,) = args
+    body, row, column = _square(x)
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    axes = [x.rank - 2, x.rank - 1]
+    condition = invertible(body, row, column, x.shape[-1], "slogdet")
+    defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
+    logarithm = log_of(value * value).scale(fmpq(1, 2)) if not value.is_zero else value
+    return [
+        Tensor(shape, body, "f", defined, smooth)
+        for shape, body in zip(shapes, (sign_of(value), logarithm), strict=True)
+    ]
