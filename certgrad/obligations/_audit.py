@@ -16,7 +16,7 @@ from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
 from ._covered import Covered
-from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
+from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised, versions
 from ._present import negligible, prose, show, show_clause
@@ -115,6 +115,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     covered = Covered(op.arg_names)
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
+    general: dict[str, Sequence[Clause]] = {}
     split = ""
 
     def examine(instance: Instance, fixed: Fixed, programs: Programs | None = None) -> Programs:
@@ -136,6 +137,10 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             found, outcomes = _prove_all(op, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
+            if not fixed and instance is instances.prove[0]:
+                general[kind] = outcomes[kind].hypotheses
+            else:
+                result.hypotheses = _beyond(result.hypotheses, general.get(kind, ()), fixed, op.arg_names)
             results[kind].append(result)
         return programs
 
@@ -248,6 +253,16 @@ def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis
             ),
         )
     return [table[k] for k in sorted(table)]
+
+
+def _beyond(
+    found: list[Hypothesis], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
+) -> list[Hypothesis]:
+    """Without the hypotheses that are general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2."""
+    if not found or not fixed:
+        return found
+    said = {show_clause(at_sizes(c, fixed), inputs=inputs) for c in general}
+    return [h for h in found if h.text not in said]
 
 
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:

@@ -17,6 +17,7 @@ from typing import Any
 
 from certgrad.errors import CertgradError, TraceError
 
+from ._conditions import Clause
 from ._facts import ZERO, Facts
 from ._instances import Instance, evaluate_size
 from ._jax_internals import Decision, DimExpr, dim_poly, serialised
@@ -211,6 +212,12 @@ def _render(fixed: Fixed) -> Callable[[Any], str]:
         return str(c) if c is not None else poly.key
 
     return render
+
+
+def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
+    """A clause with dimensions set."""
+    values = {n: _read(v) for n, v in fixed.items()}
+    return clause.rewritten(Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None))
 
 
 def _read(text: str) -> Poly:
