@@ -1,0 +1,123 @@
+"""A hypothesis as a formula that a program can evaluate: what `certgrad verify` reads.
+
+The syntax is that of a domain: comparisons of arithmetic on entries, joined by `or`. Names without an index stand for
+whole arrays, which broadcast; `x[i, j]` is an entry of an array whose star groups are one axis each, for every `i` and
+`j`; `sum(x[i, k] for k in range(n))` binds. What has no such form has no formula, and is then not re-checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from flint import fmpq
+
+from ._conditions import Clause, polys
+from ._facts import _deep_atoms
+from ._index import Ix, Var
+from ._terms import ONE, Access, Atom, Base, Dim, Exp, Fn, Max, Mono, Num, Poly, Pred, Sum
+
+_RELATIONS = {
+    "> 0": "{} > 0",
+    ">= 0": "{} >= 0",
+    "!= 0": "{} != 0",
+    "= 0": "{} == 0",
+    "not integer": "{} not in integers",
+    "not pole": "{} not in nonpositive_integers",
+}
+
+
+class _NoFormula(Exception):
+    """The clause holds something that formulas cannot say."""
+
+
+def formula(clause: Clause, shapes: Mapping[str, Sequence[Poly]]) -> str:
+    """The clause as a formula, or "" where it has none. `shapes` gives the shape of each input."""
+    writer = _Writer(None if _aligned(clause, shapes) else {}, shapes)
+    try:
+        parts = [f"({writer.poly(g)}) {'==' if v else '!='} 0" for g, v in clause.guards]
+        parts += [_RELATIONS[a.relation].format(writer.poly(a.poly)) for a in clause.alternatives]
+    except (_NoFormula, KeyError):
+        return ""
+    return " or ".join(parts)
+
+
+def _aligned(clause: Clause, shapes: Mapping[str, Sequence[Poly]]) -> bool:
+    """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
+    atoms = [a for p in polys(clause) for a in _deep_atoms(p)]
+    if any(isinstance(a, (Sum, Max)) for a in atoms):
+        return False
+    at: dict[int, Var] = {}
+    for a in atoms:
+        if not isinstance(a, Access):
+            continue
+        for place, (ix, n) in enumerate(zip(a.index, shapes.get(a.tensor, ()), strict=False), -len(a.index)):
+            v = ix.variable()
+            if v is None and n == ONE and not ix.terms and ix.const.is_zero:
+                continue
+            if v is None or at.setdefault(place, v) != v:
+                return False
+    return len(set(at.values())) == len(at)
+
+
+class _Writer:
+    """`names` is None where indices are left out."""
+
+    def __init__(self, names: dict[Var, str] | None, taken: Container[str]) -> None:
+        self.names = names
+        letters = (f"{letter}{k or ''}" for k in range(100) for letter in "ijkl")
+        self.letters: Iterator[str] = (name for name in letters if name not in taken)
+
+    def poly(self, p: Poly) -> str:
+        out = ""
+        for m, c in sorted(p.sorted_items(), key=lambda item: item[1] < 0):
+            sign = ("-" if c < 0 else "") if not out else " - " if c < 0 else " + "
+            out += sign + self.mono(m, abs(c))
+        return out or "0"
+
+    def mono(self, mono: Mono, c: fmpq) -> str:
+        factors = [] if c == 1 and mono else [_number(c)]
+        for a, e in mono:
+            if isinstance(a, Exp):
+                factors.append(f"exp({self.poly(Poly({a.mono: fmpq(e.numerator, e.denominator)}))})")
+            else:
+                factors.append(self.atom(a) + ("" if e == 1 else f"**{_number(fmpq(e.numerator, e.denominator))}"))
+        return "*".join(factors)
+
+    def atom(self, a: Atom) -> str:
+        if isinstance(a, Access):
+            if self.names is None or not a.index:
+                return a.tensor
+            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+        if isinstance(a, Num):
+            return a.name
+        if isinstance(a, Dim) and a.name.isidentifier():
+            return f"size({a.name})"
+        if isinstance(a, Base):
+            return f"({self.poly(a.poly)})"
+        if isinstance(a, Pred):
+            return f"step({self.poly(a.poly)})"
+        if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
+            return f"{a.name}({self.poly(a.args[0])})"
+        if isinstance(a, (Sum, Max)):
+            bounds = " ".join(
+                f"for {self.var(v)} in range({self.poly(n)})" for v, n in zip(a.vars, a.ranges, strict=True)
+            )
+            body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)
+            return f"{'sum' if isinstance(a, Sum) else 'max'}({body} {bounds})"
+        raise _NoFormula
+
+    def var(self, v: Var) -> str:
+        assert self.names is not None
+        if v not in self.names:
+            self.names[v] = next(self.letters)
+        return self.names[v]
+
+    def index(self, ix: Ix) -> str:
+        parts = [self.var(v) if c == 1 else f"{c}*{self.var(v)}" for v, c in ix.terms]
+        if not ix.const.is_zero or not parts:
+            parts.append(self.poly(ix.const))
+        return " + ".join(parts)
+
+
+def _number(c: fmpq) -> str:
+    return str(c) if c.q == 1 and c >= 0 else f"({c})"
