@@ -26,7 +26,7 @@ from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
-from ._terms import Poly, clear_caches
+from ._terms import clear_caches
 from .certificate import (
     CODES,
     FORMAT,
@@ -137,6 +137,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     covered = Covered(op.arg_names)
+    traced: list[Programs] = []
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     split = ""
@@ -174,6 +175,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
 
     for k, instance in enumerate(instances.prove):
         programs = examine(instance, {})
+        traced.append(programs)
         if k > 0:
             examine_contrary(instance, programs, general=False)
             continue
@@ -193,7 +195,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             examine(instance, {}, programs)
         if asked_by_rule(programs):
             examine_contrary(instance, programs, general=False)
-    return results, _scope(op, instances, split), texts, traced[id(instances.prove[0])]
+    return results, _scope(op, instances, split), texts, traced[0]
 
 
 def _scope(op: Any, instances: Family, split: str) -> str:
@@ -232,8 +234,8 @@ def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result
     if outcome.proved:
         if not satisfiable(outcome.hypotheses):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
-        shapes = {name: tensor.shape for name, tensor in zip(problem.names, problem.inputs, strict=True)}
-        listed = _listed(outcome.hypotheses, shapes | dict.fromkeys(op.params, ()), op.arg_names)
+        axes = dict(zip(op.arg_names, instance.inputs, strict=True))
+        listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     residual = show(outcome.residual) if outcome.residual is not None else ""
     return _refuted_or(op, instance, kind, outcome.reason, residual if len(residual) < 600 else f"{residual[:600]} …")
@@ -256,7 +258,7 @@ def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
     return dtype_sensitive(op)
 
 
-def _listed(clauses: Iterable[Clause], shapes: Mapping[str, Sequence[Poly]], inputs: Sequence[str]) -> list[Hypothesis]:
+def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     table: dict[str, Hypothesis] = {}
     for clause in clauses:
@@ -265,7 +267,7 @@ def _listed(clauses: Iterable[Clause], shapes: Mapping[str, Sequence[Poly]], inp
             text,
             Hypothesis(
                 text=text,
-                formula=formula(clause, shapes),
+                formula=formula(clause, axes),
                 latex=show_clause(clause, "latex", inputs),
                 prose=prose(clause, inputs),
                 source=clause.origin,

@@ -12,9 +12,25 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from flint import fmpq
 
 from ._conditions import Clause, polys
-from ._facts import _deep_atoms
-from ._index import Ix, Var
-from ._terms import ONE, Access, Atom, Base, Dim, Exp, Fn, Max, Mono, Num, Poly, Pred, Sum
+from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Max,
+    Mono,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+    deep_atoms,
+)
 
 _RELATIONS = {
     "> 0": "{} > 0",
@@ -30,9 +46,9 @@ class _NoFormula(Exception):
     """The clause holds something that formulas cannot say."""
 
 
-def formula(clause: Clause, shapes: Mapping[str, Sequence[Poly]]) -> str:
-    """The clause as a formula, or "" where it has none. `shapes` gives the shape of each input."""
-    writer = _Writer(None if _aligned(clause, shapes) else {}, shapes)
+def formula(clause: Clause, axes: Mapping[str, Sequence[str]]) -> str:
+    """The clause as a formula, or "" where it has none. `axes` gives the axes of each input as they are written."""
+    writer = _Writer(None if _aligned(clause, axes) else {}, axes)
     try:
         parts = [f"({writer.poly(g)}) {'==' if v else '!='} 0" for g, v in clause.guards]
         parts += [_RELATIONS[a.relation].format(writer.poly(a.poly)) for a in clause.alternatives]
@@ -41,18 +57,18 @@ def formula(clause: Clause, shapes: Mapping[str, Sequence[Poly]]) -> str:
     return " or ".join(parts)
 
 
-def _aligned(clause: Clause, shapes: Mapping[str, Sequence[Poly]]) -> bool:
+def _aligned(clause: Clause, axes: Mapping[str, Sequence[str]]) -> bool:
     """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
-    atoms = [a for p in polys(clause) for a in _deep_atoms(p)]
-    if any(isinstance(a, (Sum, Max)) for a in atoms):
+    atoms = [a for p in polys(clause) for a in deep_atoms(p)]
+    if any(isinstance(a, (Sum, Max, IndexNumber, IxPred, IxEq)) for a in atoms):
         return False
     at: dict[int, Var] = {}
     for a in atoms:
         if not isinstance(a, Access):
             continue
-        for place, (ix, n) in enumerate(zip(a.index, shapes.get(a.tensor, ()), strict=False), -len(a.index)):
+        for place, (ix, n) in enumerate(zip(a.index, axes.get(a.tensor, ()), strict=False), -len(a.index)):
             v = ix.variable()
-            if v is None and n == ONE and not ix.terms and ix.const.is_zero:
+            if v is None and n == "1" and not ix.terms and ix.const.is_zero:
                 continue
             if v is None or at.setdefault(place, v) != v:
                 return False
@@ -96,6 +112,12 @@ class _Writer:
             return f"({self.poly(a.poly)})"
         if isinstance(a, Pred):
             return f"step({self.poly(a.poly)})"
+        if isinstance(a, IndexNumber):
+            return self.term(a.var)
+        if isinstance(a, IxPred):
+            return f"step({self.index(a.ix)} + 1)"
+        if isinstance(a, IxEq):
+            return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
         if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
             return f"{a.name}({self.poly(a.args[0])})"
         if isinstance(a, (Sum, Max)):
@@ -107,16 +129,32 @@ class _Writer:
         raise _NoFormula
 
     def var(self, v: Var) -> str:
-        assert self.names is not None
+        if self.names is None:
+            raise _NoFormula
         if v not in self.names:
             self.names[v] = next(self.letters)
         return self.names[v]
 
     def index(self, ix: Ix) -> str:
-        parts = [self.var(v) if c == 1 else f"{c}*{self.var(v)}" for v, c in ix.terms]
+        parts = []
+        for term, c in ix.terms:
+            text = self.term(term)
+            parts.append(text if c == 1 else f"({c})*{text}")
         if not ix.const.is_zero or not parts:
             parts.append(self.poly(ix.const))
         return " + ".join(parts)
+
+    def term(self, v: IxTerm) -> str:
+        return self.integer(v) if isinstance(v, IntegerAtom) else self.var(v)
+
+    def integer(self, a: IntegerAtom) -> str:
+        if isinstance(a, Entry):
+            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+        if isinstance(a, (Quotient, Remainder)):
+            return f"(({self.index(a.ix)}) {'//' if isinstance(a, Quotient) else '%'} ({self.poly(a.divisor)}))"
+        if isinstance(a, RowMajor):
+            return f"(({self.index(a.major)})*({self.poly(a.stride)}) + {self.index(a.minor)})"
+        raise _NoFormula
 
 
 def _number(c: fmpq) -> str:

@@ -101,11 +101,12 @@ def jvp_is_derivative(at: At) -> None:
             where = _place(k, place)
             value: Any = values[place]
             slope: Any = slopes[place]
-            if value is UNKNOWN or slope is UNKNOWN:
+            open_tie = slope is UNKNOWN and at.precision == PRECISION
+            if value is UNKNOWN or open_tie:
                 raise Undecided(where)
             if not s.finite(value):
                 raise Disagreement(f"the forward is not defined at {where}")
-            seam = slope is KINK
+            seam = slope is KINK or slope is UNKNOWN  # more bits did not tell a tie from a near tie: look beside it
             if seam:
                 slope = _two_sided(at, k, place)
             elif slope is None:

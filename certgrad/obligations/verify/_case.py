@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -68,9 +69,10 @@ class Case:
         """What fails, with the point; empty where all claims agree everywhere."""
         failures: list[str] = []
         rng = seeded(self.digest, seed)
-        found = list(shapes(self.op, self.case, rng, 1 + draws // 20))
+        found = list(shapes(self.op, self.case, rng, draws // 10))
+        drawn = itertools.count()
         for k, shape in enumerate(found):
-            share = draws // len(found) + (k < draws % len(found))
+            share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
             try:
                 one = _AtShape(self, shape)
                 counts.shapes += 1
@@ -104,10 +106,10 @@ class _AtShape:
                 for name, spec in zip(self.op.arg_names, case.case.signature.inputs, strict=True)
             }
 
-    def points(self, count: int, rng: Any) -> Iterator[tuple[Point, bool]]:
+    def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries."""
         base: Point | None = None
-        for k in range(count):
+        for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.case.all, inputs))
             if point is None:
                 break

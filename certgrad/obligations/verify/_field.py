@@ -29,8 +29,8 @@ _EXACT = 64
 RATIONAL = frozenset(
     "add add_any sub mul neg div square integer_pow one_minus_square dot_general conv_general_dilated reduce_sum "
     "reduce_prod cumsum cumprod reduce_window_sum broadcast_in_dim reshape squeeze expand_dims transpose rev tile "
-    "slice split concatenate pad gather scatter-add dynamic_slice dynamic_update_slice copy iota stop_gradient jit pjit "
-    "closed_call custom_jvp_call custom_vjp_call remat checkpoint convert_element_type select_n zeros_like "
+    "slice split concatenate pad gather scatter-add dynamic_slice dynamic_update_slice copy iota stop_gradient jit "
+    "pjit closed_call custom_jvp_call custom_vjp_call remat checkpoint convert_element_type select_n zeros_like "
     "triangular_solve scan".split()
 )
 """Primitives that compute rational functions, and take no decision on floats."""

@@ -121,14 +121,13 @@ def parse(text: str, arrays: frozenset[str]) -> Formula:
     try:
         node = ast.parse(text.strip(), mode="eval").body
         reader = _Reader(arrays)
+        reader.find_variables(node)
         test = reader.test(node)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise FormulaError("it does not parse") from None
     free = {v: tuple(places) for v, places in reader.places.items()}
     if any(not places for places in free.values()):
         raise FormulaError("an index variable has no axis")
-    if free and reader.whole - {n for n in arrays if n not in reader.indexed}:
-        raise FormulaError("a name stands with an index and without")
     return Formula(text, test, frozenset(reader.used), free)
 
 
@@ -138,10 +137,18 @@ class _Reader:
     def __init__(self, arrays: frozenset[str]) -> None:
         self.arrays = arrays
         self.used: set[str] = set()
-        self.whole: set[str] = set()
-        self.indexed: set[str] = set()
         self.bound: list[str] = []
         self.places: dict[str, list[tuple[str, int]]] = {}
+
+    def find_variables(self, node: ast.expr) -> None:
+        """Note the free index variables: names that stand as an index somewhere, and that no sum binds."""
+        inside = [inner for sub in ast.walk(node) if isinstance(sub, ast.Subscript) for inner in ast.walk(sub.slice)]
+        bound = {
+            g.target.id for g in ast.walk(node) if isinstance(g, ast.comprehension) and isinstance(g.target, ast.Name)
+        }
+        names = {n.id for n in inside if isinstance(n, ast.Name)} - bound - self.arrays - {"size"}
+        sizes = {c.args[0].id for c in inside if isinstance(c, ast.Call) and c.args and isinstance(c.args[0], ast.Name)}
+        self.places = {name: [] for name in sorted(names - sizes)}
 
     def test(self, node: ast.expr) -> Test:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
@@ -184,6 +191,8 @@ class _Reader:
             ast.Mult: s.mul,
             ast.Div: s.div,
             ast.Pow: real_power,
+            ast.FloorDiv: lambda a, b: s.floor(s.div(a, b)),
+            ast.Mod: lambda a, b: s.sub(a, s.mul(b, s.floor(s.div(a, b)))),
         }
         if type(node.op) not in operations:
             raise FormulaError(f"'{_brief(node)}' is not arithmetic")
@@ -198,21 +207,23 @@ class _Reader:
         if name not in self.arrays:
             raise FormulaError(f"'{name}' is no argument of the op")
         self.used.add(name)
-        self.whole.add(name)
-        return lambda scope: _number(scope.arrays[name][scope.entry])
+
+        def value(scope: _Scope) -> Real:
+            array = scope.arrays[name]
+            if array.ndim != len(scope.entry):
+                raise FormulaError(f"'{name}' has {array.ndim} axes, and stands without an index")
+            return _number(array[scope.entry])
+
+        return value
 
     def entry(self, name: str, node: ast.expr) -> Term:
         if name not in self.arrays:
             raise FormulaError(f"'{name}' is no argument of the op")
         self.used.add(name)
-        self.indexed.add(name)
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         for axis, part in enumerate(parts):
-            for inner in ast.walk(part):
-                if isinstance(inner, ast.Name) and inner.id not in ("size", *self.bound):
-                    self.places.setdefault(inner.id, [])
-            if isinstance(part, ast.Name) and part.id not in self.bound:
-                self.places[part.id].append((name, axis))
+            if isinstance(part, ast.Name) and part.id not in self.bound and part.id not in self.arrays:
+                self.places.setdefault(part.id, []).append((name, axis))
         places = [self.term(part) for part in parts]
 
         def value(scope: _Scope) -> Real:

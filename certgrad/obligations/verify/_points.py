@@ -78,7 +78,7 @@ def _direction(shape: tuple[int, ...], rng: Random) -> Array:
 
 
 def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
-    """Points near this one at which something that `watch` observes vanishes, and the origin.
+    """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
 
     One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
     zeros, is met exactly; nothing is claimed of the others.
@@ -95,6 +95,7 @@ def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[
             found |= dict.fromkeys(start + u for u in _zeros(values))
         for value in list(found)[:_FOUND]:
             yield point.moved(which, at, value)
+            yield point.moved(which, at, value + (value - start) / 8)
     arguments = len(space.kinds) - space.parameters
     origin = [
         filled_by(x.shape, lambda: Fraction(0)) if k in space.moving else x

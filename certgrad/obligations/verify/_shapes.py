@@ -8,9 +8,8 @@ from math import prod
 from random import Random
 from typing import Any
 
-MAX_ENTRIES = 36
+MAX_ENTRIES = 64
 """The largest input that is drawn."""
-_ROUNDS = 40
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,13 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     signature = case.signature
     names, stars = signature.names, signature.stars
     distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
-    yield _shape(case, distinct, dict.fromkeys(stars, (3, 2)[: 1 + (not names)]))
+    yield _shape(case, distinct, dict.fromkeys(stars, (3,) if names else (3, 2)))
     yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))
-    yield _shape(case, dict.fromkeys(names, 2), dict.fromkeys(stars, (2,)))
     yield _shape(case, distinct, dict.fromkeys(stars, ()))
+    if names:
+        yield _shape(
+            case, dict.fromkeys(names, 2), {star: ((2, 2), (2,), (1,))[min(k, 2)] for k, star in enumerate(stars)}
+        )
     for _ in range(extra):
         sizes = {name: rng.randint(1, 4) for name in names}
         yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})
