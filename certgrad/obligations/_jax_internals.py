@@ -191,6 +191,15 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     return Program(jaxpr, consts, tree, tuple(decisions))
 
 
+_UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names=None)
+"""Messages of JAX's errors need not name arguments: only their first line is shown."""
+
+
+def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
+    """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
+    return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak))
+
+
 def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
     """The jaxpr, its constants and the tree of its outputs, as `jax.make_jaxpr` gives them.
 
@@ -206,9 +215,8 @@ def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]
         out, out_tree = jax.tree_util.tree_flatten(fn(*jax.tree_util.tree_unflatten(tree, values)))
         return out
 
-    info = api_util.debug_info("trace", flat, leaves, {})
     avals = [api_util.shaped_abstractify(x) for x in leaves]
-    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=info), avals)
+    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=_UNNAMED), avals)
     if not consts:
         return jaxpr, (), out_tree
     closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
