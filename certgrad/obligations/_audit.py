@@ -19,7 +19,7 @@ from ._covered import Covered
 from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._formula import formula
 from ._instances import Family, Instance, family
-from ._jax_internals import serialised, versions
+from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
 from ._problem import Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
@@ -146,7 +146,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         shapes = instance.shapes(fixed)
         if programs is None:
             programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        text = "\n".join(f"{name}\n{serialised(p)}" for name, p in programs.all().items())
+        text = "\n".join(f"{name}\n{text}" for name, text in serialised_all(programs.all()).items())
         texts.append(f"{instance.label} {fixed}\n{text}")
         if text in proved:  # another family of shapes came to the same programs
             return programs
@@ -252,8 +252,9 @@ def _refuted_or(op: Any, instance: Instance, kind: str, reason: str, residual: s
 def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
     """Why the traced program may not be the one that runs: another trace, or another dtype, gives another program."""
     again = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'", wide=False)
-    for name, program in programs.all().items():
-        if serialised(program, erase_dtypes=True) != serialised(again.all()[name], erase_dtypes=True):
+    first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, again))
+    for name, text in first.items():
+        if text != second[name]:
             return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
     return dtype_sensitive(op)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -403,6 +403,7 @@ def literal_value(value: Any) -> Fraction | None:
     return Fraction(text)
 
 
+@lru_cache(maxsize=64)
 def kind_of(dtype: Any) -> str:
     """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
     if dtype == jax.dtypes.float0:
@@ -429,8 +430,22 @@ def serialised(
     return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
 
 
+def serialised_all(
+    programs: Mapping[str, Program],
+    dims: Callable[[Any], str] = str,
+    erase_dtypes: bool = False,
+    fold_sizes: bool = False,
+) -> dict[str, str]:
+    """The texts of several programs, as `serialised` writes each."""
+    serialiser = Serialiser(dims, erase_dtypes, fold_sizes)
+    return {name: serialiser.program(p) for name, p in programs.items()}
+
+
 class Serialiser:
-    """Writes programs as text; subclasses choose how dimensions and parameters are written."""
+    """Writes programs as text; subclasses choose how dimensions and parameters are written.
+
+    What is written often (a dimension, a type, an inner program) is remembered by object, which lives as long.
+    """
 
     IGNORED = frozenset(
         "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
@@ -439,13 +454,12 @@ class Serialiser:
     def __init__(self, dims: Callable[[Any], str], erase: bool, fold: bool = False) -> None:
         self.render, self.erase, self.fold = dims, erase, fold
         self.rendered: dict[int, tuple[Any, str]] = {}
+        self.types: dict[int, tuple[Any, str]] = {}
+        self.inner: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
-        """One dimension as text (remembered by object: rendering symbolic ones is slow)."""
-        found = self.rendered.get(id(dim))
-        if found is None:
-            found = self.rendered[id(dim)] = dim, self.render(dim)
-        return found[1]
+        """One dimension as text."""
+        return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}
@@ -495,9 +509,12 @@ class Serialiser:
         return ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED)
 
     def aval(self, aval: Any) -> str:
+        return remembered(self.types, aval, self.type)
+
+    def type(self, aval: Any) -> str:
         shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
-        dtype = getattr(aval, "dtype", "?")
-        return f"{kind_of(dtype) if self.erase and dtype != '?' else dtype}[{shape}]"
+        dtype = getattr(aval, "dtype", None)
+        return f"{'?' if dtype is None else kind_of(dtype) if self.erase else _dtype_text(dtype)}[{shape}]"
 
     def value(self, value: Any) -> str:
         array = np.asarray(value) if not isinstance(value, np.ndarray) else value
@@ -508,13 +525,16 @@ class Serialiser:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
+    def nested(self, closed: Any) -> str:
+        return self.program(Program(jaxpr_of(closed), getattr(closed, "consts", ())))
+
     def param(self, value: Any) -> str:
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-            return "{" + self.program(Program(jaxpr_of(value), getattr(value, "consts", ()))) + "}"
+            return f"{{{remembered(self.inner, value, self.nested)}}}"
         if isinstance(value, (tuple, list)):
             return "(" + ",".join(self.param(v) for v in value) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):
@@ -525,6 +545,18 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any], str]) -> str:
+    found = table.get(id(key))
+    if found is None:
+        found = table[id(key)] = key, write(key)
+    return found[1]
+
+
+@lru_cache(maxsize=64)
+def _dtype_text(dtype: Any) -> str:
+    return str(dtype)
 
 
 def _between_wide_integers(eqn: Any) -> bool:
