@@ -168,8 +168,14 @@ def symbols(names: Sequence[str], constraints: Sequence[str] = (), shared: bool 
     """
     if not names:
         return {}
-    scope = {"scope": _SHARED_SCOPE} if shared and not constraints else {"constraints": constraints}
-    return dict(zip(names, export.symbolic_shape(", ".join(names), **scope), strict=True))
+    if shared and not constraints:
+        return {name: _shared_symbol(name) for name in names}
+    return dict(zip(names, export.symbolic_shape(", ".join(names), constraints=constraints), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _shared_symbol(name: str) -> Any:
+    return export.symbolic_shape(name, scope=_SHARED_SCOPE)[0]
 
 
 @contextmanager
