@@ -389,7 +389,7 @@ class Poly:
         return isinstance(other, Poly) and self._terms == other._terms
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self._key or self.key)
 
     def __repr__(self) -> str:
         return self.key
@@ -487,9 +487,17 @@ def number(value: int | Fraction | fmpq) -> Poly:
     return Poly({(): fmpq(value)}) if value != 0 else ZERO
 
 
+_alone: dict[Atom, Poly] = memo()
+
+
 def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
     """An atom to a power, as a polynomial."""
-    return monomial({atom: e})
+    if e != 1:
+        return monomial({atom: e})
+    found = _alone.get(atom)
+    if found is None:
+        found = _alone[atom] = monomial({atom: 1})
+    return found
 
 
 def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
@@ -549,13 +557,15 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 kept.append((a, rule[2]))
         else:
             kept.append((a, e))
-    for kind in (Pred, Side):
-        predicates = [a for a, _ in kept if type(a) is kind]
-        if len(predicates) > 1:
-            keys = {a.poly.key for a in predicates}
-            if any((-a.poly).key in keys for a in predicates):
-                return ZERO
-    result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
+    if len(kept) > 1:
+        for kind in (Pred, Side):
+            predicates = [a for a, _ in kept if type(a) is kind]
+            if len(predicates) > 1:
+                keys = {a.poly.key for a in predicates}
+                if any((-a.poly).key in keys for a in predicates):
+                    return ZERO
+        kept.sort(key=_atom_order)
+    result = Poly({tuple(kept): coefficient})
     for base, n in expand:
         result = result * base**n
     return result
@@ -577,7 +587,12 @@ def dimension(name: str, positive: bool = True) -> Poly:
 
 
 def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
-    return poly_of(intern(Access(tensor, index)))
+    known = _interned.get(_access_key(tensor, index))
+    return poly_of(intern(Access(tensor, index)) if known is None else known)
+
+
+def _access_key(tensor: str, index: tuple[Ix, ...]) -> str:
+    return f"{tensor}[{','.join([ix.key for ix in index])}]"
 
 
 def atoms_of(poly: Poly) -> list[Atom]:
