@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from certgrad.accel import compile_graph
     from certgrad.graph import certify, trace
     from certgrad.obligations import audit, audit_op, obligation
+    from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
 
 _PUBLIC = {
@@ -25,6 +26,7 @@ _PUBLIC = {
     "op": "certgrad.ops",
     "registry": "certgrad.ops",
     "trace": "certgrad.graph",
+    "verify": "certgrad.obligations.verify",
 }
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "op",
     "registry",
     "trace",
+    "verify",
 ]
 
 

@@ -14,9 +14,11 @@ from certgrad.cli.graph import graph
 from certgrad.cli.list import list_ops
 from certgrad.cli.report import report
 from certgrad.cli.table import table
+from certgrad.cli.verify import verify
 
 _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": audit,
+    "verify": verify,
     "explain": explain,
     "graph": graph,
     "list": list_ops,

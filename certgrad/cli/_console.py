@@ -16,7 +16,7 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def progress(items: Iterable[T], total: int, *, shown: bool) -> Iterator[T]:
+def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
     """The items, with a progress bar on stderr while they come, if stderr is a terminal."""
     if not (shown and sys.stderr.isatty()):
         yield from items
@@ -24,9 +24,9 @@ def progress(items: Iterable[T], total: int, *, shown: bool) -> Iterator[T]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("proving"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("proving", total=total)
+        task = bar.add_task(verb, total=total)
         for item in items:
             bar.advance(task)
             yield item

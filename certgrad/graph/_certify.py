@@ -29,11 +29,10 @@ from certgrad.graph.certificate import (
     Step,
 )
 from certgrad.graph.ir import Graph, Node, Ref
-from certgrad.obligations._audit import KERNEL
 from certgrad.obligations._facts import ANY, NEG, POS, ZERO
 from certgrad.obligations._jax_internals import kind_of, serialised, versions, wide_floats
 from certgrad.obligations._present import show_clause
-from certgrad.obligations.certificate import VerdictName, worst
+from certgrad.obligations.certificate import KERNEL, VerdictName, worst
 
 HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 

@@ -20,7 +20,6 @@ from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
 from certgrad.obligations import _facts as signs_of
-from certgrad.obligations._audit import KERNEL
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._domain_points import inside
@@ -40,7 +39,7 @@ from certgrad.obligations._semantics_inputs import argument
 from certgrad.obligations._terms import clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.certificate import CODES, VerdictName, worst
+from certgrad.obligations.certificate import CODES, KERNEL, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")

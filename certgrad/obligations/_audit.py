@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 import certgrad
 
@@ -18,9 +16,10 @@ from ._budget import BudgetError, limited
 from ._conditions import Clause
 from ._conventions import conventions
 from ._covered import Covered
-from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
+from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_with_numbers_in_float32, shapes_text
+from ._formula import formula
 from ._instances import Family, Instance, family
-from ._jax_internals import serialised, versions
+from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
 from ._problem import Programs, build, rules_of, trace_rules
 from ._prove import Outcome, prove
@@ -28,11 +27,22 @@ from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
 from ._terms import clear_caches
-from .certificate import CODES, FORMAT, CaseClaim, Certificate, Claim, Hypothesis, VerdictName, worst
+from .certificate import (
+    CODES,
+    FORMAT,
+    KERNEL,
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    TracedCase,
+    VerdictName,
+    sealed,
+    statement,
+    worst,
+)
 from .semantics import UnprovedError
-
-KERNEL = "1"
-"""Version of the calculus. It changes with any change that can change a verdict."""
+from .verify.digest import case_digest
 
 KINDS: tuple[str, ...] = tuple(CODES)
 ALL_SHAPES = "all shapes"
@@ -47,8 +57,6 @@ class _Result:
     reason: str = ""
     residual: str = ""
     witness: Any = None
-    where: str = ""
-    """The sizes that were set, where the hypotheses are those of a special case."""
 
 
 @dataclass
@@ -88,16 +96,18 @@ def _without_collection() -> Iterator[None]:
 
 def _audit(op: Any) -> Certificate:
     texts: list[str] = []
+    identities: list[TracedCase] = []
     record = _Record({}, {}, {})
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in KINDS}
     for case in op.cases:
         instances = family(op, case)
-        results, scope, programs = _case(op, instances, record)
+        results, scope, programs, general = _case(op, instances, record)
         texts += programs
+        identities.append(_identity(op, case, general))
         for kind in KINDS:
             claims[kind].append(_case_claim(case, scope, results[kind]))
     finished = [_claim(op, kind, claims[kind], record) for kind in KINDS]
-    return Certificate(
+    unsealed = Certificate(
         format=FORMAT,
         op=op.name,
         signature=[str(case) for case in op.cases],
@@ -110,22 +120,34 @@ def _audit(op: Any) -> Certificate:
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
         rules_used=[f"semantics of {name}" for name in sorted(record.primitives)],
+        traced=identities,
+    )
+    return sealed(unsealed)
+
+
+def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
+    return TracedCase(
+        signature=str(case.signature),
+        statics={k: str(v) for k, v in case.statics.items()},
+        digest=case_digest(op, case, {k: (p.jaxpr, p.consts) for k, p in programs.all().items()}),
     )
 
 
-def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str]]:
+def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
     results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
     texts: list[str] = []
     covered = Covered(op.arg_names)
+    traced: list[Programs] = []
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
+    general: dict[str, Sequence[Clause]] = {}
     split = ""
 
     def examine(instance: Instance, fixed: Fixed, programs: Programs | None = None) -> Programs:
         shapes = instance.shapes(fixed)
         if programs is None:
             programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        text = "\n".join(f"{name}\n{serialised(p)}" for name, p in programs.all().items())
+        text = "\n".join(f"{name}\n{text}" for name, text in serialised_all(programs.all()).items())
         texts.append(f"{instance.label} {fixed}\n{text}")
         if text in proved:  # another family of shapes came to the same programs
             return programs
@@ -140,7 +162,11 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             found, outcomes = _prove_all(op, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
-            results[kind].append(replace(result, where=_sizes(fixed)))
+            if not fixed and instance is instances.prove[0]:
+                general[kind] = outcomes[kind].hypotheses
+            else:
+                result.hypotheses = _beyond(result.hypotheses, general.get(kind, ()), fixed, op.arg_names)
+            results[kind].append(result)
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
@@ -148,12 +174,13 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             if isinstance(other, Programs):
                 examine(instance, fixed, other)
                 continue
-            where = _sizes(fixed)
+            where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
             for kind in KINDS:
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     for k, instance in enumerate(instances.prove):
         programs = examine(instance, {})
+        traced.append(programs)
         if k > 0:
             examine_contrary(instance, programs, general=False)
             continue
@@ -173,11 +200,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             examine(instance, {}, programs)
         if asked_by_rule(programs):
             examine_contrary(instance, programs, general=False)
-    return results, _scope(op, instances, split), texts
-
-
-def _sizes(fixed: Fixed) -> str:
-    return ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
+    return results, _scope(op, instances, split), texts, traced[0]
 
 
 def _scope(op: Any, instances: Family, split: str) -> str:
@@ -217,7 +240,8 @@ def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
-        listed = _listed(outcome.hypotheses, op.arg_names)
+        axes = dict(zip(op.arg_names, instance.inputs, strict=True))
+        listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     residual = show(outcome.residual) if outcome.residual is not None else ""
     return _refuted_or(op, instance, kind, outcome.reason, residual if len(residual) < 600 else f"{residual[:600]} …")
@@ -234,13 +258,14 @@ def _refuted_or(op: Any, instance: Instance, kind: str, reason: str, residual: s
 def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
     """Why the traced program may not be the one that runs: another trace, or another dtype, gives another program."""
     again = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'", wide=False)
-    for name, program in programs.all().items():
-        if serialised(program, erase_dtypes=True) != serialised(again.all()[name], erase_dtypes=True):
+    first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, again))
+    for name, text in first.items():
+        if text != second[name]:
             return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
     return dtype_sensitive(op)
 
 
-def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis]:
+def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     table: dict[str, Hypothesis] = {}
     for clause in clauses:
@@ -249,6 +274,7 @@ def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis
             text,
             Hypothesis(
                 text=text,
+                formula=formula(clause, axes),
                 latex=show_clause(clause, "latex", inputs),
                 prose=prose(clause, inputs),
                 source=clause.origin,
@@ -258,17 +284,21 @@ def _listed(clauses: Iterable[Clause], inputs: Sequence[str]) -> list[Hypothesis
     return [table[k] for k in sorted(table)]
 
 
+def _beyond(
+    found: list[Hypothesis], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
+) -> list[Hypothesis]:
+    """Without the hypotheses that are general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2."""
+    if not found or not fixed:
+        return found
+    said = {show_clause(at_sizes(c, fixed), inputs=inputs) for c in general}
+    return [h for h in found if h.text not in said]
+
+
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
     """The worst of the families of shapes; hypotheses are those of all of them."""
     verdict = worst([r.verdict for r in results])
     decisive = next(r for r in results if r.verdict == verdict)
-    merged = {h.text: h for r in results for h in r.hypotheses if not r.where}
-    for r in results:
-        for h in r.hypotheses:
-            if h.text not in merged:
-                special = f"{h.text} where {r.where}"
-                latex = rf"{h.latex} \;\text{{where}}\; {r.where}"
-                merged[special] = msgspec.structs.replace(h, text=special, latex=latex, prose=f"{h.prose} ({r.where})")
+    merged = {h.text: h for r in reversed(results) for h in r.hypotheses}  # the formula of the general family, if any
     return CaseClaim(
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},
@@ -281,29 +311,8 @@ def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
     )
 
 
-STATEMENTS = {
-    "jvp_is_derivative": "for all {x}{where} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
-    "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩",
-    "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
-}
-
-
-def statement(op: Any, kind: str, conditional: bool) -> str:
-    """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
-    floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
-    dx = ", ".join(f"d{n}" for n in floats)
-    return STATEMENTS[kind].format(
-        x=", ".join(op.arg_names),
-        where=" under the hypotheses" if conditional else "",
-        dx=dx,
-        tangent=f"({dx})" if len(floats) > 1 else dx,
-        op=op.name,
-        moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
-    )
-
-
 def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
-    merged = {h.text: h for c in cases for h in c.hypotheses}
+    merged = {h.text: h for c in reversed(cases) for h in c.hypotheses}
     return Claim(
         id=f"{op.name}.{kind}",
         code=CODES[kind],

@@ -1,18 +1,19 @@
 """What a rule returns at the points its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
 
-The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from running the function
-that the op names as its like; PyTorch's is data in the op's declaration.
+The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from JAX's derivative of
+the function that the op names as its like; PyTorch's is data in the op's declaration.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad.errors import CertgradError
 
@@ -20,8 +21,9 @@ from ._cases import decided, eliminated
 from ._conditions import Atomic
 from ._domain import read_domain
 from ._facts import Fact
+from ._float_values import NoValueError, evaluate
 from ._instances import family
-from ._jax_internals import wide_floats
+from ._jax_internals import trace, wide_floats
 from ._power import UndefinedTermError
 from ._present import show
 from ._problem import Problem, build, rules_of, trace_rules
@@ -114,7 +116,7 @@ def _jax_value(op: Any, point: str, gradients: dict[tuple[Fraction, ...], str]) 
 
 
 def _gradients_of_like(op: Any) -> dict[tuple[Fraction, ...], str]:
-    """The gradients of the op's like at all points of its conventions, in one compiled call. Empty if it has none."""
+    """The gradients of the op's like at all points of its conventions. Empty if it has none."""
     function = _resolve(op.like)
     samples = (_sample(op, point, distance) for point in op.convention for distance in (1, 2))
     points = list(dict.fromkeys(tuple(v) for v in samples if v is not None))
@@ -122,12 +124,24 @@ def _gradients_of_like(op: Any) -> dict[tuple[Fraction, ...], str]:
         return {}
     try:
         with wide_floats():
-            columns = tuple(jnp.asarray([float(v) for v in column]) for column in zip(*points, strict=True))
-            one = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
-            found = jax.jit(jax.vmap(one))(*columns)
+            columns = [np.asarray([float(v) for v in column]) for column in zip(*points, strict=True)]
+            found = gradients(function, columns)
     except Exception:  # whatever the other function raises, there is no value to show
         return {}
     return {p: ", ".join(f"{float(g[k]):g}" for g in found) for k, p in enumerate(points)}
+
+
+def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Sequence[Any]:
+    """JAX's gradient of a function of scalars at the points whose coordinates the columns give.
+
+    Where numpy can evaluate the program that JAX's differentiation gives, it is not compiled.
+    """
+    gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
+    program = trace(gradient, [jax.ShapeDtypeStruct((), c.dtype) for c in columns])
+    try:
+        return evaluate(program, columns)
+    except NoValueError:
+        return jax.jit(jax.vmap(gradient))(*map(jnp.asarray, columns))
 
 
 def _sample(op: Any, point: str, distance: int = 1) -> list[Fraction] | None:

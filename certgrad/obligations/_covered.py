@@ -81,10 +81,8 @@ class Covered:
         assert self._general is not None
         general, reference = self._general
         if gone not in self._texts:
-            texts = {name: collapsed(p, general.groups, gone) for name, p in reference.all().items()}
-            self._texts[gone] = texts
-        expected = self._texts[gone]
-        return all(collapsed(p, instance.groups, gone) == expected[name] for name, p in programs.all().items())
+            self._texts[gone] = collapsed(reference.all(), general.groups, gone)
+        return collapsed(programs.all(), instance.groups, gone) == self._texts[gone]
 
     def _scalars_of(self, shapes: Shapes, programs: Programs) -> Scalars | None:
         if id(programs) not in self._scalars:

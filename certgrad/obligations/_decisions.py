@@ -17,9 +17,10 @@ from typing import Any
 
 from certgrad.errors import CertgradError, TraceError
 
+from ._conditions import Clause
 from ._facts import ZERO, Facts
 from ._instances import Instance, evaluate_size
-from ._jax_internals import Decision, DimExpr, dim_poly, serialised
+from ._jax_internals import Decision, DimExpr, dim_poly, serialised_all
 from ._problem import Programs, rules_of, trace_rules
 from ._sums import Rewriter
 from ._terms import Dim, Poly, dimension, number
@@ -111,11 +112,7 @@ def same_with_numbers_in_float32(op: Any, instance: Instance, programs: Programs
         other = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'", wide=False)
     except CertgradError:
         return False
-    return all(
-        serialised(other.all()[name], dims=_render({}), erase_dtypes=True, fold_sizes=True)
-        == serialised(program, dims=_render(fixed), erase_dtypes=True, fold_sizes=True)
-        for name, program in programs.all().items()
-    )
+    return _same(programs, other, fixed, erase_dtypes=True)
 
 
 def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradError:
@@ -127,11 +124,15 @@ def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradErr
 
 def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
     """The special trace is not the general one with its dimensions set."""
-    return any(
-        serialised(special.all()[name], dims=_render({}), fold_sizes=True)
-        != serialised(program, dims=_render(fixed), fold_sizes=True)
-        for name, program in general.all().items()
+    return not _same(general, special, fixed)
+
+
+def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool = False) -> bool:
+    expected, found = (
+        serialised_all(programs.all(), _render(sizes), erase_dtypes, fold_sizes=True)
+        for programs, sizes in ((general, fixed), (special, {}))
     )
+    return expected == found
 
 
 def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
@@ -217,6 +218,12 @@ def _render(fixed: Fixed) -> Callable[[Any], str]:
         return str(c) if c is not None else poly.key
 
     return render
+
+
+def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
+    """A clause with dimensions set."""
+    values = {n: _read(v) for n, v in fixed.items()}
+    return clause.rewritten(Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None))
 
 
 def _read(text: str) -> Poly:

@@ -13,6 +13,7 @@ and row-major pairs whose stride is a symbolic dimension.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -186,6 +187,9 @@ class Ix:
         return Ix(self.terms, self.const + const)
 
     def subst(self, mapping: Mapping[Var, Ix]) -> Ix:
+        variable = self.variable()
+        if variable is not None:
+            return mapping.get(variable, self)
         if not any(v in mapping for v in self.free):
             return self
         parts: list[tuple[int, Ix]] = [(1, Ix((), self.const))]
@@ -193,7 +197,7 @@ class Ix:
             if isinstance(v, IntegerAtom):
                 parts.append((c, v.rebuilt(tuple(ix.subst(mapping) for ix in v.parts()))))
             else:
-                parts.append((c, mapping[v]) if v in mapping else (c, Ix(((v, 1),), _zero())))
+                parts.append((c, mapping[v] if v in mapping else of_var(v)))
         return combine(parts)
 
 
@@ -201,12 +205,14 @@ def _name(v: IxTerm) -> str:
     return v.key if isinstance(v, IntegerAtom) else f"{v[0]}{v[1]}.{v[2]}"
 
 
+@cache
 def _zero() -> Poly:
     from ._terms import ZERO
 
     return ZERO
 
 
+@lru_cache(maxsize=4096)
 def of_var(v: Var) -> Ix:
     return Ix(((v, 1),), _zero())
 

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -52,7 +53,12 @@ class Instance:
 
 def evaluate_size(text: str, table: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
     """The value of a size expression such as `2*n`, `(n)+1` or `n-1` over a table of names."""
-    return _size(ast.parse(text, mode="eval").body, table, constant)
+    return _size(_parsed(text), table, constant)
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:

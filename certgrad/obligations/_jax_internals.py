@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -169,8 +169,14 @@ def symbols(names: Sequence[str], constraints: Sequence[str] = (), shared: bool 
     """
     if not names:
         return {}
-    scope = {"scope": _SHARED_SCOPE} if shared and not constraints else {"constraints": constraints}
-    return dict(zip(names, export.symbolic_shape(", ".join(names), **scope), strict=True))
+    if shared and not constraints:
+        return {name: _shared_symbol(name) for name in names}
+    return dict(zip(names, export.symbolic_shape(", ".join(names), constraints=constraints), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _shared_symbol(name: str) -> Any:
+    return export.symbolic_shape(name, scope=_SHARED_SCOPE)[0]
 
 
 @contextmanager
@@ -192,6 +198,15 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     return Program(jaxpr, consts, tree, tuple(decisions))
 
 
+_UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names=None)
+"""Messages of JAX's errors need not name arguments: only their first line is shown."""
+
+
+def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
+    """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
+    return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak))
+
+
 def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
     """The jaxpr, its constants and the tree of its outputs, as `jax.make_jaxpr` gives them.
 
@@ -207,9 +222,8 @@ def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]
         out, out_tree = jax.tree_util.tree_flatten(fn(*jax.tree_util.tree_unflatten(tree, values)))
         return out
 
-    info = api_util.debug_info("trace", flat, leaves, {})
     avals = [api_util.shaped_abstractify(x) for x in leaves]
-    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=info), avals)
+    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=_UNNAMED), avals)
     if not consts:
         return jaxpr, (), out_tree
     closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
@@ -421,6 +435,7 @@ def literal_value(value: Any) -> Fraction | None:
     return Fraction(text)
 
 
+@lru_cache(maxsize=64)
 def kind_of(dtype: Any) -> str:
     """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
     if dtype == jax.dtypes.float0:
@@ -447,8 +462,22 @@ def serialised(
     return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
 
 
+def serialised_all(
+    programs: Mapping[str, Program],
+    dims: Callable[[Any], str] = str,
+    erase_dtypes: bool = False,
+    fold_sizes: bool = False,
+) -> dict[str, str]:
+    """The texts of several programs, as `serialised` writes each."""
+    serialiser = Serialiser(dims, erase_dtypes, fold_sizes)
+    return {name: serialiser.program(p) for name, p in programs.items()}
+
+
 class Serialiser:
-    """Writes programs as text; subclasses choose how dimensions and parameters are written."""
+    """Writes programs as text; subclasses choose how dimensions and parameters are written.
+
+    What is written often (a dimension, a type, an inner program) is remembered by object, which lives as long.
+    """
 
     IGNORED = frozenset(
         "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
@@ -457,13 +486,12 @@ class Serialiser:
     def __init__(self, dims: Callable[[Any], str], erase: bool, fold: bool = False) -> None:
         self.render, self.erase, self.fold = dims, erase, fold
         self.rendered: dict[int, tuple[Any, str]] = {}
+        self.types: dict[int, tuple[Any, str]] = {}
+        self.inner: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
-        """One dimension as text (remembered by object: rendering symbolic ones is slow)."""
-        found = self.rendered.get(id(dim))
-        if found is None:
-            found = self.rendered[id(dim)] = dim, self.render(dim)
-        return found[1]
+        """One dimension as text."""
+        return remembered(self.rendered, dim, self.render)
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}
@@ -513,9 +541,12 @@ class Serialiser:
         return ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED)
 
     def aval(self, aval: Any) -> str:
+        return remembered(self.types, aval, self.type)
+
+    def type(self, aval: Any) -> str:
         shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
-        dtype = getattr(aval, "dtype", "?")
-        return f"{kind_of(dtype) if self.erase and dtype != '?' else dtype}[{shape}]"
+        dtype = getattr(aval, "dtype", None)
+        return f"{'?' if dtype is None else kind_of(dtype) if self.erase else _dtype_text(dtype)}[{shape}]"
 
     def value(self, value: Any) -> str:
         array = np.asarray(value) if not isinstance(value, np.ndarray) else value
@@ -526,13 +557,16 @@ class Serialiser:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
+    def nested(self, closed: Any) -> str:
+        return self.program(Program(jaxpr_of(closed), getattr(closed, "consts", ())))
+
     def param(self, value: Any) -> str:
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-            return "{" + self.program(Program(jaxpr_of(value), getattr(value, "consts", ()))) + "}"
+            return f"{{{remembered(self.inner, value, self.nested)}}}"
         if isinstance(value, (tuple, list)):
             return "(" + ",".join(self.param(v) for v in value) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):
@@ -543,6 +577,18 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any], str]) -> str:
+    found = table.get(id(key))
+    if found is None:
+        found = table[id(key)] = key, write(key)
+    return found[1]
+
+
+@lru_cache(maxsize=64)
+def _dtype_text(dtype: Any) -> str:
+    return str(dtype)
 
 
 def _between_wide_integers(eqn: Any) -> bool:

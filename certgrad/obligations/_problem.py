@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import jax
 import numpy as np
 
 from certgrad.errors import RuleError, TraceError
@@ -15,7 +14,7 @@ from ._cases import facts_of
 from ._conditions import Clause
 from ._domain import read_domain
 from ._facts import Facts
-from ._jax_internals import Program, dim_poly, trace, wide_floats
+from ._jax_internals import Program, abstract, dim_poly, trace, wide_floats
 from ._semantics_inputs import argument
 from ._sums import reset_fresh
 from ._tensor import Tensor
@@ -101,12 +100,12 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
     with wide_floats(wide):
         real = np.float64 if wide else np.float32
         dtypes = {"float": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
-        args = [jax.ShapeDtypeStruct(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
+        args = [abstract(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
         tangents = [args[k] for k in shapes.floats]
-        scalars = [jax.ShapeDtypeStruct((), real, weak_type=True) for _ in range(params)]
+        scalars = [abstract((), real, weak=True)] * params
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
-        seeds = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in outs]
+        seeds = [abstract(a.shape, a.dtype) for a in outs]
         jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}")
         vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
         primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None

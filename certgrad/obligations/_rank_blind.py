@@ -155,10 +155,15 @@ def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
     )
 
 
-def _names(node: ast.AST) -> set[str]:
+@lru_cache(maxsize=4096)
+def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=16384)
+def _names(node: ast.AST) -> frozenset[str]:
     """Every name and attribute that occurs."""
-    names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    return names | {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return frozenset(_name_of(n) for n in _nodes(node) if isinstance(n, (ast.Attribute, ast.Name)))
 
 
 def _parameters(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
@@ -169,26 +174,32 @@ def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
     """The sources, and the variables assigned from expressions that mention them."""
     out = set(sources)
     while True:
-        more: set[str] = set()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign):
-                value, targets = node.value, node.targets
-            elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
-                value, targets = node.value, [node.target]
-            elif isinstance(node, (ast.For, ast.comprehension)):
-                value, targets = node.iter, [node.target]
-            else:
-                continue
-            if _names(value) & out:
-                more |= {n for t in targets for n in _names(t)}
+        more = {n for value, targets in _assignments(tree) if value & out for n in targets}
         if more <= out:
             return out
         out |= more
 
 
+@lru_cache(maxsize=1024)
+def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """For each assignment, the names in the value and those that are assigned to."""
+    out: list[tuple[frozenset[str], frozenset[str]]] = []
+    for node in _nodes(tree):
+        if isinstance(node, ast.Assign):
+            value, targets = node.value, node.targets
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
+            value, targets = node.value, [node.target]
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            value, targets = node.iter, [node.target]
+        else:
+            continue
+        out.append((_names(value), frozenset().union(*map(_names, targets))))
+    return tuple(out)
+
+
 def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
     tainted = _tainted(tree, sources)
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         tests: list[ast.AST] = []
         if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
             tests = [node.test]
@@ -223,7 +234,7 @@ def _called_with(
 ) -> Iterator[tuple[str, set[str]]]:
     """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
     tainted = _tainted(tree, sources)
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if not isinstance(node, ast.Call):
             continue
         for callee in _names(node.func) & trees.keys():
@@ -246,8 +257,7 @@ _CACHING = set(
 @lru_cache(maxsize=512)
 def traced_every_time(op: Any) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
-    found = list(_reachable(op))
-    for f in found:
+    for f in _reachable(op):
         if not isinstance(f, FunctionType) or {n for names in _loads(f.__code__) for n in names} & _CACHING:
             return False
         if any(map(_keeps_traces, _named(f))):
@@ -263,8 +273,13 @@ def _keeps_traces(value: Any) -> bool:
     return not hasattr(value, "vjp_rule")  # a call of an op is traced anew each time
 
 
-def _reachable(op: Any) -> Iterator[Callable]:
+@lru_cache(maxsize=512)
+def _reachable(op: Any) -> tuple[Callable, ...]:
     """The op's functions and all functions outside the libraries that they name, each once."""
+    return tuple(_search(op))
+
+
+def _search(op: Any) -> Iterator[Callable]:
     queue: list[Any] = [f for f in (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule) if f is not None]
     seen: set[int] = set()
     while queue:
@@ -297,6 +312,7 @@ def _named(f: FunctionType) -> list[Any]:
     return [v for v in found if v is not None and callable(v)]
 
 
+@lru_cache(maxsize=4096)
 def _loads(code: CodeType) -> tuple[list[str], list[str]]:
     """Names that the code loads as globals, and names of attributes; those of nested functions too."""
     loaded: list[str] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ._jax_internals import DimExpr, Program, Serialiser, dim_poly
+from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, remembered
 from ._terms import Dim, Poly, dimension, monomial
 
 
@@ -21,13 +21,16 @@ class SplitGroupError(Exception):
     """An equation takes the axes of a star group apart."""
 
 
-def collapsed(program: Program, groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()) -> str:
-    """The program's text with each group (name → its axes' dimension names, in order) as one axis, or as none.
+def collapsed(
+    programs: Mapping[str, Program], groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()
+) -> dict[str, str]:
+    """The programs' texts with each group (name → its axes' dimension names, in order) as one axis, or as none.
 
     Raises SplitGroupError where an equation treats the axes of a group differently, or needs the size of a group that
     is left out.
     """
-    return _Collapsing(groups, gone).program(program)
+    collapsing = _Collapsing(groups, gone)
+    return {name: collapsing.program(p) for name, p in programs.items()}
 
 
 _GONE = -1
@@ -39,18 +42,25 @@ class _Collapsing(Serialiser):
         super().__init__(str, erase=False)
         self.groups, self.gone = groups, gone
         self.member = {n: (g, k) for g, names in groups.items() for k, n in enumerate(names)}
+        self.shapes: dict[tuple[str, ...], tuple[list[str], list[int]]] = {}
+        self.sizes: dict[int, tuple[Any, str]] = {}
 
     def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
         """The shape with groups collapsed, and for each old axis its new position."""
+        written = tuple(map(self.dims, shape))
+        if written not in self.shapes:
+            self.shapes[written] = self._axes(shape, written)
+        return self.shapes[written]
+
+    def _axes(self, shape: Sequence[Any], written: tuple[str, ...]) -> tuple[list[str], list[int]]:
         out: list[str] = []
         place: list[int] = []
         k = 0
         while k < len(shape):
-            name = str(shape[k])
-            if name in self.member:
-                group, start = self.member[name]
+            if written[k] in self.member:
+                group, start = self.member[written[k]]
                 names = self.groups[group]
-                if start != 0 or [str(d) for d in shape[k : k + len(names)]] != list(names):
+                if start != 0 or written[k : k + len(names)] != tuple(names):
                     raise SplitGroupError(f"the axes of *{group} are taken apart")
                 place += [_GONE if group in self.gone else len(out)] * len(names)
                 out += [] if group in self.gone else [group]
@@ -62,6 +72,10 @@ class _Collapsing(Serialiser):
         return out, place
 
     def dim(self, value: Any) -> str:
+        """A size in which groups are whole: a product of all axes of a group is the size of the one axis."""
+        return remembered(self.sizes, value, self._dim)
+
+    def _dim(self, value: Any) -> str:
         if not isinstance(value, DimExpr):
             return str(value)
         total = Poly({})
@@ -83,7 +97,7 @@ class _Collapsing(Serialiser):
             total = total + monomial(rest).scale(c)
         return total.key
 
-    def aval(self, aval: Any) -> str:
+    def type(self, aval: Any) -> str:
         shape, _ = self.axes(getattr(aval, "shape", ()))
         return f"{getattr(aval, 'dtype', '?')}[{','.join(shape)}]"
 
@@ -121,7 +135,7 @@ class _Collapsing(Serialiser):
             handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
         elif name == "dim_as_value":
             handled["dim"] = self.dim(p["dim"])
-        elif name not in _WITHOUT_AXES and any(str(d) in self.member for s in (*shapes, *out_shapes) for d in s):
+        elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
             raise SplitGroupError(f"{name} is not known to treat star axes as one")
         rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
         return ",".join(f"{k}={v}" for k, v in sorted({**handled, **rest}.items()))

@@ -35,7 +35,8 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     (a,) = clause.alternatives
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
-    parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [a]
+    whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a
+    parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
 
 

@@ -79,7 +79,7 @@ class Rewriter:
     def mono(self, mono: Mono) -> Poly:
         plain: dict[Atom, Exponent] = {}
         result = ONE
-        for a, e in sorted(mono, key=_predicates_first) if self.replace is not None else mono:
+        for a, e in _predicates_first(mono) if self.replace is not None else mono:
             new = self.atom(a)
             if new is not None and new.is_zero and e > 0:
                 return ZERO  # an unselected lane: its other factors need not make sense
@@ -157,8 +157,10 @@ def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
     return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
-def _predicates_first(factor: tuple[Atom, Exponent]) -> tuple[bool, str]:
-    return type(factor[0]) not in PREDICATES, factor[0].key
+def _predicates_first(mono: Mono) -> Mono:
+    if any(type(a) in PREDICATES for a, _ in mono):
+        return tuple(sorted(mono, key=lambda factor: type(factor[0]) not in PREDICATES))
+    return mono
 
 
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:

@@ -301,6 +301,9 @@ def _confines(a: Atom, row: Var, column: Var) -> bool:
     return False
 
 
+_CONDITIONS = (*PREDICATES, Matrix)
+
+
 def mono_key(mono: Mono) -> str:
     return "*".join(a.key if e == 1 else f"{a.key}^{e}" for a, e in mono)
 
@@ -423,7 +426,7 @@ class Poly:
         return isinstance(other, Poly) and self._terms == other._terms
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self._key or self.key)
 
     def __repr__(self) -> str:
         return self.key
@@ -521,9 +524,17 @@ def number(value: int | Fraction | fmpq) -> Poly:
     return Poly({(): fmpq(value)}) if value != 0 else ZERO
 
 
+_alone: dict[Atom, Poly] = memo()
+
+
 def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
     """An atom to a power, as a polynomial."""
-    return monomial({atom: e})
+    if e != 1:
+        return monomial({atom: e})
+    found = _alone.get(atom)
+    if found is None:
+        found = _alone[atom] = monomial({atom: 1})
+    return found
 
 
 def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
@@ -537,17 +548,15 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
     factors = dict(m1)
     for a, e in m2:
         factors[a] = factors[a] + e if a in factors else e
-    if len(factors) == len(m1) + len(m2) and not _has_predicate(m1, m2):
+    if len(factors) == len(m1) + len(m2) and not _interact(m1, m2):
         out.add(tuple(sorted(factors.items(), key=_atom_order)), c)
     else:
         out.add_poly(monomial(factors), c)
 
 
-def _has_predicate(m1: Mono, m2: Mono) -> bool:
-    """Both have a predicate: they may be complementary; or a matrix may decide a condition on indices."""
-    return (any(type(a) in PREDICATES for a, _ in m1) and any(type(a) in PREDICATES for a, _ in m2)) or (
-        any(type(a) is Matrix for a, _ in m1 + m2) and any(type(a) is IxPred for a, _ in m1 + m2)
-    )
+def _interact(m1: Mono, m2: Mono) -> bool:
+    """Both have conditions, or what implies one: predicates may be complementary, a triangular matrix decides some."""
+    return any(type(a) in _CONDITIONS for a, _ in m1) and any(type(a) in _CONDITIONS for a, _ in m2)
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
@@ -585,37 +594,50 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 kept.append((a, rule[2]))
         else:
             kept.append((a, e))
-    for kind in (Pred, Side):
-        predicates = [a for a, _ in kept if type(a) is kind]
-        if len(predicates) > 1:
-            keys = {a.poly.key for a in predicates}
-            if any((-a.poly).key in keys for a in predicates):
+    if len(kept) > 1:
+        for kind in (Pred, Side):
+            predicates = [a for a, _ in kept if type(a) is kind]
+            if len(predicates) > 1:
+                keys = {a.poly.key for a in predicates}
+                if any((-a.poly).key in keys for a in predicates):
+                    return ZERO
+        if any(type(a) is IxPred for a, _ in kept):
+            settled = _settled(kept)
+            if settled is None:
                 return ZERO
-    triangles = [a.triangle for a, e in kept if isinstance(a, Matrix) and a.triangle is not None and e > 0]
-    for low, high in triangles:
-        left = []
-        for a, e in kept:
-            decided = _decided(a, low, high) if type(a) is IxPred else None
-            if decided is False:
-                return ZERO
-            if decided is None:
-                left.append((a, e))
-        kept = left
-    result = Poly({tuple(sorted(kept, key=_atom_order)): coefficient})
+            kept = settled
+        kept.sort(key=_atom_order)
+    result = Poly({tuple(kept): coefficient})
     for base, n in expand:
         result = result * base**n
     return result
 
 
-def _decided(condition: IxPred, e: Ix, f: Ix) -> bool | None:
-    """What e ≥ f says of the condition."""
-    over = condition.ix.minus(e.minus(f))
-    if not over.terms and (c := over.const.constant()) is not None and c >= 0:
-        return True
-    over = condition.ix.plus(e.minus(f))
-    if not over.terms and (c := over.const.constant()) is not None and c < 0:
-        return False
-    return None
+def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]] | None:
+    """The factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
+
+    That an entry of a triangular matrix is not 0 is such a condition. Two opposite conditions make an equation.
+    """
+    out = [(a, e) for a, e in factors if type(a) is not IxPred]
+    bounds = [a.triangle[0].minus(a.triangle[1]) for a, e in out if isinstance(a, Matrix) and a.triangle and e > 0]
+    conditions = [a for a, _ in factors if isinstance(a, IxPred)]
+    for a in conditions:
+        others = [*bounds, *(b.ix for b in conditions if b is not a)]
+        sums, differences = ([_offset(ix) for ix in map(with_, others)] for with_ in (a.ix.plus, a.ix.minus))
+        if any(c is not None and c < 0 for c in sums):
+            return None
+        if any(c == 0 for c in sums):
+            equation = intern(IxEq(a.ix if a.ix.terms[0][1] > 0 else a.ix.scaled(-1)))
+            if (equation, 1) not in out:
+                out.append((equation, 1))
+        elif not any(c is not None and c >= 0 for c in differences):
+            out.append((a, 1))
+    return out
+
+
+def _offset(ix: Ix) -> fmpq | None:
+    """The number that the index expression is, if it is one."""
+    return None if ix.terms else ix.const.constant()
 
 
 def _fn_power(fn: Fn, e: Exponent) -> tuple[Poly, int, Exponent] | None:
@@ -634,7 +656,12 @@ def dimension(name: str, positive: bool = True) -> Poly:
 
 
 def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
-    return poly_of(intern(Access(tensor, index)))
+    known = _interned.get(_access_key(tensor, index))
+    return poly_of(intern(Access(tensor, index)) if known is None else known)
+
+
+def _access_key(tensor: str, index: tuple[Ix, ...]) -> str:
+    return f"{tensor}[{','.join([ix.key for ix in index])}]"
 
 
 def atoms_of(poly: Poly) -> list[Atom]:

@@ -4,11 +4,14 @@ Every struct here is data. Text in a certificate is never evaluated. Encoding is
 order, no timestamps, no paths, no floats.
 """
 
-from typing import Literal
+import hashlib
+from typing import Any, Literal
 
 import msgspec
 
-FORMAT = 1
+FORMAT = 2
+KERNEL = "1"
+"""Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal["proved", "proved under hypotheses", "refuted", "unproved", "surrogate"]
 ObligationKind = Literal["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"]
@@ -27,7 +30,8 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Hypothesis(Struct, frozen=True):
     """A condition under which a claim holds, for every index that occurs in it.
 
-    `text` is a formula over the op's own names (`x[i] ≠ 0`), `source` says where it comes from.
+    `text` is a formula over the op's own names (`x[i] ≠ 0`), `source` says where it comes from. `formula` says the same
+    in the syntax of domains, for a program to evaluate; it is empty where that cannot say it.
     """
 
     text: str
@@ -36,6 +40,7 @@ class Hypothesis(Struct, frozen=True):
     source: str
     negligible: bool
     """True where the excluded set has measure zero; False where the hypothesis fails on an open set."""
+    formula: str = ""
 
 
 class Ball(Struct, frozen=True):
@@ -100,6 +105,14 @@ class Convention(Struct, frozen=True):
     torch: str
 
 
+class TracedCase(Struct, frozen=True):
+    """One case as it was traced at symbolic dimensions, each star group as one axis: the code that was proved."""
+
+    signature: str
+    statics: dict[str, str]
+    digest: str
+
+
 class Certificate(Struct, frozen=True):
     """All claims about one op."""
 
@@ -116,6 +129,21 @@ class Certificate(Struct, frozen=True):
     versions: dict[str, str]
     rules_used: list[str] = []
     """The rules of the calculus that the proofs applied."""
+    traced: list[TracedCase] = []
+    """One for each case, in order: what `certgrad verify` traces again."""
+    checksum: str = ""
+    """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
+
+
+def checksum(certificate: Certificate) -> str:
+    """The checksum that belongs into the certificate."""
+    bare = msgspec.structs.replace(certificate, checksum="")
+    return hashlib.blake2b(msgspec.json.encode(bare, order="deterministic"), digest_size=32).hexdigest()
+
+
+def sealed(certificate: Certificate) -> Certificate:
+    """The certificate with its checksum."""
+    return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
 ORDER: tuple[VerdictName, ...] = ("proved", "proved under hypotheses", "surrogate", "unproved", "refuted")
@@ -124,3 +152,24 @@ ORDER: tuple[VerdictName, ...] = ("proved", "proved under hypotheses", "surrogat
 def worst(verdicts: list[VerdictName]) -> VerdictName:
     """The verdict of a conjunction."""
     return max(verdicts, key=ORDER.index, default="unproved")
+
+
+_STATEMENTS: dict[str, str] = {
+    "jvp_is_derivative": "for all {x}{where} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
+    "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩",
+    "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
+}
+
+
+def statement(op: Any, kind: str, conditional: bool) -> str:
+    """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
+    floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
+    dx = ", ".join(f"d{n}" for n in floats)
+    return _STATEMENTS[kind].format(
+        x=", ".join(op.arg_names),
+        where=" under the hypotheses" if conditional else "",
+        dx=dx,
+        tangent=f"({dx})" if len(floats) > 1 else dx,
+        op=op.name,
+        moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
+    )

@@ -68,7 +68,7 @@ TRIANGULAR = [
     Trap("the strict triangle", system(jvp=lambda a, b, da, db: lower(a, db - jnp.tril(da, -1) @ lower(a, b)))),
     Trap("a cotangent outside the triangle", system(vjp=lambda a, b, g: (-product(a, b, g), upper(a, g)))),
     Trap("the other triangle's cotangent", system(vjp=lambda a, b, g: (-jnp.triu(product(a, b, g)), upper(a, g)))),
-    Trap("the cotangent without the transpose", system(vjp=lambda a, b, g: (-jnp.tril(product(a, b, g, lower)), lower(a, g)))),
+    Trap("the cotangent not turned", system(vjp=lambda a, b, g: (-jnp.tril(product(a, b, g, lower)), lower(a, g)))),
     Trap("the sign forgotten", system(vjp=lambda a, b, g: (jnp.tril(product(a, b, g)), upper(a, g)))),
 ]  # fmt: skip
 

@@ -37,6 +37,12 @@ def softmax(a):
     return powers / jnp.sum(powers, axis=1, keepdims=True)
 
 
+def conv(x, k, strides, padding="VALID", base=None, dilation=None, groups=1, batches=1):
+    return lax.conv_general_dilated(
+        x, k, strides, padding, base, dilation, feature_group_count=groups, batch_group_count=batches
+    )
+
+
 UNARY = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh digamma erf erf_inv erfc exp exp2 expm1 floor "
     "lgamma log log1p logistic neg rsqrt sign sin sinh sqrt square tan tanh is_finite stop_gradient"
@@ -141,13 +147,83 @@ CASES |= {
     ),
     "jax.numpy.linalg.slogdet": (lambda a: tuple(jnp.linalg.slogdet(a)), [S]),
     "jax.numpy.linalg.slogdet, det": (lambda a: jnp.linalg.det(a), [S]),
+    "slice, strided": (lambda x: jnp.concatenate([x, x * x])[1::2], [X]),
+    "slice, of both axes": (lambda a: jnp.exp(jnp.pad(a, 2)[1:-1, ::2]), [M]),
+    "rev": (lambda a: jnp.flip(a, 0) * a[:, ::-1], [M]),
+    "pad": (lambda a, x: lax.pad(a, 2.0 * x[0], [(1, 2, 0), (0, 1, 0)]), [M, X]),
+    "pad, negative": (lambda a: lax.pad(jnp.pad(a, 1), 0.5, [(-1, 2, 0), (1, -2, 0)]), [M]),
+    "pad, interior": (lambda a: lax.pad(a, 1.5, [(1, 0, 1), (-1, 2, 2)]) ** 2, [M]),
+    "dynamic_slice": (lambda x, k: lax.dynamic_slice(jnp.concatenate([x, x]), (k[0],), (2,)), [X, K]),
+    "dynamic_slice, both axes": (lambda a, k: lax.dynamic_slice(jnp.tile(a, (2, 2)), (k[0], k[1]), (2, 2)), [M, K]),
+    "dynamic_update_slice": (lambda a, k: lax.dynamic_update_slice(jnp.tile(a, (2, 2)), a[:1], (k[0], k[1])), [M, K]),
+    "reduce_window_sum": (lambda a: lax.reduce_window(a, 0.0, lax.add, (2, 2), (1, 1), "SAME"), [M]),
+    "reduce_window_sum, in full": (
+        lambda a: lax.reduce_window(a, 0.0, lax.add, (2, 3), (2, 1), ((1, 2), (0, 3)), (2, 3), (2, 1)) ** 2,
+        [M],
+    ),
+    "conv_general_dilated": (lambda a, b: conv(a[None], b[..., None] * jnp.arange(1.0, 3.0), (1,), ((1, 1),)), [M, N]),
+    "conv_general_dilated, in full": (
+        lambda a, b: conv(
+            jnp.tile(a, (1, 4))[None], jnp.tile(b[..., None], (2, 1, 2)), (2,), ((2, 1),), (2,), (3,), groups=1
+        ),
+        [M, N],
+    ),
+    "conv_general_dilated, feature groups": (
+        lambda a, b: conv(jnp.tile(a, (2, 3))[None], jnp.tile(b, (4, 1))[..., None], (1,), groups=2), [M, N]
+    ),
+    "conv_general_dilated, batch groups": (
+        lambda a: conv(jnp.tile(a[:, :, None], (2, 1, 3)), jnp.tile(a.T[:, :, None], (2, 1, 1)), (1,), batches=2),
+        [S],
+    ),
+    "conv_general_dilated, another layout": (
+        lambda a, b: lax.conv_general_dilated(
+            a[:, None, :], b[:, :, None], (1,), ((1, 1),), dimension_numbers=("CNH", "HIO", "HCN")
+        ),
+        [M, N],
+    ),
+    "cumsum": (lambda a: lax.cumsum(a, 0) * lax.cumsum(a, 1, reverse=True), [M]),
+    "cumsum, summed": (lambda x: jnp.sum(lax.cumsum(x) * jnp.arange(x.shape[0])), [X]),
+    "reshape, merging": (lambda a: a.reshape(-1) * 2, [M]),
+    "reshape, merging and splitting": (lambda a, b: a.reshape(b.shape) * b, [M, N]),
+    "reshape, of a transpose": (lambda a: jnp.exp(a.T.reshape(-1)), [M]),
+    "reshape, three axes": (lambda a, x: (a[None] * x[:, None, None]).reshape(x.shape[0], -1).sum(0), [M, X]),
+    "reshape, permuted": (lambda a: lax.reshape(a, (a.shape[0] * a.shape[1],), dimensions=(1, 0)), [M]),
+    "reshape, numbers": (lambda x: (x[:, None] * jnp.arange(6.0)).reshape(-1, 3, 2).sum(1), [X]),
+    "tile": (lambda a: jnp.tile(a, (2, 3)), [M]),
+    "tile, and summed": (lambda a: jnp.sum(jnp.tile(a, (2, 3)) ** 2, axis=1), [M]),
+    "gather": (lambda a, k: a[k], [M, K]),
+    "gather, clipped": (lambda a, k: jnp.take(a, k, axis=0, mode="clip"), [M, K]),
+    "gather, filled": (lambda a, k: jnp.take(a, k, axis=1), [M, K]),
+    "gather, along an axis": (lambda a, k: jnp.take_along_axis(a, k[:, None], axis=1), [M, K]),
+    "gather, two indices": (lambda a, k: a[k, k[0]], [M, K]),
+    "gather, of windows": (
+        lambda x, k: jax.vmap(lambda i: lax.dynamic_slice(jnp.concatenate([x, x]), (i,), (2,)))(k), [X, K]
+    ),
+    "gather, a diagonal": (lambda a: jnp.tile(a, (1, 2))[jnp.arange(3), jnp.arange(3)], [M]),
+    "scatter-add": (lambda a, k, b: a.at[k].add(b.T), [M, K, N]),
+    "scatter-add, clipped": (lambda a, k, b: a.at[k].add(b.T, mode="clip"), [M, K, N]),
+    "scatter-add, segments": (lambda x, k: jax.ops.segment_sum(x, k, num_segments=2), [X, K]),
+    "scatter_add, along an axis": (lambda a, k, x: a.at[jnp.arange(a.shape[0]), k].add(x), [M, K, X]),
+    "scatter": (lambda a, k, x: a.at[k[0], 1].set(x[0]), [M, K, X]),
+    "scatter, a row": (lambda a, k, b: a.at[k[0]].set(b[:, 0]), [M, K, N]),
+    "scatter, several": (lambda x, k, y: x.at[k].set(y), [X, K, Y]),
+    "integers: clamp and choose": (lambda x, k: x * jnp.clip(k, 0, 1) + where(k == 1, k, -k), [X, K]),
+    "integers: quotient": (lambda x: x * lax.div(jnp.arange(x.shape[0]), 2), [X]),
+    "one_hot": (lambda a, k: jnp.sum(a * jax.nn.one_hot(k, a.shape[1]), axis=1), [M, K]),
+    "a causal mask": (lambda a: softmax(where(jnp.tri(a.shape[0], dtype=bool), a @ a.T, -9.0)), [M]),
     "softmax": (lambda a: softmax(a), [M]),
     "variance": (lambda a: jnp.var(a, axis=0), [M]),
     "where, nested": (lambda x, y: where(x > y, where(y > 0, x / y, x), jnp.sqrt(jnp.abs(x))), [X, Y]),
     "logsumexp": (lambda a: jnp.log(jnp.sum(jnp.exp(a), axis=0)), [M]),
 }  # fmt: skip
 
-REFUSED = {"convert: float to int", "integers: division", "dot_general of booleans", "iota of floats, cast"}
+REFUSED = {
+    "scatter, several",
+    "convert: float to int",
+    "integers: division",
+    "dot_general of booleans",
+    "iota of floats, cast",
+}
 """Where the calculus may decline; if it does not, it must be right."""
 
 

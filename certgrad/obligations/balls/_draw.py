@@ -75,26 +75,28 @@ SCHEDULE = ("plain", "eighths", "positive", "large", "special", "unit", "equal",
 """The style of the k-th point at a shape, for all inputs; "mixed" draws a style for each input and entry."""
 
 
-def _filled(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
+def filled_by(shape: tuple[int, ...], entry: Callable[[], Any]) -> Array:
+    """An array of a shape, its entries made one by one."""
     out = np.empty(shape, dtype=object)
     for at in np.ndindex(shape):
         out[at] = entry()
     return out
 
 
-def _draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
+def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Random, top: int) -> Array:
+    """One input in a style: `equal` repeats one value, `mixed` chooses a style for each entry; `top` bounds indices."""
     if one.kind == "bool":
-        return _filled(shape, lambda: rng.random() < 0.5).astype(bool)
+        return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
-        return _filled(shape, lambda: rng.randint(low, high)).astype(np.int64)
+        return filled_by(shape, lambda: rng.randint(low, high)).astype(np.int64)
     if style == "equal":
         value = STYLES[rng.choice(("plain", "positive", "eighths"))](rng)
-        return _filled(shape, lambda: value)
+        return filled_by(shape, lambda: value)
     if style == "mixed":
         pool = rng.sample(list(STYLES), 2)
-        return _filled(shape, lambda: STYLES[rng.choice(pool)](rng))
-    return _filled(shape, lambda: STYLES[style](rng))
+        return filled_by(shape, lambda: STYLES[rng.choice(pool)](rng))
+    return filled_by(shape, lambda: STYLES[style](rng))
 
 
 def nested(array: Array) -> Any:
@@ -112,7 +114,7 @@ def draw_inputs(
         if attempt:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
         arrays = [
-            _draw_input(one, shape, style, rng, top) for one, shape, style in zip(inputs, shapes, styles, strict=True)
+            draw_input(one, shape, style, rng, top) for one, shape, style in zip(inputs, shapes, styles, strict=True)
         ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays
@@ -121,7 +123,7 @@ def draw_inputs(
 
 def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
     """Tangents and seeds: dense, small and rarely equal, so that one draw shows almost any difference."""
-    return _filled(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
+    return filled_by(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
 
 
 def draw_point(programs: Programs, kind: str, k: int, rng: random.Random, domain: Domain | None) -> Point | None:

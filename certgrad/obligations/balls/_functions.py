@@ -13,7 +13,7 @@ from math import inf, nan
 from flint import acb, arb, fmpq
 
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._scalars import HALF, ONE, TWO, UNKNOWN, ZERO, Real
 
 Limit = int | float | Callable[[], arb]
@@ -38,6 +38,8 @@ class Function:
     def __call__(self, x: Real) -> Real:
         """f(x)."""
         kind = type(x)
+        if s.watching():
+            s.watch(x, s.sub(x, ONE), s.add(x, ONE))
         if kind is fmpq:
             if x.height_bits() <= 2:
                 for point, value in self.exact.items():
@@ -50,6 +52,8 @@ class Function:
             y = self.ball(arb(x))
         elif kind is arb:
             y = self.ball(x)
+        elif isinstance(x, s.Foreign):
+            raise Unsupported("a function of a residue")
         elif x is UNKNOWN or x != x:
             return x
         else:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from flint import arb, ctx, fmpq, fmpz
 
-from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._errors import Undecided, Unsupported
 
 EXACT_BITS: Final = 4096
 """A rational that grows beyond this many bits is demoted to a ball."""
@@ -56,6 +56,75 @@ def precision(bits: int) -> Iterator[None]:
         yield
     finally:
         ctx.prec = before
+
+
+_watching: list[Real] | None = None
+
+
+@contextmanager
+def watched() -> Iterator[list[Real]]:
+    """Collect, in order, every scalar whose sign or vanishing decides something inside the block.
+
+    These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and the
+    distances of a function's argument to -1, 0 and 1, where the domains of the functions here end.
+    """
+    global _watching
+    before, _watching = _watching, []
+    try:
+        yield _watching
+    finally:
+        _watching = before
+
+
+def watch(*distances: Real) -> None:
+    """Note distances to a boundary, if anyone watches."""
+    if _watching is not None:
+        _watching.extend(distances)
+
+
+def watching() -> bool:
+    """Whether anyone watches."""
+    return _watching is not None
+
+
+class Foreign:
+    """Base of scalars from outside the reals, such as residues modulo a prime: field operations, and no order.
+
+    `embed` makes one of a rational. The operators take two of the same kind; a division may be undefined.
+    """
+
+    __slots__ = ()
+
+    def embed(self, q: fmpq) -> Foreign:
+        """The rational as a scalar of this kind."""
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        raise NotImplementedError
+
+    def __mul__(self, other: Any) -> Any:
+        raise NotImplementedError
+
+    def __truediv__(self, other: Any) -> Any:
+        raise NotImplementedError
+
+    def __neg__(self) -> Any:
+        raise NotImplementedError
+
+
+def _foreign(a: Real, b: Real) -> tuple[Any, Any] | None:
+    """Both as scalars of the one foreign kind among them; None where neither is foreign.
+
+    Raises:
+        Unsupported: the other one is no rational.
+    """
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Foreign):
+            if not isinstance(other, Foreign | fmpq):
+                raise Unsupported("a residue meets a number that is not rational")
+            pair = one, one.embed(other) if isinstance(other, fmpq) else other
+            return pair if one is a else pair[::-1]
+    return None
 
 
 def rational(x: int | Fraction | fmpq) -> fmpq:
@@ -95,6 +164,8 @@ def add(a: Real, b: Real) -> Real:
         return a + b
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
+    if pair := _foreign(a, b):
+        return pair[0] + pair[1]
     return (a if ta is float else 0.0) + (b if tb is float else 0.0)
 
 
@@ -124,6 +195,8 @@ def mul(a: Real, b: Real) -> Real:
         return a * b
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
+    if pair := _foreign(a, b):
+        return pair[0] * pair[1]
     try:
         return _unit(a) * _unit(b)
     except Undecided:
@@ -137,6 +210,7 @@ def _unit(a: Real) -> float:
 def div(a: Real, b: Real) -> Real:
     """a / b; undefined where b is exactly 0, unknown where b may be 0."""
     ta, tb = type(a), type(b)
+    watch(b)
     if (ta is arb or ta is fmpq) and (tb is arb or tb is fmpq):
         if tb is fmpq:
             if not b:
@@ -150,6 +224,8 @@ def div(a: Real, b: Real) -> Real:
         return ZERO if ta is fmpq and not a else quotient
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
+    if pair := _foreign(a, b):
+        return pair[0] / pair[1]
     if tb is float:
         return nan if ta is float or isnan(b) else ZERO
     try:
@@ -171,6 +247,8 @@ def power(a: Real, n: int) -> Real:
         return a**n
     if type(a) is arb:
         return a**n
+    if isinstance(a, Foreign):
+        return mul(a, power(a, n - 1))
     return UNKNOWN if a is UNKNOWN else a**n
 
 
@@ -181,8 +259,12 @@ def compare(a: Real, b: Real) -> int | None:
         Undecided: the balls overlap and the two are not known to be the same number.
     """
     ta, tb = type(a), type(b)
+    if _watching is not None:
+        _watching.append(sub(a, b))
     if ta is fmpq and tb is fmpq:
         return -1 if a < b else int(a > b)
+    if isinstance(a, Foreign) or isinstance(b, Foreign):
+        raise Unsupported("order of residues")
     if a is UNKNOWN or b is UNKNOWN:
         raise Undecided("a value that is not known at this precision is compared")
     if ta is float or tb is float:
@@ -200,6 +282,7 @@ def compare(a: Real, b: Real) -> int | None:
 def sign(a: Real) -> int:
     """-1, 0 or 1; a is not nan."""
     if type(a) is fmpq:
+        watch(a)
         return -1 if a < 0 else int(a > 0)
     order = compare(a, ZERO)
     assert order is not None
@@ -254,6 +337,8 @@ def truncate(a: Real) -> Real:
 def is_integer(a: Real) -> bool:
     """Whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
     if type(a) is fmpq:
+        if _watching is not None:
+            _watching.append(a - fmpq((a + HALF).floor()))
         return a.denominator == 1
     if type(a) is arb:
         if not a.contains_integer():

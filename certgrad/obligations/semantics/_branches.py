@@ -6,11 +6,12 @@ from typing import Any
 
 from .._conditions import Clauses, discharged, merged
 from .._facts import NONNEG, Facts
+from .._index_terms import index_equal
 from .._jax_internals import branch_programs
-from .._power import pred
 from .._tensor import Tensor
 from .._terms import ONE, Poly, access, number
 from .._terms import ZERO as NOTHING
+from ._index_numbers import index_cases
 from ._interpreter import interpret
 from ._registry import Context, Params, UnprovedError, control, rule
 
@@ -39,7 +40,10 @@ def _guards(index: Tensor, count: int) -> list[Poly]:
     if index.kind == "b" or index.body * index.body == index.body:
         chosen = [ONE - index.body, index.body][:count]
     else:
-        chosen = [ONE - pred(index.body - number(k)) - pred(number(k) - index.body) for k in range(count - 1)]
+        cases = index_cases(index.body)
+        chosen = [
+            sum((c.guard * index_equal(c.ix.shifted(number(-k))) for c in cases), NOTHING) for k in range(count - 1)
+        ]
     left = ONE
     for guard in chosen[: count - 1]:
         left = left - guard

@@ -1,0 +1,90 @@
+"""Certificates from files and folders: found, limited in size, decoded strictly. A file is data from someone else."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import FORMAT, Certificate
+
+MAX_BYTES = 8 * 2**20
+"""A certificate is some kilobytes. A larger file is refused before it is read."""
+
+
+class _Head(msgspec.Struct):
+    """What every certificate of an op says, of whatever format."""
+
+    format: int
+    op: str
+
+
+def find(paths: Sequence[Path]) -> list[Path]:
+    """The certificate files that the paths name: a file, or the JSON files of a folder (of its `certificates/`).
+
+    Raises UsageError for a path that is neither.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        try:
+            if path.is_dir():
+                inner = path / "certificates"
+                found |= dict.fromkeys(sorted((inner if inner.is_dir() else path).glob("*.json")))
+            elif path.is_file():
+                found[path] = None
+            elif path.exists():
+                raise UsageError(
+                    f"{path}: this is neither a file nor a folder. Name certificates, or a folder of them."
+                )
+            else:
+                raise UsageError(
+                    f"{path}: there is no such file or folder. Name certificates, or a folder of them such as reports/."
+                )
+        except OSError as error:
+            raise _unreadable(path, error) from None
+    return list(found)
+
+
+def read(path: Path) -> Certificate:
+    """The certificate in a file. Raises UsageError that says what the file is instead."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if len(data) > MAX_BYTES:
+        raise UsageError(
+            f"{path}: the file is larger than {MAX_BYTES // 2**20} MiB, and no certificate is. It was not read."
+        )
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except msgspec.ValidationError:
+        raise UsageError(
+            f"{path}: this is JSON, but no certificate of an op. `certgrad report` writes certificates to "
+            "reports/certificates/."
+        ) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: this is no JSON, or not the whole of it ({_brief(error)}). Fetch the file again, or write it "
+            "anew with `certgrad report`."
+        ) from None
+    if head.format != FORMAT:
+        raise UsageError(
+            f"{path}: this certificate has format {head.format}, and this certgrad reads format {FORMAT}. Audit the op "
+            "again, or use the certgrad that wrote it."
+        )
+    try:
+        return msgspec.json.decode(data, type=Certificate)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: this is not a whole certificate of format {FORMAT} ({_brief(error)}). Fetch the file again, or "
+            "write it anew with `certgrad report`."
+        ) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: the file cannot be read ({error.strerror or error}). Check that it is yours to read.")
+
+
+def _brief(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

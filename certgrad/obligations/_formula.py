@@ -1,0 +1,161 @@
+"""A hypothesis as a formula that a program can evaluate: what `certgrad verify` reads.
+
+The syntax is that of a domain: comparisons of arithmetic on entries, joined by `or`. Names without an index stand for
+whole arrays, which broadcast; `x[i, j]` is an entry of an array whose star groups are one axis each, for every `i` and
+`j`; `sum(x[i, k] for k in range(n))` binds. What has no such form has no formula, and is then not re-checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from flint import fmpq
+
+from ._conditions import Clause, polys
+from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._terms import (
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Max,
+    Mono,
+    Num,
+    Poly,
+    Pred,
+    Sum,
+    deep_atoms,
+)
+
+_RELATIONS = {
+    "> 0": "{} > 0",
+    ">= 0": "{} >= 0",
+    "!= 0": "{} != 0",
+    "= 0": "{} == 0",
+    "not integer": "{} not in integers",
+    "not pole": "{} not in nonpositive_integers",
+}
+
+
+class _NoFormula(Exception):
+    """The clause holds something that formulas cannot say."""
+
+
+def formula(clause: Clause, axes: Mapping[str, Sequence[str]]) -> str:
+    """The clause as a formula, or "" where it has none. `axes` gives the axes of each input as they are written."""
+    writer = _Writer(None if _aligned(clause, axes) else {}, axes)
+    try:
+        parts = [f"({writer.poly(g)}) {'==' if v else '!='} 0" for g, v in clause.guards]
+        parts += [_RELATIONS[a.relation].format(writer.poly(a.poly)) for a in clause.alternatives]
+    except (_NoFormula, KeyError):
+        return ""
+    return " or ".join(parts)
+
+
+def _aligned(clause: Clause, axes: Mapping[str, Sequence[str]]) -> bool:
+    """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
+    atoms = [a for p in polys(clause) for a in deep_atoms(p)]
+    if any(isinstance(a, (Sum, Max, IndexNumber, IxPred, IxEq)) for a in atoms):
+        return False
+    at: dict[int, Var] = {}
+    for a in atoms:
+        if not isinstance(a, Access):
+            continue
+        for place, (ix, n) in enumerate(zip(a.index, axes.get(a.tensor, ()), strict=False), -len(a.index)):
+            v = ix.variable()
+            if v is None and n == "1" and not ix.terms and ix.const.is_zero:
+                continue
+            if v is None or at.setdefault(place, v) != v:
+                return False
+    return len(set(at.values())) == len(at)
+
+
+class _Writer:
+    """`names` is None where indices are left out."""
+
+    def __init__(self, names: dict[Var, str] | None, taken: Container[str]) -> None:
+        self.names = names
+        letters = (f"{letter}{k or ''}" for k in range(100) for letter in "ijkl")
+        self.letters: Iterator[str] = (name for name in letters if name not in taken)
+
+    def poly(self, p: Poly) -> str:
+        out = ""
+        for m, c in sorted(p.sorted_items(), key=lambda item: item[1] < 0):
+            sign = ("-" if c < 0 else "") if not out else " - " if c < 0 else " + "
+            out += sign + self.mono(m, abs(c))
+        return out or "0"
+
+    def mono(self, mono: Mono, c: fmpq) -> str:
+        factors = [] if c == 1 and mono else [_number(c)]
+        for a, e in mono:
+            if isinstance(a, Exp):
+                factors.append(f"exp({self.poly(Poly({a.mono: fmpq(e.numerator, e.denominator)}))})")
+            else:
+                factors.append(self.atom(a) + ("" if e == 1 else f"**{_number(fmpq(e.numerator, e.denominator))}"))
+        return "*".join(factors)
+
+    def atom(self, a: Atom) -> str:
+        if isinstance(a, Access):
+            if self.names is None or not a.index:
+                return a.tensor
+            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+        if isinstance(a, Num):
+            return a.name
+        if isinstance(a, Dim) and a.name.isidentifier():
+            return f"size({a.name})"
+        if isinstance(a, Base):
+            return f"({self.poly(a.poly)})"
+        if isinstance(a, Pred):
+            return f"step({self.poly(a.poly)})"
+        if isinstance(a, IndexNumber):
+            return self.term(a.var)
+        if isinstance(a, IxPred):
+            return f"step({self.index(a.ix)} + 1)"
+        if isinstance(a, IxEq):
+            return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
+        if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
+            return f"{a.name}({self.poly(a.args[0])})"
+        if isinstance(a, (Sum, Max)):
+            bounds = " ".join(
+                f"for {self.var(v)} in range({self.poly(n)})" for v, n in zip(a.vars, a.ranges, strict=True)
+            )
+            body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)
+            return f"{'sum' if isinstance(a, Sum) else 'max'}({body} {bounds})"
+        raise _NoFormula
+
+    def var(self, v: Var) -> str:
+        if self.names is None:
+            raise _NoFormula
+        if v not in self.names:
+            self.names[v] = next(self.letters)
+        return self.names[v]
+
+    def index(self, ix: Ix) -> str:
+        parts = []
+        for term, c in ix.terms:
+            text = self.term(term)
+            parts.append(text if c == 1 else f"({c})*{text}")
+        if not ix.const.is_zero or not parts:
+            parts.append(self.poly(ix.const))
+        return " + ".join(parts)
+
+    def term(self, v: IxTerm) -> str:
+        return self.integer(v) if isinstance(v, IntegerAtom) else self.var(v)
+
+    def integer(self, a: IntegerAtom) -> str:
+        if isinstance(a, Entry):
+            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+        if isinstance(a, (Quotient, Remainder)):
+            return f"(({self.index(a.ix)}) {'//' if isinstance(a, Quotient) else '%'} ({self.poly(a.divisor)}))"
+        if isinstance(a, RowMajor):
+            return f"(({self.index(a.major)})*({self.poly(a.stride)}) + {self.index(a.minor)})"
+        raise _NoFormula
+
+
+def _number(c: fmpq) -> str:
+    return str(c) if c.q == 1 and c >= 0 else f"({c})"

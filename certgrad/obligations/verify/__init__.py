@@ -1,0 +1,10 @@
+"""A second way to check a certificate, which shares nothing with the calculus that proved it.
+
+The op's code is traced again and compared by digest; then the traced programs are evaluated by rigorous arithmetic, at
+concrete shapes and rational points inside the hypotheses and on the boundaries of what the programs compare. This is
+no proof. It is independent of the terms, the normal form, the derivative and the case split of the proof.
+"""
+
+from certgrad.obligations.verify._verify import Verification, verify
+
+__all__ = ["Verification", "verify"]

@@ -1,0 +1,206 @@
+"""The three claims at one point: both sides evaluated by balls, and whether they agree.
+
+Where the forward has a seam at the point, its derivative there is what the derivatives close by, on both sides along
+the tangent, tend to; the value must be continuous. By the mean value theorem that is the derivative, if it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
+from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
+from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import Array
+from certgrad.obligations.verify._points import Point
+from certgrad.obligations.verify._programs import Programs
+
+AGREEMENT_BITS = 400
+"""Two sides agree where they differ by at most 2**-400 of the larger one, or of 1 if both are smaller."""
+PRECISIONS = (PRECISION, 4 * PRECISION, 16 * PRECISION)
+_NEAR_BITS = 1200
+_NEAR_PRECISION = 4096
+
+
+class Disagreement(Exception):
+    """The claim fails at the point. The message says how."""
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """The programs at one point and one precision; what several claims need is evaluated once."""
+
+    programs: Programs
+    point: Point
+    moving: Sequence[int]
+    precision: int
+    known: dict[str, Any]
+
+    def _once(self, name: str, run: Callable[[], Any]) -> Any:
+        if name not in self.known:
+            self.known[name] = run()
+        return self.known[name]
+
+    @property
+    def forward(self) -> Evaluation:
+        return self._once("forward", lambda: self._forward(self.point.inputs, self.precision))
+
+    def _forward(self, inputs: Sequence[Array], precision: int) -> Evaluation:
+        tangents: list[Any] = [None] * len(inputs)
+        for i, dx in zip(self.moving, self.point.tangents, strict=True):
+            tangents[i] = dx
+        return evaluate(self.programs.forward, inputs, tangents, precision=precision, keep_stopped=True)
+
+    def _values(self, name: str, extra: Sequence[Array]) -> list[Array]:
+        count = len(self.programs.shapes)
+        args, params = self.point.inputs[:count], self.point.inputs[count:]
+        program = self.programs.all()[name]
+        return self._once(name, lambda: evaluate(program, [*args, *extra, *params], precision=self.precision).values)
+
+    @property
+    def jvp(self) -> list[Array]:
+        return self._values("jvp", self.point.tangents)
+
+    @property
+    def vjp(self) -> list[Array]:
+        return self._values("vjp", self.point.seeds)
+
+    @property
+    def primal(self) -> list[Array]:
+        return self._values("primal", [])
+
+    def near(self, side: int) -> Evaluation:
+        """The forward a very short way along the tangent, forwards (1) or backwards (-1)."""
+
+        def run() -> Evaluation:
+            inputs = list(self.point.inputs)
+            step = side * Fraction(1, 2**_NEAR_BITS)
+            for i, dx in zip(self.moving, self.point.tangents, strict=True):
+                inputs[i] = inputs[i] + dx * step
+            return self._forward(inputs, max(_NEAR_PRECISION, self.precision))
+
+        return self._once(f"near {side}", run)
+
+
+def jvp_is_derivative(at: At) -> None:
+    """The JVP's output is the derivative of the forward along the tangent, entry by entry."""
+    try:
+        forward = at.forward
+    except NotDifferentiable as error:
+        raise Disagreement(str(error)) from None
+    for k, (got, values, slopes) in enumerate(zip(at.jvp, forward.values, forward.tangents, strict=True)):
+        for place in np.ndindex(got.shape):
+            where = _place(k, place)
+            value: Any = values[place]
+            slope: Any = slopes[place]
+            open_tie = slope is UNKNOWN and at.precision == PRECISION
+            if value is UNKNOWN or open_tie:
+                raise Undecided(where)
+            if not s.finite(value):
+                raise Disagreement(f"the forward is not defined at {where}")
+            seam = slope is KINK or slope is UNKNOWN  # more bits did not tell a tie from a near tie: look beside it
+            if seam:
+                slope = _two_sided(at, k, place)
+            elif slope is None:
+                slope = ZERO
+            elif not s.finite(slope):
+                raise Disagreement(f"the forward has no derivative at {where}")
+            _equal(got[place], slope, f"the jvp and the forward's derivative at {where}", loose=seam)
+
+
+def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
+    where = _place(k, place)
+    value = at.forward.values[k][place]
+    sides = []
+    for side in (1, -1):
+        near = at.near(side)
+        slope = near.tangents[k][place]
+        slope = ZERO if slope is None else slope
+        if slope is KINK or not s.finite(slope) or not s.finite(near.values[k][place]):
+            raise Disagreement(f"the forward has no derivative at {where}")
+        if not _close(near.values[k][place], value):
+            raise Disagreement(f"the forward jumps at {where}")
+        sides.append(slope)
+    if not _close(*sides):
+        raise Disagreement(f"the forward has a kink at {where}: {_text(sides[1])} and {_text(sides[0])} on its sides")
+    return sides[0]
+
+
+def vjp_is_adjoint(at: At) -> None:
+    """<jvp(x, dx), seed> = <dx, vjp(x, seed)>."""
+    left, right = _inner(at.jvp, at.point.seeds), _inner(at.vjp, at.point.tangents)
+    _equal(left, right, "⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩")
+
+
+def rule_runs_forward(at: At) -> None:
+    """The rule's own primal output is the forward's, entry by entry."""
+    if at.programs.primal is None:
+        return
+    for k, (got, wanted) in enumerate(zip(at.primal, at.forward.values, strict=True)):
+        for place in np.ndindex(got.shape):
+            _equal(_real(got[place]), _real(wanted[place]), f"the rule's output and the forward at {_place(k, place)}")
+
+
+CLAIMS: dict[str, Callable[[At], None]] = {
+    "jvp_is_derivative": jvp_is_derivative,
+    "vjp_is_adjoint": vjp_is_adjoint,
+    "rule_runs_forward": rule_runs_forward,
+}
+
+
+def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+    total: Real = ZERO
+    for x, y in zip(left, right, strict=True):
+        for a, b in zip(x.flat, y.flat, strict=True):
+            if not s.finite(a) and a is not UNKNOWN:
+                return a
+            total = s.add(total, s.mul(a, s.rational(b)))
+    return total
+
+
+def _real(x: Any) -> Real:
+    return fmpq(int(x)) if isinstance(x, np.generic | bool | int) else x
+
+
+def _equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
+    """Raise Disagreement, or Undecided, unless the two are equal; `loose` says that one is a limit."""
+    if left is UNKNOWN or right is UNKNOWN:
+        raise Undecided(what)
+    if not s.finite(left) or not s.finite(right):
+        raise Disagreement(f"{what}: {_text(left)} and {_text(right)}")
+    if (loose or s.overlap(left, right)) and _close(left, right):
+        return
+    if (loose and _within(left, right) is None) or s.overlap(left, right):
+        raise Undecided(what)
+    raise Disagreement(f"{what} differ: {_text(left)} and {_text(right)}")
+
+
+def _close(left: Real, right: Real) -> bool:
+    return _within(left, right) is True
+
+
+def _within(left: Real, right: Real) -> bool | None:
+    """Whether two finite numbers are certainly within the agreed distance; None if that is open."""
+    if type(left) is fmpq and type(right) is fmpq and left == right:
+        return True
+    with s.precision(2 * _NEAR_PRECISION):
+        a, b = s.ball(left), s.ball(right)
+        gap, scale = abs(a - b), abs(a).max(abs(b)).max(arb(1))
+        bound = scale * arb(2) ** -AGREEMENT_BITS
+        return True if gap <= bound else False if gap > bound else None
+
+
+def _place(output: int, index: tuple[int, ...]) -> str:
+    return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
+
+
+def _text(x: Real) -> str:
+    return s.ball(x).str(8, radius=False) if s.finite(x) else str(x)

@@ -1,0 +1,225 @@
+"""One case of an op: its hypotheses, the points at which its claims are asked, and what came of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._evaluate import evaluate
+from certgrad.obligations.balls._values import Array
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement
+from certgrad.obligations.verify._field import field_check, rational
+from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
+from certgrad.obligations.verify._points import Point, Space, collapsed, on_boundaries
+from certgrad.obligations.verify._programs import Programs, positions, traced
+from certgrad.obligations.verify._shapes import Shape, shapes
+
+_SMALL = 8
+"""Boundaries are looked for at shapes with at most so many entries."""
+
+
+class NotCheckedError(Exception):
+    """The case is beyond this check. No verdict either way."""
+
+
+@dataclass
+class Counts:
+    """What was looked at."""
+
+    shapes: int = 0
+    points: int = 0
+    boundary: int = 0
+    undecided: int = 0
+    rational: int = 0
+    degree: int = 0
+
+
+class Case:
+    """One case of the op beside what the certificate claims of it."""
+
+    def __init__(self, op: Any, case: Any, certificate: Certificate, index: int) -> None:
+        self.op, self.case = op, case
+        self.names = [*op.arg_names, *op.params]
+        self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
+        self.digest = certificate.traced[index].digest
+        self.constraints = [self._parsed(text) for text in op.params.values() if text]
+        self.hypotheses: dict[str, list[Formula]] = {
+            claim.kind: [self._parsed(h.formula) for h in claim.cases[index].hypotheses] for claim in certificate.claims
+        }
+        self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
+        self.open = set(CLAIMS)
+        self.asked: set[str] = set()
+
+    def _parsed(self, text: str) -> Formula:
+        try:
+            return parse(text, frozenset(self.names))
+        except FormulaError as error:
+            raise NotCheckedError(f"the hypothesis {text[:80]!r} is not one that can be evaluated: {error}") from None
+
+    def check(self, counts: Counts, seed: str, draws: int) -> list[str]:
+        """What fails, with the point; empty where all claims agree everywhere."""
+        failures: list[str] = []
+        rng = seeded(self.digest, seed)
+        found = list(shapes(self.op, self.case, rng, draws // 10))
+        drawn = itertools.count()
+        for k, shape in enumerate(found):
+            share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
+            try:
+                one = _AtShape(self, shape)
+                counts.shapes += 1
+                for point, on_boundary in one.points(share, rng):
+                    failures += one.ask(point, on_boundary, counts)
+                    if not self.open:
+                        return failures
+                if k == 0:
+                    failures += one.in_field(rng, counts)
+            except (FormulaError, Unsupported) as error:
+                raise NotCheckedError(f"at {shape}: {error}") from None
+        missed = self.open - self.asked
+        if missed:
+            raise NotCheckedError(f"no point was found inside the hypotheses of {', '.join(sorted(missed))}")
+        return failures
+
+
+class _AtShape:
+    """The case at one concrete shape."""
+
+    def __init__(self, case: Case, shape: Shape) -> None:
+        self.case, self.shape, self.op = case, shape, case.op
+        statics = positions(case.case, shape.ranks)
+        self.programs: Programs = traced(self.op, statics, shape.inputs, case.kinds[: len(shape.inputs)])
+        shapes_ = (*shape.inputs, *(() for _ in self.op.params))
+        self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs)
+        self.axes: dict[str, tuple[int, ...]] = {}
+        if not self.op.broadcast:
+            self.axes = {
+                name: tuple(prod(shape.groups[d.name]) if _is_star(d) else d.evaluate(shape.sizes) for d in spec.dims)
+                for name, spec in zip(self.op.arg_names, case.case.signature.inputs, strict=True)
+            }
+
+    def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
+        """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries."""
+        base: Point | None = None
+        for k in draws:
+            point = self.space.draw(k, rng, lambda inputs: self.holds(self.case.all, inputs))
+            if point is None:
+                break
+            base = base or point
+            yield point, False
+        anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
+        if anywhere is not None:
+            yield anywhere, False
+        start = base or anywhere
+        if start is not None and sum(prod(x) for x in self.space.shapes) <= _SMALL:
+            for point in on_boundaries(start, self.space, self.watched):
+                if self.holds([], point.inputs):
+                    yield point, True
+
+    def holds(self, formulas: Sequence[Formula], inputs: Sequence[Array]) -> bool:
+        """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
+        arrays = dict(zip(self.case.names, inputs, strict=True))
+        try:
+            return all(self._one(f, arrays) for f in (*self.case.constraints, *formulas))
+        except Undecided:
+            return False
+
+    def _one(self, formula: Formula, arrays: Mapping[str, Array]) -> bool:
+        if not formula.indexed:
+            return formula.holds(arrays, self.shape.collapsed)
+        if self.op.broadcast:
+            raise FormulaError("an index into arguments that broadcast")
+        return formula.holds(collapsed(arrays, self.axes), self.shape.collapsed)
+
+    def watched(self, point: Point) -> list[Any]:
+        """All distances that decide something in the programs and in the hypotheses at the point."""
+        count = len(self.shape.inputs)
+        args, params = point.inputs[:count], point.inputs[count:]
+        tangents: list[Any] = [None] * len(point.inputs)
+        for i, dx in zip(self.space.moving, point.tangents, strict=True):
+            tangents[i] = dx
+        extra: dict[str, Sequence[Array]] = {"jvp": point.tangents, "vjp": point.seeds}
+        out: list[Any] = []
+        with s.watched() as seen:
+            for name, program in self.programs.all().items():
+                try:
+                    if name == "forward":
+                        evaluate(program, point.inputs, tangents)
+                    else:
+                        evaluate(program, [*args, *extra.get(name, ()), *params])
+                except BallError:
+                    continue
+            self.holds(self.case.all, point.inputs)
+            out += seen
+        return out
+
+    def ask(self, point: Point, on_boundary: bool, counts: Counts) -> list[str]:
+        """The claims whose hypotheses hold at the point."""
+        kinds = [k for k in CLAIMS if k in self.case.open and self.holds(self.case.hypotheses[k], point.inputs)]
+        failures = []
+        tried: dict[int, At] = {}
+        counts.points += bool(kinds)
+        counts.boundary += bool(kinds) and on_boundary
+        for kind in kinds:
+            problem = self._claim(kind, point, tried)
+            if problem is None:
+                self.case.asked.add(kind)
+            elif problem == "" and on_boundary:
+                counts.undecided += 1
+            else:
+                self.case.open.discard(kind)
+                text = problem or f"not decided with {PRECISIONS[-1]} bits"
+                failures.append(f"{self.op.name}.{kind} at {self._shown(point)}: {text}")
+        return failures
+
+    def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
+        """None where the claim holds at the point, "" where that stays open, else what is wrong."""
+        for bits in PRECISIONS:
+            at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))
+            try:
+                with s.precision(bits):
+                    CLAIMS[kind](at)
+                return None
+            except Undecided:
+                continue
+            except Disagreement as error:
+                return str(error)
+        return ""
+
+    def in_field(self, rng: Any, counts: Counts) -> list[str]:
+        """The claims in a prime field, where all programs are rational."""
+        if not all(rational(program) for program in self.programs.all().values()):
+            return []
+        point = self.space.draw(0, rng, lambda inputs: True)
+        assert point is not None
+        try:
+            degree = field_check(self.programs, self.space, self.space.moving, rng, point)
+        except Disagreement as error:
+            return [f"{self.op.name}: {error}"]
+        if degree is not None:
+            counts.rational += 1
+            counts.degree = max(counts.degree, degree)
+        return []
+
+    def _shown(self, point: Point) -> str:
+        parts = [f"{name} = {_text(x)}" for name, x in zip(self.case.names, point.inputs, strict=True)]
+        text = ", ".join(parts)
+        return text if len(text) < 300 else f"{text[:300]} …"
+
+
+def _is_star(dim: Any) -> bool:
+    return not hasattr(dim, "text")
+
+
+def _text(x: Any) -> str:
+    if isinstance(x, np.ndarray) and x.ndim:
+        return f"[{', '.join(map(_text, x))}]"
+    return str(x[()] if isinstance(x, np.ndarray) else x)

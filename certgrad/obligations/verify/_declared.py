@@ -1,0 +1,93 @@
+"""What can be read off a certificate without running anything: that it fits the declaration, and itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+import flint
+import jax
+
+import certgrad
+from certgrad.obligations.certificate import (
+    CODES,
+    FORMAT,
+    KERNEL,
+    Certificate,
+    Claim,
+    VerdictName,
+    checksum,
+    statement,
+    worst,
+)
+
+HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
+
+
+def other_versions(certificate: Certificate) -> list[str]:
+    """Where the certificate was made with other versions than those installed: `jax 0.10.1 (here 0.10.2)`."""
+    here = {
+        "certgrad": certgrad.__version__,
+        "flint": flint.__version__,
+        "isl": _installed("islpy"),
+        "jax": jax.__version__,
+        "kernel": KERNEL,
+        "sympy": _installed("sympy"),
+    }
+    names = sorted({*here, *certificate.versions})
+    pairs = [(name, certificate.versions.get(name, "none"), here.get(name, "none")) for name in names]
+    found = [f"{name} {theirs} (here {ours})" for name, theirs, ours in pairs if theirs != ours]
+    if certificate.format != FORMAT:
+        found.insert(0, f"format {certificate.format} (here {FORMAT})")
+    return found
+
+
+def _installed(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def contradictions(certificate: Certificate, op: Any) -> Iterator[str]:
+    """Where the certificate does not say what the op declares, or its parts do not add up."""
+    if certificate.op != op.name:
+        yield f"it is about '{certificate.op}', and the op is '{op.name}'"
+    if certificate.checksum != checksum(certificate):
+        yield "its checksum does not fit: it was edited, or is not whole"
+    if certificate.signature != [str(case) for case in op.cases]:
+        yield "its signature is not the declared one"
+    if certificate.params != {name: constraint or "" for name, constraint in op.params.items()}:
+        yield "its parameters are not the declared ones"
+    if certificate.domain != list(op.domain):
+        yield "its domain is not the declared one"
+    declared = [(str(case.signature), {k: str(v) for k, v in case.statics.items()}) for case in op.cases]
+    if [(one.signature, one.statics) for one in certificate.traced] != declared:
+        yield "the cases that were traced are not the declared ones"
+    if [claim.kind for claim in certificate.claims] != list(CODES):
+        yield f"its claims are {', '.join(c.kind for c in certificate.claims) or 'none'}, not {', '.join(CODES)}"
+    if certificate.verdict != worst([claim.verdict for claim in certificate.claims]):
+        yield f"its verdict '{certificate.verdict}' is not the worst of its claims"
+    for claim in certificate.claims:
+        for problem in _within(claim, op, declared):
+            yield f"{claim.id}: {problem}"
+
+
+def _within(claim: Claim, op: Any, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+    if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
+        yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
+    if [(case.signature, case.statics) for case in claim.cases] != declared:
+        yield "its cases are not the declared ones"
+    if claim.verdict != worst([case.verdict for case in claim.cases]):
+        yield f"the verdict '{claim.verdict}' is not the worst of its cases"
+    listed = {h.text: h for h in claim.hypotheses}
+    if set(listed) != {h.text for case in claim.cases for h in case.hypotheses} or len(listed) != len(claim.hypotheses):
+        yield "its hypotheses are not those of its cases"
+    if claim.statement != statement(op, claim.kind, bool(claim.hypotheses)):
+        yield "its statement is not the obligation's"
+    for case in claim.cases:
+        if case.verdict in HOLDS and (case.verdict == "proved") == bool(case.hypotheses):
+            yield f"the verdict '{case.verdict}' does not go with {len(case.hypotheses)} hypotheses"
+        if case.verdict in HOLDS and (case.reason or case.residual or case.witness):
+            yield f"the verdict '{case.verdict}' stands beside a reason, a residual or a witness against it"

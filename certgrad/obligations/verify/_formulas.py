@@ -1,0 +1,324 @@
+"""Hypotheses as a certificate states them: formulas, parsed strictly, evaluated on exact numbers. Text is never run.
+
+The syntax is a small part of Python's: comparisons of arithmetic, joined by `or`. Without an index a name is a whole
+array, and the formula holds at every entry after broadcasting. With one, `x[i, j]` is an entry of an array whose star
+groups are one axis each; a variable that no `sum(... for k in range(...))` binds runs over the axis it indexes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._elementwise import real_power
+from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._functions import FUNCTIONS
+from certgrad.obligations.balls._scalars import ONE, ZERO, Real
+from certgrad.obligations.balls._values import Array
+
+MAX_LENGTH = 10_000
+"""The longest formula that is read, in characters."""
+
+_ORDERS: dict[type[ast.cmpop], tuple[int, ...]] = {
+    ast.Gt: (1,),
+    ast.GtE: (0, 1),
+    ast.Lt: (-1,),
+    ast.LtE: (-1, 0),
+    ast.Eq: (0,),
+    ast.NotEq: (-1, 1),
+}
+
+
+class FormulaError(Exception):
+    """A formula that does not parse, or does not fit the arrays that it names."""
+
+
+@dataclass
+class _Scope:
+    """What names mean while a formula is evaluated: at one entry of all arrays, or at one choice of indices."""
+
+    arrays: Mapping[str, Array]
+    sizes: Mapping[str, int]
+    entry: tuple[int, ...] = ()
+    indices: dict[str, int] = field(default_factory=dict)
+
+
+Term = Callable[[_Scope], Real]
+Test = Callable[[_Scope], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A parsed formula. `variables` are its free index variables, each with the axes that it indexes."""
+
+    text: str
+    test: Test
+    arrays: frozenset[str]
+    variables: Mapping[str, tuple[tuple[str, int], ...]]
+
+    @property
+    def indexed(self) -> bool:
+        """Whether entries are named by index: then star groups count as one axis each."""
+        return bool(self.variables)
+
+    def failing(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
+        """The entries (or choices of indices) at which the formula is false.
+
+        Raises:
+            FormulaError: the formula does not fit the arrays.
+            Undecided: a comparison that needs more precision.
+        """
+        used = {name: arrays[name] for name in self.arrays}
+        if self.indexed:
+            ranges = [self._range(used, v) for v in self.variables]
+            for choice in product(*ranges):
+                if not self.test(_Scope(used, sizes, (), dict(zip(self.variables, choice, strict=True)))):
+                    yield choice
+            return
+        try:
+            shape = np.broadcast_shapes(*(x.shape for x in used.values()))
+        except ValueError:
+            raise FormulaError("its arrays do not broadcast") from None
+        spread = {name: np.broadcast_to(x, shape) for name, x in used.items()}
+        for at in np.ndindex(shape):
+            if not self.test(_Scope(spread, sizes, at)):
+                yield at
+
+    def holds(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> bool:
+        """Whether the formula is true at every entry."""
+        return next(self.failing(arrays, sizes), None) is None
+
+    def _range(self, arrays: Mapping[str, Array], variable: str) -> range:
+        found = set()
+        for name, axis in self.variables[variable]:
+            if axis >= arrays[name].ndim:
+                raise FormulaError(f"'{name}' has {arrays[name].ndim} axes")
+            found.add(arrays[name].shape[axis])
+        if len(found) != 1:
+            raise FormulaError(f"the range of '{variable}' is not clear")
+        return range(found.pop())
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str, arrays: frozenset[str]) -> Formula:
+    """The formula over these arrays (a parameter is one of rank 0).
+
+    Raises:
+        FormulaError: saying what is wrong.
+    """
+    if not text or len(text) > MAX_LENGTH:
+        raise FormulaError("it is empty" if not text else f"it is longer than {MAX_LENGTH} characters")
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+        reader = _Reader(arrays)
+        reader.find_variables(node)
+        test = reader.test(node)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise FormulaError("it does not parse") from None
+    free = {v: tuple(places) for v, places in reader.places.items()}
+    if any(not places for places in free.values()):
+        raise FormulaError("an index variable has no axis")
+    return Formula(text, test, frozenset(reader.used), free)
+
+
+class _Reader:
+    """Turns syntax into functions of a scope; whatever is not listed here is refused."""
+
+    def __init__(self, arrays: frozenset[str]) -> None:
+        self.arrays = arrays
+        self.used: set[str] = set()
+        self.bound: list[str] = []
+        self.places: dict[str, list[tuple[str, int]]] = {}
+
+    def find_variables(self, node: ast.expr) -> None:
+        """Note the free index variables: names that stand as an index somewhere, and that no sum binds."""
+        inside = [inner for sub in ast.walk(node) if isinstance(sub, ast.Subscript) for inner in ast.walk(sub.slice)]
+        bound = {
+            g.target.id for g in ast.walk(node) if isinstance(g, ast.comprehension) and isinstance(g.target, ast.Name)
+        }
+        names = {n.id for n in inside if isinstance(n, ast.Name)} - bound - self.arrays - {"size"}
+        sizes = {c.args[0].id for c in inside if isinstance(c, ast.Call) and c.args and isinstance(c.args[0], ast.Name)}
+        self.places = {name: [] for name in sorted(names - sizes)}
+
+    def test(self, node: ast.expr) -> Test:
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            tests = [self.test(v) for v in node.values]
+            return lambda scope: _any(tests, scope)
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            raise FormulaError(f"'{_brief(node)}' is no comparison")
+        left, op, right = self.term(node.left), node.ops[0], node.comparators[0]
+        if isinstance(op, ast.NotIn) and isinstance(right, ast.Name):
+            if right.id == "integers":
+                return lambda scope: not s.is_integer(left(scope))
+            if right.id == "nonpositive_integers":
+                return lambda scope: _not_pole(left(scope))
+        if type(op) not in _ORDERS:
+            raise FormulaError(f"'{_brief(node)}' is a comparison of another kind")
+        orders, other = _ORDERS[type(op)], self.term(right)
+        return lambda scope: s.compare(left(scope), other(scope)) in orders
+
+    def term(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            value = s.rational(Fraction(repr(node.value)))
+            return lambda scope: value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.term(node.operand)
+            return lambda scope: s.neg(inner(scope))
+        if isinstance(node, ast.BinOp):
+            return self.arithmetic(node)
+        if isinstance(node, ast.Name):
+            return self.name(node.id)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            return self.entry(node.value.id, node.slice)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
+            return self.call(node.func.id, node.args[0])
+        raise FormulaError(f"'{_brief(node)}' is not arithmetic")
+
+    def arithmetic(self, node: ast.BinOp) -> Term:
+        operations: dict[type[ast.operator], Callable[[Real, Real], Real]] = {
+            ast.Add: s.add,
+            ast.Sub: s.sub,
+            ast.Mult: s.mul,
+            ast.Div: s.div,
+            ast.Pow: real_power,
+            ast.FloorDiv: lambda a, b: s.floor(s.div(a, b)),
+            ast.Mod: lambda a, b: s.sub(a, s.mul(b, s.floor(s.div(a, b)))),
+        }
+        if type(node.op) not in operations:
+            raise FormulaError(f"'{_brief(node)}' is not arithmetic")
+        operation, left, right = operations[type(node.op)], self.term(node.left), self.term(node.right)
+        return lambda scope: operation(left(scope), right(scope))
+
+    def name(self, name: str) -> Term:
+        if name in self.bound or name in self.places:
+            return lambda scope: fmpq(scope.indices[name])
+        if name == "pi" and name not in self.arrays:
+            return lambda scope: arb.pi()
+        if name not in self.arrays:
+            raise FormulaError(f"'{name}' is no argument of the op")
+        self.used.add(name)
+
+        def value(scope: _Scope) -> Real:
+            array = scope.arrays[name]
+            if array.ndim != len(scope.entry):
+                raise FormulaError(f"'{name}' has {array.ndim} axes, and stands without an index")
+            return _number(array[scope.entry])
+
+        return value
+
+    def entry(self, name: str, node: ast.expr) -> Term:
+        if name not in self.arrays:
+            raise FormulaError(f"'{name}' is no argument of the op")
+        self.used.add(name)
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        for axis, part in enumerate(parts):
+            if isinstance(part, ast.Name) and part.id not in self.bound and part.id not in self.arrays:
+                self.places.setdefault(part.id, []).append((name, axis))
+        places = [self.term(part) for part in parts]
+
+        def value(scope: _Scope) -> Real:
+            at = tuple(s.as_int(place(scope)) for place in places)
+            array = scope.arrays[name]
+            if len(at) != array.ndim or any(not 0 <= k < n for k, n in zip(at, array.shape, strict=True)):
+                raise FormulaError(f"'{name}' has no entry {list(at)}")
+            return _number(array[at])
+
+        return value
+
+    def call(self, name: str, node: ast.expr) -> Term:
+        if name == "size" and isinstance(node, ast.Name):
+            dim = node.id
+            return lambda scope: _size(scope, dim)
+        if name in ("sum", "max") and isinstance(node, ast.GeneratorExp):
+            return self.fold(name, node)
+        inner = self.term(node)
+        if name == "step":
+            return lambda scope: ONE if s.compare(inner(scope), ZERO) == 1 else ZERO
+        if name == "abs":
+            return lambda scope: s.maximum(inner(scope), s.neg(inner(scope)))
+        if name not in FUNCTIONS:
+            raise FormulaError(f"'{name}' is no known function")
+        function = FUNCTIONS[name]
+        return lambda scope: function(inner(scope))
+
+    def fold(self, name: str, node: ast.GeneratorExp) -> Term:
+        ranges: list[tuple[str, Term]] = []
+        for one in node.generators:
+            call = one.iter
+            plain = isinstance(one.target, ast.Name) and not one.ifs and not one.is_async
+            if not (plain and isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+                raise FormulaError(f"'{_brief(node)}' is no sum over ranges")
+            if call.func.id != "range" or len(call.args) != 1 or call.keywords:
+                raise FormulaError(f"'{_brief(node)}' is no sum over ranges")
+            assert isinstance(one.target, ast.Name)
+            ranges.append((one.target.id, self.term(call.args[0])))
+            self.bound.append(one.target.id)
+        body = self.term(node.elt)
+        del self.bound[len(self.bound) - len(ranges) :]
+        return lambda scope: _folded(name, ranges, body, scope)
+
+
+def _folded(name: str, ranges: list[tuple[str, Term]], body: Term, scope: _Scope) -> Real:
+    counts = [range(s.as_int(n(scope))) for _, n in ranges]
+    values = []
+    for choice in product(*counts):
+        names = dict(zip((v for v, _ in ranges), choice, strict=True))
+        values.append(body(_Scope(scope.arrays, scope.sizes, scope.entry, {**scope.indices, **names})))
+    if name == "max" and not values:
+        raise FormulaError("a maximum over nothing")
+    total = values[0] if values else ZERO
+    for value in values[1:]:
+        total = s.add(total, value) if name == "sum" else s.maximum(total, value)
+    return total
+
+
+def _any(tests: list[Test], scope: _Scope) -> bool:
+    """Whether one test is true; open only where none is true and one is open."""
+    undecided: Undecided | None = None
+    for test in tests:
+        try:
+            if test(scope):
+                return True
+        except Undecided as error:
+            undecided = error
+    if undecided is not None:
+        raise undecided
+    return False
+
+
+def _not_pole(x: Real) -> bool:
+    return not s.is_integer(x) or s.sign(x) > 0
+
+
+def _number(x: Any) -> Real:
+    return fmpq(int(x)) if isinstance(x, np.generic | bool | int) else s.rational(x) if isinstance(x, Fraction) else x
+
+
+def _size(scope: _Scope, dim: str) -> Real:
+    if dim not in scope.sizes:
+        raise FormulaError(f"'{dim}' is no dimension")
+    return fmpq(scope.sizes[dim])
+
+
+def _brief(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) < 60 else f"{text[:60]} …"
+
+
+@contextmanager
+def explained(text: str) -> Iterator[None]:
+    """Name the formula in an error about it."""
+    try:
+        yield
+    except FormulaError as error:
+        raise FormulaError(f"the formula {text[:80]!r}: {error}") from None

@@ -1,0 +1,127 @@
+"""Points at which a case is evaluated: random rationals, and points on the boundaries of what a program compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, filled_by
+from certgrad.obligations.balls._rule import Input
+from certgrad.obligations.balls._values import Array
+
+TRIES = 200
+"""How often a point is drawn again until it satisfies the hypotheses."""
+_FOUND = 10
+"""How many boundary points are taken for one entry."""
+_BITS = 64
+"""How large the numerator and denominator of a boundary point may be."""
+_STEPS = (Fraction(1, 3), Fraction(-2, 7))
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Exact arguments (the parameters last), tangents of the float arguments, cotangents of the outputs."""
+
+    inputs: list[Array]
+    tangents: list[Array]
+    seeds: list[Array]
+
+    def moved(self, which: int, at: tuple[int, ...], value: Fraction) -> Point:
+        """The point with one entry changed."""
+        inputs = list(self.inputs)
+        inputs[which] = inputs[which].copy()
+        inputs[which][at] = value
+        return Point(inputs, self.tangents, self.seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What a point is made of: kinds and shapes of the arguments, parameters included, and shapes of the outputs."""
+
+    kinds: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    parameters: int
+    outputs: tuple[tuple[int, ...], ...]
+
+    @property
+    def moving(self) -> list[int]:
+        """The arguments that have a tangent."""
+        return [k for k in range(len(self.kinds) - self.parameters) if self.kinds[k] == "float"]
+
+    def draw(self, k: int, rng: Random, fits: Callable[[list[Array]], bool]) -> Point | None:
+        """The k-th point whose arguments fit; None where none was hit."""
+        top = max((n for shape in self.shapes for n in shape), default=2)
+        styles = [SCHEDULE[k % len(SCHEDULE)]] * len(self.kinds)
+        for attempt in range(TRIES):
+            if attempt:
+                styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
+            inputs = [
+                draw_input(Input("", (), kind), shape, style, rng, top)  # type: ignore[arg-type]
+                for kind, shape, style in zip(self.kinds, self.shapes, styles, strict=True)
+            ]
+            if fits(inputs):
+                tangents = [_direction(self.shapes[i], rng) for i in self.moving]
+                return Point(inputs, tangents, [_direction(shape, rng) for shape in self.outputs])
+        return None
+
+
+def _direction(shape: tuple[int, ...], rng: Random) -> Array:
+    """Tangents and cotangents: never 0, and rarely equal, so that a tie of inputs is none beside the point."""
+    return filled_by(shape, lambda: Fraction(rng.choice((-1, 1)) * rng.randint(1, 4000), 1000))
+
+
+def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
+    """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
+
+    One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
+    zeros, is met exactly; nothing is claimed of the others.
+    """
+    here = watch(point)
+    for which, kind in enumerate(space.kinds):
+        if kind != "float" or not point.inputs[which].size:
+            continue
+        at = (0,) * point.inputs[which].ndim
+        start = point.inputs[which][at]
+        there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
+        found: dict[Fraction, None] = {}
+        for values in zip(here, *there, strict=False):
+            found |= dict.fromkeys(start + u for u in _zeros(values))
+        for value in list(found)[:_FOUND]:
+            yield point.moved(which, at, value)
+            yield point.moved(which, at, value + (value - start) / 8)
+    arguments = len(space.kinds) - space.parameters
+    origin = [
+        filled_by(x.shape, lambda: Fraction(0)) if k in space.moving else x
+        for k, x in enumerate(point.inputs[:arguments])
+    ]
+    yield Point([*origin, *point.inputs[arguments:]], point.tangents, point.seeds)
+
+
+def _zeros(values: Sequence[Any]) -> list[Fraction]:
+    """The rational zeros of the polynomial of degree 2 that has these values at 0 and at the steps."""
+    if any(type(v) is not fmpq for v in values) or len(set(values)) == 1:
+        return []
+    c, first, second = values
+    g, h = (s.rational(step) for step in _STEPS)
+    p, q = (first - c) / g, (second - c) / h
+    a = (p - q) / (g - h)
+    b = p - a * g
+    if not a:
+        zeros = [-c / b]
+    else:
+        under = b * b - 4 * a * c
+        root = s.whole_root(under, 2) if under >= 0 else None
+        zeros = [] if root is None else [(-b - root) / (2 * a), (-b + root) / (2 * a)]
+    return [Fraction(int(z.p), int(z.q)) for z in zeros if z.height_bits() <= _BITS]
+
+
+def collapsed(arrays: Mapping[str, Array], axes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The arrays with each star group as one axis, as formulas with indices count."""
+    return {name: np.reshape(x, axes[name]) if name in axes else x for name, x in arrays.items()}

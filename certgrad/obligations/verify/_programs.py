@@ -1,0 +1,123 @@
+"""An op's callables, traced again: at the symbolic dimensions of the certificate's digest, and at concrete ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from certgrad.obligations.verify.digest import case_digest
+
+_DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+_SCOPE = export.SymbolicScope()
+"""One for all, so that JAX finds in its caches what it traced before."""
+
+
+class DoesNotTraceError(Exception):
+    """A callable that does not trace, or returns the wrong number, shape or type of arrays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """The traced callables (closed jaxprs); `jvp` takes inputs, tangents, parameters, and so on, as flat lists."""
+
+    forward: Any
+    jvp: Any
+    vjp: Any
+    primal: Any | None
+    shapes: tuple[tuple[Any, ...], ...]
+    outputs: tuple[tuple[Any, ...], ...]
+
+    def all(self) -> dict[str, Any]:
+        named = {"forward": self.forward, "jvp": self.jvp, "vjp": self.vjp, "primal": self.primal}
+        return {name: program for name, program in named.items() if program is not None}
+
+
+def traced(op: Any, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]) -> Programs:
+    """Trace in 64 bits, through the same callables that run.
+
+    Raises:
+        DoesNotTraceError: naming the callable.
+    """
+    floats = [k for k, d in enumerate(dtypes) if d == "float"]
+
+    def keywords(params: Sequence[Any]) -> dict[str, Any]:
+        return {**statics, **dict(zip(op.params, params, strict=True))}
+
+    def fwd(args: list, params: list) -> Any:
+        return op.call_rule(op.fwd_rule, *args, statics=keywords(params))
+
+    def context(args: list, params: list) -> list:
+        return args if op.fwd_rule is None else [fwd(args, params)[1]]
+
+    def forward(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.forward, *args, statics=keywords(params)))
+
+    def rule(which: Any) -> Callable[[list, list, list], list]:
+        return lambda args, moves, params: _leaves(
+            op.call_rule(which, *context(args, params), *moves, statics=keywords(params))
+        )
+
+    with jax.enable_x64(True):
+        args = [jax.ShapeDtypeStruct(shape, _DTYPES[d]) for shape, d in zip(shapes, dtypes, strict=True)]
+        tangents = [args[k] for k in floats]
+        params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
+        first = _trace("forward", forward, args, params)
+        outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in _avals(first)]
+        jvp = _trace("jvp", rule(op.jvp_rule), args, tangents, params, returns=outs)
+        vjp = _trace("vjp", rule(op.vjp_rule), args, outs, params, returns=tangents)
+        primal = None
+        if op.fwd_rule is not None:
+            primal = _trace("fwd", lambda a, p: _leaves(fwd(a, p)[0]), args, params, returns=outs)
+    return Programs(first, jvp, vjp, primal, tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs))
+
+
+def _leaves(value: Any) -> list:
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def _avals(program: Any) -> list[Any]:
+    return [v.aval for v in getattr(program, "jaxpr", program).outvars]
+
+
+def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any] | None = None) -> Any:
+    try:
+        program = jax.make_jaxpr(fn)(*specs)
+    except Exception as error:  # whatever a user's function raises
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first}") from error
+    if returns is not None:
+        found = [(tuple(a.shape), a.dtype) for a in _avals(program)]
+        if found != [(tuple(a.shape), a.dtype) for a in returns]:
+            raise DoesNotTraceError(f"the {what} returns other shapes or types than expected at {_shown(specs[0])}")
+    return program
+
+
+def _shown(args: Sequence[Any]) -> str:
+    return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
+
+
+def positions(case: Any, ranks: Mapping[str, int]) -> dict[str, Any]:
+    """The structural arguments, positions of axes resolved, when the star groups have these ranks."""
+    first = case.signature.inputs[0]
+    return {k: v.position(first, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
+
+
+def digest(op: Any, case: Any) -> str:
+    """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
+    inputs = case.signature.inputs
+    if op.broadcast:
+        names = ["n"]
+    else:
+        dims = (dim for spec in inputs for dim in spec.dims)
+        names = list(dict.fromkeys(n for d in dims for n in getattr(d, "names", None) or ([d.name] if d.name else [])))
+    sizes = dict(zip(names, export.symbolic_shape(", ".join(names), scope=_SCOPE), strict=True)) if names else {}
+    groups = {star: (sizes.get(star),) for star in case.signature.stars}
+    shapes = [(sizes["n"],) if op.broadcast else spec.shape(sizes, groups) for spec in inputs]
+    ranks = dict.fromkeys(case.signature.stars, 1)
+    programs = traced(op, positions(case, ranks), shapes, [spec.dtype for spec in inputs])
+    return case_digest(op, case, {name: (getattr(p, "jaxpr", p), p.consts) for name, p in programs.all().items()})

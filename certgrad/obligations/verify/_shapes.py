@@ -1,0 +1,81 @@
+"""Concrete shapes at which a case is evaluated: distinct sizes, all 1, all equal, scalars, then random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from random import Random
+from typing import Any
+
+MAX_ENTRIES = 64
+"""The largest input that is drawn."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of the named dims and of the axes of each star group, and the shapes of the arguments that they give."""
+
+    sizes: dict[str, int]
+    groups: dict[str, tuple[int, ...]]
+    inputs: tuple[tuple[int, ...], ...]
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        return {star: len(axes) for star, axes in self.groups.items()}
+
+    @property
+    def collapsed(self) -> dict[str, int]:
+        """The sizes by which a formula counts: a star group is one axis."""
+        return self.sizes | {star: prod(axes) for star, axes in self.groups.items()}
+
+    def __str__(self) -> str:
+        return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)
+
+
+def shapes(op: Any, case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+    """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
+    seen = set()
+    draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
+    for shape in draws:
+        if shape.inputs not in seen and max((prod(x) for x in shape.inputs), default=0) <= MAX_ENTRIES:
+            seen.add(shape.inputs)
+            yield shape
+
+
+def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+    signature = case.signature
+    names, stars = signature.names, signature.stars
+    distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
+    yield _shape(case, distinct, dict.fromkeys(stars, (3,) if names else (3, 2)))
+    yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))
+    yield _shape(case, distinct, dict.fromkeys(stars, ()))
+    if names:
+        yield _shape(
+            case, dict.fromkeys(names, 2), {star: ((2, 2), (2,), (1,))[min(k, 2)] for k, star in enumerate(stars)}
+        )
+    for _ in range(extra):
+        sizes = {name: rng.randint(1, 4) for name in names}
+        yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})
+
+
+def _shape(case: Any, sizes: dict[str, int], groups: dict[str, tuple[int, ...]]) -> Shape:
+    return Shape(sizes, groups, tuple(tuple(spec.shape(sizes, groups)) for spec in case.signature.inputs))
+
+
+def _broadcast(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+    """Arguments that broadcast against each other: equal shapes, axes of size 1, absent axes, scalars."""
+    count = len(case.signature.inputs)
+    full = (2, 3)
+
+    def forms(*given: Sequence[int]) -> Shape:
+        return Shape({}, {}, tuple(tuple(given[k % len(given)]) for k in range(count)))
+
+    yield forms(full)
+    yield forms((1,))
+    yield forms(())
+    yield forms((2, 1), (1, 3))
+    yield forms((3,), full)
+    yield forms(full, ())
+    for _ in range(extra):
+        yield forms(*(tuple(rng.choice((n, 1)) for n in full[rng.randint(0, 2) :]) for _ in range(count)))

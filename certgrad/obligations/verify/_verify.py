@@ -1,0 +1,96 @@
+"""The check of one certificate: declaration, versions, digests, then every claim of every case at many points."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from certgrad.errors import UnknownOpError
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
+from certgrad.obligations.verify._declared import HOLDS, contradictions, other_versions
+from certgrad.obligations.verify._field import PRIME
+from certgrad.obligations.verify._programs import DoesNotTraceError, digest
+
+Outcome = Literal["verified", "failed", "not checked", "not a proof"]
+DRAWS = 10
+"""How many points are drawn for a case, over all its shapes; points on boundaries come on top."""
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the check of one certificate.
+
+    `verified`: the code is the one that was proved, and all claims agree at all points. `failed`: they do not, or the
+    certificate contradicts the declaration or itself. `not checked`: it could not be decided here, for the reasons in
+    `problems`. `not a proof`: the certificate itself says that something is refuted, unproved or a surrogate.
+    """
+
+    op: str
+    outcome: Outcome
+    problems: tuple[str, ...] = ()
+    cases: int = 0
+    shapes: int = 0
+    points: int = 0
+    boundary: int = 0
+    undecided: int = 0
+    field_bound: str = ""
+    """Where all programs are rational: the largest probability that a wrong claim passed the prime field."""
+
+
+def verify(certificate: Certificate, op: Any = None, *, seed: str = "", draws: int = DRAWS) -> Verification:
+    """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
+
+    The draws depend on the certificate's digests and `seed` alone.
+    """
+    if op is None:
+        from certgrad.ops import registry
+
+        try:
+            op = registry.get(certificate.op)
+        except UnknownOpError:
+            return _ended(certificate, "not checked", "the op is not in the library, so there is no code to trace")
+    versions = other_versions(certificate)
+    if versions:
+        text = f"made with {', '.join(versions)}; install those versions, or audit again with these"
+        return _ended(certificate, "not checked", text)
+    problems = list(contradictions(certificate, op))
+    if problems:
+        return _ended(certificate, "failed", *problems)
+    if certificate.verdict not in HOLDS:
+        open_claims = [f"{c.id} is {c.verdict}" for c in certificate.claims if c.verdict not in HOLDS]
+        return _ended(certificate, "not a proof", *open_claims)
+    return _checked(certificate, op, seed, draws)
+
+
+def _checked(certificate: Certificate, op: Any, seed: str, draws: int) -> Verification:
+    total = Counts()
+    failures: list[str] = []
+    for k, case in enumerate(op.cases):
+        where = f"case {case}"
+        try:
+            if digest(op, case) != certificate.traced[k].digest:
+                failures.append(f"{where}: the code traces to another program than the one that was proved")
+                continue
+            failures += Case(op, case, certificate, k).check(total, seed, draws)
+        except DoesNotTraceError as error:
+            failures.append(f"{where}: {error}")
+        except NotCheckedError as error:
+            return _ended(certificate, "not checked", f"{where}: {error}")
+    counts = {"cases": len(op.cases), "shapes": total.shapes, "points": total.points, "boundary": total.boundary}
+    counts["undecided"] = total.undecided
+    return Verification(
+        op=certificate.op,
+        outcome="failed" if failures else "verified",
+        problems=tuple(failures),
+        field_bound=_bound(total.degree) if total.rational == len(op.cases) else "",
+        **counts,
+    )
+
+
+def _bound(degree: int) -> str:
+    return f"2^-{(PRIME // max(degree, 1)).bit_length() - 1}"
+
+
+def _ended(certificate: Certificate, outcome: Outcome, *problems: str) -> Verification:
+    return Verification(op=certificate.op, outcome=outcome, problems=problems)

@@ -1,0 +1,86 @@
+"""The identity of a traced case: its declaration, and its programs with everything nested in them.
+
+The audit writes this digest into the certificate; `verify` traces the code again and compares. Uses neither terms nor
+the calculus, so that both may import it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend import core
+
+_IGNORED = frozenset(
+    "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
+)
+"""Parameters that do not change what an equation computes. A derivative rule nested in a program is not run by it."""
+
+Traced = tuple[Any, Sequence[Any]]
+"""An open jaxpr and the values of its constants."""
+
+
+def case_digest(op: Any, case: Any, programs: Mapping[str, Traced]) -> str:
+    """The digest of one case of an op: signature, structural arguments, parameters, domain, and each program."""
+    lines = [
+        f"op {op.name} broadcast={op.broadcast}",
+        f"signature {case.signature} {sorted((k, str(v)) for k, v in case.statics.items())}",
+        f"params {list(op.params.items())!r}",
+        f"domain {list(op.domain)!r}",
+    ]
+    for name, (jaxpr, consts) in programs.items():
+        lines.append(f"{name} {_Writer().program(jaxpr, consts)}")
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=32).hexdigest()
+
+
+class _Writer:
+    """Writes a jaxpr as text in which variables are numbered in order and nested programs stand in place."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, tuple[Any, str]] = {}
+
+    def program(self, jaxpr: Any, consts: Sequence[Any]) -> str:
+        names: dict[Any, str] = {}
+        count = itertools.count()
+
+        def name(v: Any) -> str:
+            if isinstance(v, core.Literal):
+                return f"{self.array(v.val)}:{self.aval(v.aval)}"
+            if v not in names:
+                names[v] = f"v{next(count)}:{self.aval(v.aval)}"
+            return names[v]
+
+        lines = ["in " + " ".join(map(name, jaxpr.invars))]
+        lines += [f"const {name(v)} = {self.array(c)}" for v, c in zip(jaxpr.constvars, consts, strict=True)]
+        for eqn in jaxpr.eqns:
+            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in _IGNORED)
+            operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))
+            lines.append(f"{results} = {eqn.primitive.name}[{params}] {operands}")
+        return "\n".join([*lines, "out " + " ".join(map(name, jaxpr.outvars))])
+
+    def aval(self, aval: Any) -> str:
+        return f"{getattr(aval, 'dtype', aval)}[{','.join(map(self.size, getattr(aval, 'shape', ())))}]"
+
+    def size(self, dim: Any) -> str:
+        """A dimension (remembered by object: symbolic ones are slow to print)."""
+        found = self.sizes.get(id(dim))
+        if found is None:
+            found = self.sizes[id(dim)] = dim, str(dim)
+        return found[1]
+
+    def array(self, value: Any) -> str:
+        array = np.asarray(value)
+        return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
+
+    def param(self, value: Any) -> str:
+        inner = getattr(value, "jaxpr", value)
+        if hasattr(inner, "eqns"):
+            return "{" + self.program(inner, tuple(getattr(value, "consts", ()) or ())) + "}"
+        if isinstance(value, tuple | list):
+            return "(" + ",".join(map(self.param, value)) + ")"
+        if isinstance(value, np.ndarray | np.generic):
+            return self.array(value)
+        return "callable" if callable(value) and not isinstance(value, type) else str(value)

@@ -1,0 +1,65 @@
+"""The results of `certgrad verify` as text and as JSON."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import msgspec
+
+from certgrad.obligations.verify import Verification
+from certgrad.obligations.verify._verify import Outcome
+from certgrad.report.text import duration
+
+_LEGEND = (
+    "verified: the code traces to the program that was proved, and at all points the claims hold to a relative 2^-400 "
+    "or exactly. points: rational points inside the hypotheses at several shapes; boundary: those of them at which "
+    "something that a program compares or divides by is 0. prime field: a wrong claim of a rational rule passed with "
+    "at most this probability. This is no proof: it is evidence that does not rest on the calculus of the proof."
+)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The result for one certificate, and the seconds that it took."""
+
+    result: Verification
+    seconds: float
+
+
+class _Document(msgspec.Struct, frozen=True):
+    certgrad: str
+    verifications: list[Verification]
+
+
+def as_json(verified: Sequence[Verified], version: str) -> bytes:
+    """The document that `certgrad verify --format json` prints; the same results give the same bytes."""
+    document = _Document(certgrad=version, verifications=[one.result for one in verified])
+    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=2) + b"\n"
+
+
+def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
+    """A row for each certificate, the problems, and a summary line."""
+    parts = [] if quiet else [_table(verified), textwrap.fill(_LEGEND, width or 120), ""]
+    for one in verified:
+        for problem in one.result.problems:
+            parts.append(f"{one.result.op}: {one.result.outcome}: {problem}")
+    counts = {outcome: sum(one.result.outcome == outcome for one in verified) for outcome in get_args(Outcome)}
+    what = "certificate" if len(verified) == 1 else "certificates"
+    summary = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
+    return "\n".join([*parts, f"{len(verified)} {what}: {summary} ({duration(seconds)})"]) + "\n"
+
+
+def _table(verified: Sequence[Verified]) -> str:
+    rows = [("op", "outcome", "shapes", "points", "boundary", "prime field", "time")]
+    for one in verified:
+        r = one.result
+        counts = (str(r.shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
+        rows.append((r.op, r.outcome, *counts, r.field_bound, duration(one.seconds)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = 2
+    lines = []
+    for row in rows:
+        cells = [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,173 @@
+"""`certgrad verify`: exit codes, formats, and what it says of files that are no certificates."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from certgrad.cli._certificates import MAX_BYTES
+from certgrad.obligations import audit_op
+from certgrad.obligations.certificate import FORMAT, sealed
+from certgrad.report.json import encode
+from tests.cli.conftest import Result
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two ops."""
+    root = tmp_path_factory.mktemp("reports")
+    (root / "certificates").mkdir()
+    (root / "schema.json").write_text("{}")
+    for name in ("relu", "matmul"):
+        (root / f"certificates/{name}.json").write_bytes(encode(audit_op(name)))
+    return root
+
+
+def edited(folder: Path, to: Path, **fields: object) -> Path:
+    document = json.loads((folder / "certificates/relu.json").read_text())
+    to.write_text(json.dumps(document | fields))
+    return to
+
+
+def test_a_folder_is_verified(folder: Path, certgrad: Run) -> None:
+    result = certgrad("verify", str(folder))
+    assert result.code == 0
+    assert result.err == ""
+    lines = result.out.splitlines()
+    assert lines[0].split() == ["op", "outcome", "shapes", "points", "boundary", "prime", "field", "time"]
+    assert [line.split()[:2] for line in lines[1:3]] == [["matmul", "verified"], ["relu", "verified"]]
+    assert lines[-1].startswith("2 certificates: 2 verified, 0 failed, 0 not checked, 0 not a proof (")
+
+
+def test_files_in_the_order_given_and_each_once(folder: Path, certgrad: Run) -> None:
+    relu, matmul = (str(folder / f"certificates/{name}.json") for name in ("relu", "matmul"))
+    document = json.loads(certgrad("verify", relu, matmul, relu, "--format", "json").out)
+    assert [one["op"] for one in document["verifications"]] == ["relu", "matmul"]
+    assert {one["outcome"] for one in document["verifications"]} == {"verified"}
+
+
+def test_the_result_does_not_depend_on_jobs(folder: Path, certgrad: Run) -> None:
+    one = certgrad("verify", str(folder), "--format", "json")
+    assert one.out == certgrad("verify", str(folder), "--format", "json", "--jobs", "2").out
+
+
+def test_quiet_prints_the_summary(folder: Path, certgrad: Run) -> None:
+    assert len(certgrad("verify", str(folder), "-q").out.splitlines()) == 1
+
+
+def test_other_points_are_drawn_by_a_seed(folder: Path, certgrad: Run) -> None:
+    assert certgrad("verify", str(folder), "--seed", "again", "--draws", "30").code == 0
+
+
+def test_a_failure_exits_1_and_says_what_and_where(folder: Path, certgrad: Run, tmp_path: Path) -> None:
+    certificate = audit_op("relu")
+    traced = [msgspec.structs.replace(certificate.traced[0], digest="0" * 64)]
+    path = tmp_path / "relu.json"
+    path.write_bytes(encode(sealed(msgspec.structs.replace(certificate, traced=traced))))
+    result = certgrad("verify", str(path))
+    assert result.code == 1
+    assert "relu: failed: case *s -> *s: the code traces to another program than the one that was proved" in result.out
+    assert "1 certificate: 0 verified, 1 failed, 0 not checked, 0 not a proof" in result.out
+
+
+@pytest.mark.parametrize(
+    "fields, outcome, said",
+    [
+        ({"source": "me"}, "failed", "checksum"),
+        ({"op": "nosuch"}, "not checked", "not in the library"),
+        ({"versions": {"jax": "0.4.1"}}, "not checked", "made with certgrad none (here "),
+    ],
+)
+def test_exit_1_for_what_is_not_verified(
+    folder: Path, certgrad: Run, tmp_path: Path, fields: dict, outcome: str, said: str
+) -> None:
+    result = certgrad("verify", str(edited(folder, tmp_path / "a.json", **fields)), "--format", "json")
+    assert result.code == 1
+    (one,) = json.loads(result.out)["verifications"]
+    assert one["outcome"] == outcome
+    assert said in one["problems"][0]
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"", "this is no JSON, or not the whole of it"),
+        (b'{"format": 2, "op": "relu", ', "this is no JSON, or not the whole of it"),
+        (b"\xff\xfe\x00", "this is no JSON, or not the whole of it"),
+        (b"[" * 200_000, "JSON"),
+        (b"[1, 2]", "this is JSON, but no certificate of an op"),
+        (b'{"format": 1}', "this is JSON, but no certificate of an op"),
+        (b'{"format": "2", "op": "relu"}', "this is JSON, but no certificate of an op"),
+        (b'{"format": 1, "op": "relu"}', f"has format 1, and this certgrad reads format {FORMAT}"),
+        (b'{"format": 2, "op": "relu", "extra": 1}', "this is not a whole certificate of format 2"),
+        (b" " * (MAX_BYTES + 1), "larger than 8 MiB"),
+    ],
+)
+def test_files_that_are_no_certificates_exit_2(certgrad: Run, tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    result = certgrad("verify", str(path))
+    assert result.code == 2
+    assert result.err.startswith(f"error: {path}: ")
+    assert said in result.err
+    assert result.out == ""
+
+
+def test_a_certificate_cut_off_anywhere_exits_2(folder: Path, certgrad: Run, tmp_path: Path) -> None:
+    whole = (folder / "certificates/relu.json").read_bytes().rstrip()
+    path = tmp_path / "relu.json"
+    for end in range(0, len(whole), 251):
+        path.write_bytes(whole[:end])
+        assert certgrad("verify", str(path)).code == 2
+
+
+def test_unknown_fields_are_refused(folder: Path, certgrad: Run, tmp_path: Path) -> None:
+    result = certgrad("verify", str(edited(folder, tmp_path / "a.json", proved=True)))
+    assert result.code == 2
+    assert "`proved`" in result.err
+
+
+def test_a_folder_without_certificates_exits_5(certgrad: Run, tmp_path: Path) -> None:
+    result = certgrad("verify", str(tmp_path))
+    assert result.code == 5
+    assert result.err.startswith("nothing selected: the folder holds no certificates.")
+
+
+def test_a_path_that_is_not_there_exits_2(certgrad: Run, tmp_path: Path) -> None:
+    result = certgrad("verify", str(tmp_path / "nowhere"))
+    assert result.code == 2
+    assert "there is no such file or folder" in result.err
+
+
+def test_a_pipe_is_not_read(certgrad: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    result = certgrad("verify", str(tmp_path / "pipe"))
+    assert result.code == 2
+    assert "neither a file nor a folder" in result.err
+
+
+def test_an_unreadable_file_exits_2(
+    folder: Path, certgrad: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    path = edited(folder, tmp_path / "a.json")
+    monkeypatch.setattr(Path, "open", refuse)
+    result = certgrad("verify", str(path))
+    assert result.code == 2
+    assert result.err.startswith(f"error: {path}: the file cannot be read (Permission denied).")
+
+
+def test_nothing_named_exits_2(certgrad: Run) -> None:
+    assert certgrad("verify").code == 2
+
+
+def test_the_committed_certificates_are_verified(certgrad: Run) -> None:
+    result = certgrad("verify", str(Path(__file__).parents[2] / "reports"), "-q")
+    assert result.code == 0, result.out + result.err

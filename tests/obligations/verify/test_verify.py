@@ -1,0 +1,211 @@
+"""The second check passes every certificate of the library, and none of a changed op or claim."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import pytest
+
+from certgrad.errors import TraceError
+from certgrad.obligations import audit
+from certgrad.obligations.certificate import Certificate, Hypothesis, sealed
+from certgrad.obligations.verify import _declared, verify
+from certgrad.ops import Op, op, registry
+from certgrad.ops._registry import Registry
+from tests.mutation._points import broken, places
+from tests.mutation._sample import sample
+from tests.mutation._verdicts import mutated
+from tests.obligations.verify.forging import (
+    certificate_of,
+    for_code_of,
+    replace,
+    with_hypothesis,
+    without_hypothesis,
+)
+from tests.ops.sampling import label
+
+IRRATIONAL = {"tan"}
+"""Ops whose hypotheses fail at no rational point."""
+
+
+@pytest.mark.parametrize("op", registry, ids=label)
+def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
+    result = verify(certificate_of(op.name))
+    assert (result.outcome, result.problems) == ("verified", ())
+    assert result.cases == len(op.cases)
+    assert result.points >= 10 * result.cases
+    assert result.undecided == 0
+
+
+@pytest.mark.parametrize("op", registry, ids=label)
+def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
+    certificate = certificate_of(op.name)
+    for claim in certificate.claims:
+        for hypothesis in claim.hypotheses:
+            result = verify(without_hypothesis(certificate, op, claim.kind, hypothesis.text))
+            assert result.outcome == ("verified" if op.name in IRRATIONAL else "failed"), (claim.id, hypothesis.text)
+
+
+@pytest.mark.parametrize("op", [*registry][::7], ids=label)
+def test_mutants_with_forged_digests_fail(op: Op) -> None:
+    certificate = certificate_of(op.name)
+    differing = 0
+    for one, mutation in sample(op, 8):
+        mutant = mutated(one, mutation)
+        try:
+            found, _ = broken(mutant, mutation.role, places(one, one.cases[0]))
+            forged = for_code_of(certificate, mutant)
+        except Exception:  # a mutant that does not run has no certificate to forge
+            continue
+        if found is not None and not mutation.shapewise:
+            differing += 1
+            assert verify(forged, mutant).outcome == "failed", mutation
+    assert differing
+
+
+def flipped(name: str, **rules: object) -> Op:
+    return registry.get(name).with_rules(**rules)
+
+
+WRONG_TANH = {"jvp": lambda y, dx: (1 + y * y) * dx}
+
+
+def test_a_flipped_coefficient_changes_the_digest() -> None:
+    result = verify(certificate_of("tanh"), flipped("tanh", **WRONG_TANH))
+    assert result.outcome == "failed"
+    assert "traces to another program" in result.problems[0]
+    assert result.points == 0
+
+
+def test_a_flipped_coefficient_with_a_forged_digest_is_found_by_evaluation() -> None:
+    wrong = flipped("tanh", **WRONG_TANH)
+    result = verify(for_code_of(certificate_of("tanh"), wrong), wrong)
+    assert result.outcome == "failed"
+    assert result.problems[0].startswith("tanh.jvp_is_derivative at x = ")
+
+
+@pytest.mark.parametrize(
+    "name, rules",
+    [
+        ("square", {"vjp": lambda x, seed: 2 * x * seed + jnp.where(x > 3, 1e-30, 0.0) * seed}),
+        ("square", {"vjp": lambda x, seed: 2 * x * seed + jnp.where(x > 123456, 1e-30, 0.0) * seed}),
+        ("relu", {"jvp": lambda x, dx: jnp.where(x >= 0, dx, 0)}),
+        ("exp", {"jvp": lambda x, dx: jnp.exp(x) * dx + (0 if x.ndim else 1) * dx}),
+        ("neg", {"vjp": lambda x, seed: -seed * (2 if x.size == 1 else 1)}),
+        ("mul", {"vjp": lambda x, y, seed: (y * seed * x / x, x * seed)}),
+    ],
+)
+def test_small_and_rare_errors_fail(name: str, rules: dict) -> None:
+    wrong = registry.get(name).with_rules(**rules)
+    try:
+        result = verify(for_code_of(certificate_of(name), wrong), wrong)
+    except TraceError:
+        return
+    assert result.outcome == "failed"
+    if name == "relu":  # another convention at 0: the JVP and the VJP then disagree there
+        assert "vjp_is_adjoint at x" in result.problems[0]
+
+
+def test_a_hypothesis_that_nothing_satisfies_is_no_pass() -> None:
+    empty = Hypothesis(text="x^2 < 0", latex="", prose="", source="", negligible=False, formula="x**2 < 0")
+    result = verify(with_hypothesis(certificate_of("sin"), registry.get("sin"), "jvp_is_derivative", empty))
+    assert result.outcome == "not checked"
+    assert "no point was found" in result.problems[0]
+
+
+@pytest.mark.parametrize(
+    "formula", ["", "x is nice", "__import__('os').getcwd() > x", "z > 0", "x[i] > y", "x > 0 > x"]
+)
+def test_a_hypothesis_that_does_not_parse_is_no_pass(formula: str) -> None:
+    odd = Hypothesis(text="odd", latex="", prose="", source="", negligible=True, formula=formula)
+    result = verify(with_hypothesis(certificate_of("sin"), registry.get("sin"), "jvp_is_derivative", odd))
+    assert result.outcome == "not checked"
+
+
+RELU = "relu"
+
+
+def relu(**fields: object) -> Certificate:
+    return sealed(replace(certificate_of(RELU), **fields))
+
+
+def without_claim(k: int) -> list:
+    claims = list(certificate_of(RELU).claims)
+    del claims[k]
+    return claims
+
+
+@pytest.mark.parametrize(
+    "certificate, said",
+    [
+        (lambda: replace(certificate_of(RELU), source="someone else"), "checksum"),
+        (lambda: replace(certificate_of(RELU), checksum="0" * 64), "checksum"),
+        (lambda: replace(certificate_of(RELU), checksum=""), "checksum"),
+        (lambda: relu(op="relu6"), "domain"),
+        (lambda: relu(op="abs"), "is not that of"),
+        (lambda: relu(verdict="proved"), "is not the worst of its claims"),
+        (lambda: relu(verdict="unproved"), "is not the worst of its claims"),
+        (lambda: relu(claims=without_claim(0)), "its claims are"),
+        (lambda: relu(claims=without_claim(2)), "its claims are"),
+        (lambda: relu(claims=[*certificate_of(RELU).claims, certificate_of(RELU).claims[0]]), "its claims are"),
+        (lambda: relu(signature=["*s, *s -> *s"]), "signature"),
+        (lambda: relu(domain=[]), "domain"),
+        (lambda: relu(params={"alpha": ""}), "parameters"),
+        (lambda: relu(traced=[]), "traced"),
+        (lambda: relu(traced=[replace(certificate_of(RELU).traced[0], digest="0" * 64)]), "another program"),
+    ],
+)
+def test_edited_certificates_fail(certificate, said: str) -> None:
+    result = verify(certificate())
+    assert result.outcome == "failed"
+    assert any(said in problem for problem in result.problems)
+
+
+def test_a_renamed_op_fails_by_its_digest_and_by_evaluation() -> None:
+    square, identity = registry.get("square"), registry.get("identity")
+    renamed = for_code_of(certificate_of("square"), identity.with_rules())
+    kept = replace(renamed, traced=certificate_of("square").traced)
+    assert verify(sealed(kept)).outcome == "failed"
+    wrong = identity.with_rules(jvp=square.jvp_rule)
+    assert verify(for_code_of(certificate_of("square"), wrong), wrong).outcome == "failed"
+    assert verify(relu(op="nosuch")).outcome == "not checked"
+
+
+@pytest.mark.parametrize("name", ["jax", "kernel", "certgrad", "sympy", "isl", "flint"])
+def test_other_versions_are_never_a_pass(name: str) -> None:
+    certificate = certificate_of(RELU)
+    result = verify(sealed(replace(certificate, versions=certificate.versions | {name: "0.0.1"})))
+    assert result.outcome == "not checked"
+    assert f"{name} 0.0.1 (here" in result.problems[0]
+    assert result.points == 0
+
+
+def test_another_version_installed_is_never_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    certificate = certificate_of(RELU)
+    monkeypatch.setattr(_declared.jax, "__version__", "99.0")
+    assert verify(certificate).outcome == "not checked"
+
+
+def test_what_is_not_proved_is_said_and_does_not_pass() -> None:
+    @op("*s -> *s", registry=Registry())
+    def wrong(x):
+        """Twice x."""
+        return 2 * x
+
+    wrong.jvp(lambda x, dx: 3 * dx)
+    wrong.vjp(lambda x, seed: 3 * seed)
+    result = verify(audit(wrong), wrong)
+    assert result.outcome == "not a proof"
+    assert result.problems == ("wrong.jvp_is_derivative is refuted",)
+
+
+def test_the_same_call_draws_the_same_points() -> None:
+    certificate = certificate_of("logsumexp")
+    assert verify(certificate) == verify(certificate)
+    assert verify(certificate, draws=40).points > verify(certificate).points
+    assert verify(certificate, seed="other").outcome == "verified"
+
+
+def test_the_prime_field_is_used_where_all_programs_are_rational() -> None:
+    assert verify(certificate_of("matmul")).field_bound == "2^-125"
+    assert verify(certificate_of("relu")).field_bound == ""
+    assert verify(certificate_of("sin")).field_bound == ""
