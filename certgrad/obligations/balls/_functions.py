@@ -25,7 +25,8 @@ class Function:
 
     `exact` maps small integers to values that are known exactly (or are infinite). `limits` are the values at
     -inf and +inf. `inside` is asked only where the ball function gave nothing: False means undefined.
-    `derivative(x, y)` is f'(x), given y = f(x); it is not finite where f has no derivative.
+    `derivative(x, y)` is f'(x), given y = f(x); it is not finite where f has no derivative. `edges` are functions of x
+    that vanish where the domain, or the smoothness, ends.
     """
 
     ball: Callable[[arb], arb]
@@ -34,12 +35,13 @@ class Function:
     limits: tuple[Limit, Limit] = (nan, nan)
     inside: Callable[[Real], bool] = lambda x: True
     rational: Callable[[fmpq], Real] | None = None
+    edges: tuple[Callable[[Real], Real], ...] = ()
 
     def __call__(self, x: Real) -> Real:
         """f(x)."""
         kind = type(x)
         if s.watching():
-            s.watch(x, s.sub(x, ONE), s.add(x, ONE))
+            s.watch(*(edge(x) for edge in self.edges))
         if kind is fmpq:
             if x.height_bits() <= 2:
                 for point, value in self.exact.items():
@@ -126,6 +128,25 @@ def _not_pole(x: Real) -> bool:
     return not _pole(x)
 
 
+def _itself(x: Real) -> Real:
+    return x
+
+
+def _from_one(x: Real) -> Real:
+    return s.sub(x, ONE)
+
+
+def _from_minus_one(x: Real) -> Real:
+    return s.add(x, ONE)
+
+
+def _from_whole(x: Real) -> Real:
+    return s.sub(x, s.floor(s.add(x, HALF)))
+
+
+_BOTH = (_from_one, _from_minus_one)
+
+
 def _above(bound: int) -> Callable[[Real], bool]:
     return lambda x: s.sign(s.sub(x, fmpq(bound))) > 0
 
@@ -187,23 +208,33 @@ FUNCTIONS: dict[str, Function] = {
         rational=_rational_exp2,
     ),
     "expm1": Function(arb.expm1, lambda x, y: s.add(y, ONE), {0: 0}, (-1, inf)),
-    "log": Function(arb.log, lambda x, y: _reciprocal(x), {0: -inf, 1: 0}, (nan, inf), _above(0)),
+    "log": Function(arb.log, lambda x, y: _reciprocal(x), {0: -inf, 1: 0}, (nan, inf), _above(0), edges=(_itself,)),
     "log2": Function(
         lambda x: x.log() / arb.const_log2(),
         lambda x, y: _reciprocal(s.mul(x, arb.const_log2())),
         {0: -inf, 1: 0, 2: 1},
         (nan, inf),
         _above(0),
+        edges=(_itself,),
     ),
-    "log1p": Function(arb.log1p, lambda x, y: _reciprocal(s.add(ONE, x)), {-1: -inf, 0: 0}, (nan, inf), _above(-1)),
+    "log1p": Function(
+        arb.log1p,
+        lambda x, y: _reciprocal(s.add(ONE, x)),
+        {-1: -inf, 0: 0},
+        (nan, inf),
+        _above(-1),
+        edges=(_from_minus_one,),
+    ),
     "logistic": Function(_logistic, lambda x, y: s.mul(y, s.sub(ONE, y)), {}, (0, 1), rational=_at_zero_half),
     # circular and hyperbolic functions
     "sin": Function(arb.sin, lambda x, y: FUNCTIONS["cos"](x), {0: 0}),
     "cos": Function(arb.cos, lambda x, y: s.neg(FUNCTIONS["sin"](x)), {0: 1}),
-    "tan": Function(arb.tan, lambda x, y: _one_plus_square(y), {0: 0}),
-    "asin": Function(arb.asin, lambda x, y: _reciprocal(_root(_one_minus_square(x))), {0: 0}, inside=_within_one),
+    "tan": Function(arb.tan, lambda x, y: _one_plus_square(y), {0: 0}, edges=(lambda x: FUNCTIONS["cos"](x),)),
+    "asin": Function(
+        arb.asin, lambda x, y: _reciprocal(_root(_one_minus_square(x))), {0: 0}, inside=_within_one, edges=_BOTH
+    ),
     "acos": Function(
-        arb.acos, lambda x, y: s.neg(_reciprocal(_root(_one_minus_square(x)))), {1: 0}, inside=_within_one
+        arb.acos, lambda x, y: s.neg(_reciprocal(_root(_one_minus_square(x)))), {1: 0}, inside=_within_one, edges=_BOTH
     ),
     "atan": Function(arb.atan, lambda x, y: _reciprocal(_one_plus_square(x)), {0: 0}, (lambda: -_half_pi(), _half_pi)),
     "sinh": Function(arb.sinh, lambda x, y: FUNCTIONS["cosh"](x), {0: 0}, (-inf, inf)),
@@ -211,17 +242,38 @@ FUNCTIONS: dict[str, Function] = {
     "tanh": Function(arb.tanh, lambda x, y: _one_minus_square(y), {0: 0}, (-1, 1)),
     "asinh": Function(arb.asinh, lambda x, y: _reciprocal(_root(_one_plus_square(x))), {0: 0}, (-inf, inf)),
     "acosh": Function(
-        arb.acosh, lambda x, y: _reciprocal(_root(s.sub(s.mul(x, x), ONE))), {1: 0}, (nan, inf), _above(1)
+        arb.acosh,
+        lambda x, y: _reciprocal(_root(s.sub(s.mul(x, x), ONE))),
+        {1: 0},
+        (nan, inf),
+        _above(1),
+        edges=(_from_one,),
     ),
     "atanh": Function(
-        arb.atanh, lambda x, y: _reciprocal(_one_minus_square(x)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one
+        arb.atanh,
+        lambda x, y: _reciprocal(_one_minus_square(x)),
+        {-1: -inf, 0: 0, 1: inf},
+        inside=_within_one,
+        edges=_BOTH,
     ),
     # roots and powers
     "sqrt": Function(
-        arb.sqrt, lambda x, y: s.div(HALF, y), {0: 0, 1: 1}, (nan, inf), _above(0), rational=_rational_root
+        arb.sqrt,
+        lambda x, y: s.div(HALF, y),
+        {0: 0, 1: 1},
+        (nan, inf),
+        _above(0),
+        rational=_rational_root,
+        edges=(_itself,),
     ),
     "rsqrt": Function(
-        arb.rsqrt, lambda x, y: s.div(s.neg(y), s.mul(TWO, x)), {1: 1}, (nan, 0), _above(0), rational=_rational_rsqrt
+        arb.rsqrt,
+        lambda x, y: s.div(s.neg(y), s.mul(TWO, x)),
+        {1: 1},
+        (nan, 0),
+        _above(0),
+        rational=_rational_rsqrt,
+        edges=(_itself,),
     ),
     "cbrt": Function(
         _cube_root,
@@ -229,31 +281,37 @@ FUNCTIONS: dict[str, Function] = {
         {0: 0, 1: 1},
         (-inf, inf),
         rational=_rational_cube_root,
+        edges=(_itself,),
     ),
     # error and Gamma functions
     "erf": Function(arb.erf, lambda x, y: _bell(x), {0: 0}, (-1, 1)),
     "erfc": Function(arb.erfc, lambda x, y: s.neg(_bell(x)), {0: 1}, (2, 0)),
-    "erf_inv": Function(arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one),
+    "erf_inv": Function(
+        arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one, edges=_BOTH
+    ),
     "lgamma": Function(
         _log_abs_gamma,
         lambda x, y: FUNCTIONS["digamma"](x),
         {1: 0, 2: 0},
         (inf, inf),
         rational=lambda x: inf if _pole(x) else None,
+        edges=(_from_whole,),
     ),
-    "digamma": Function(arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), _not_pole),
+    "digamma": Function(arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), _not_pole, edges=(_from_whole,)),
     # Bessel functions, exponentially scaled
     "bessel_i0e": Function(
         lambda x: abs(x).bessel_i(0, scaled=True),
         lambda x, y: s.sub(FUNCTIONS["bessel_i1e"](x), s.mul(_side(x), y)),
         {0: 1},
         (0, 0),
+        edges=(_itself,),
     ),
     "bessel_i1e": Function(
         lambda x: x.bessel_i(1) * (-abs(x)).exp(),
         lambda x, y: s.sub(s.sub(FUNCTIONS["bessel_i0e"](x), s.div(y, x)), s.mul(_side(x), y)),
         {0: 0},
         (0, 0),
+        edges=(_itself,),
     ),
 }
 

@@ -65,8 +65,8 @@ _watching: list[Real] | None = None
 def watched() -> Iterator[list[Real]]:
     """Collect, in order, every scalar whose sign or vanishing decides something inside the block.
 
-    These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and the
-    distances of a function's argument to -1, 0 and 1, where the domains of the functions here end.
+    These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and what
+    vanishes where the domain of a function ends.
     """
     global _watching
     before, _watching = _watching, []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,10 @@ _NEAR_PRECISION = 4096
 
 class Disagreement(Exception):
     """The claim fails at the point. The message says how."""
+
+
+class Unbounded(Undecided):
+    """A side may be infinite or undefined: no ball holds it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ class At:
 
         def run() -> Evaluation:
             inputs = list(self.point.inputs)
-            step = side * Fraction(1, 2**_NEAR_BITS)
+            step = fmpq(side, 2**_NEAR_BITS)
             for i, dx in zip(self.moving, self.point.tangents, strict=True):
                 inputs[i] = inputs[i] + dx * step
             return self._forward(inputs, max(_NEAR_PRECISION, self.precision))
@@ -101,8 +104,9 @@ def jvp_is_derivative(at: At) -> None:
             where = _place(k, place)
             value: Any = values[place]
             slope: Any = slopes[place]
-            open_tie = slope is UNKNOWN and at.precision == PRECISION
-            if value is UNKNOWN or open_tie:
+            if value is UNKNOWN:
+                raise Unbounded(where)
+            if slope is UNKNOWN and at.precision == PRECISION:
                 raise Undecided(where)
             if not s.finite(value):
                 raise Disagreement(f"the forward is not defined at {where}")
@@ -173,7 +177,7 @@ def _real(x: Any) -> Real:
 def _equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
     """Raise Disagreement, or Undecided, unless the two are equal; `loose` says that one is a limit."""
     if left is UNKNOWN or right is UNKNOWN:
-        raise Undecided(what)
+        raise Unbounded(what)
     if not s.finite(left) or not s.finite(right):
         raise Disagreement(f"{what}: {_text(left)} and {_text(right)}")
     if (loose or s.overlap(left, right)) and _close(left, right):

@@ -13,17 +13,17 @@ import numpy as np
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
-from certgrad.obligations.balls._evaluate import evaluate
+from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement
+from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, positions, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 
-_SMALL = 8
+_SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries."""
 
 
@@ -67,6 +67,10 @@ class Case:
 
     def check(self, counts: Counts, seed: str, draws: int) -> list[str]:
         """What fails, with the point; empty where all claims agree everywhere."""
+        with s.precision(PRECISION):
+            return self._check(counts, seed, draws)
+
+    def _check(self, counts: Counts, seed: str, draws: int) -> list[str]:
         failures: list[str] = []
         rng = seeded(self.digest, seed)
         found = list(shapes(self.op, self.case, rng, draws // 10))
@@ -182,17 +186,18 @@ class _AtShape:
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
         """None where the claim holds at the point, "" where that stays open, else what is wrong."""
+        last: Undecided | None = None
         for bits in PRECISIONS:
             at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))
             try:
                 with s.precision(bits):
                     CLAIMS[kind](at)
                 return None
-            except Undecided:
-                continue
+            except Undecided as error:
+                last = error
             except Disagreement as error:
                 return str(error)
-        return ""
+        return f"no bound is found for {last}" if isinstance(last, Unbounded) else ""
 
     def in_field(self, rng: Any, counts: Counts) -> list[str]:
         """The claims in a prime field, where all programs are rational."""

@@ -301,7 +301,7 @@ def _not_pole(x: Real) -> bool:
 
 
 def _number(x: Any) -> Real:
-    return fmpq(int(x)) if isinstance(x, np.generic | bool | int) else s.rational(x) if isinstance(x, Fraction) else x
+    return fmpq(int(x)) if isinstance(x, np.generic) else x
 
 
 def _size(scope: _Scope, dim: str) -> Real:

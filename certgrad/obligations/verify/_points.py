@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import SCHEDULE, STYLES, draw_input, filled_by
 from certgrad.obligations.balls._rule import Input
-from certgrad.obligations.balls._values import Array
+from certgrad.obligations.balls._scalars import ZERO
+from certgrad.obligations.balls._values import Array, lifted
 
 TRIES = 200
 """How often a point is drawn again until it satisfies the hypotheses."""
 _FOUND = 10
 """How many boundary points are taken for one entry."""
+_BALLS = 2
+"""How many irrational zeros are taken for one entry."""
+_ROUNDS = 20
+_NEAR = 2.0**-200
 _BITS = 64
 """How large the numerator and denominator of a boundary point may be."""
-_STEPS = (Fraction(1, 3), Fraction(-2, 7))
+_STEPS = (fmpq(1, 3), fmpq(-2, 7))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,7 @@ class Point:
     tangents: list[Array]
     seeds: list[Array]
 
-    def moved(self, which: int, at: tuple[int, ...], value: Fraction) -> Point:
+    def moved(self, which: int, at: tuple[int, ...], value: fmpq) -> Point:
         """The point with one entry changed."""
         inputs = list(self.inputs)
         inputs[which] = inputs[which].copy()
@@ -63,7 +68,7 @@ class Space:
             if attempt:
                 styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
             inputs = [
-                draw_input(Input("", (), kind), shape, style, rng, top)  # type: ignore[arg-type]
+                _exact(draw_input(Input("", (), kind), shape, style, rng, top))  # type: ignore[arg-type]
                 for kind, shape, style in zip(self.kinds, self.shapes, styles, strict=True)
             ]
             if fits(inputs):
@@ -72,16 +77,21 @@ class Space:
         return None
 
 
+def _exact(array: Array) -> Array:
+    """Rationals as exact scalars; integers and booleans as they are."""
+    return lifted(s.rational, 1)(array) if array.dtype == object else array
+
+
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
     """Tangents and cotangents: never 0, and rarely equal, so that a tie of inputs is none beside the point."""
-    return filled_by(shape, lambda: Fraction(rng.choice((-1, 1)) * rng.randint(1, 4000), 1000))
+    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 4000), 1000))
 
 
 def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
     """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
 
     One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
-    zeros, is met exactly; nothing is claimed of the others.
+    zeros, is met exactly. Of the others, those that the secant method brings to 0 are met by a ball around the zero.
     """
     here = watch(point)
     for which, kind in enumerate(space.kinds):
@@ -90,26 +100,32 @@ def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[
         at = (0,) * point.inputs[which].ndim
         start = point.inputs[which][at]
         there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
-        found: dict[Fraction, None] = {}
+        found: dict[fmpq, None] = {}
         for values in zip(here, *there, strict=False):
             found |= dict.fromkeys(start + u for u in _zeros(values))
         for value in list(found)[:_FOUND]:
             yield point.moved(which, at, value)
             yield point.moved(which, at, value + (value - start) / 8)
+        balls = 0
+        for k, (before, after) in enumerate(zip(here, there[0], strict=False)):
+            if balls < _BALLS and type(before) is arb and type(after) is arb:
+                zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)
+                if zero is not None:
+                    balls += 1
+                    yield point.moved(which, at, zero)
     arguments = len(space.kinds) - space.parameters
     origin = [
-        filled_by(x.shape, lambda: Fraction(0)) if k in space.moving else x
-        for k, x in enumerate(point.inputs[:arguments])
+        filled_by(x.shape, lambda: ZERO) if k in space.moving else x for k, x in enumerate(point.inputs[:arguments])
     ]
     yield Point([*origin, *point.inputs[arguments:]], point.tangents, point.seeds)
 
 
-def _zeros(values: Sequence[Any]) -> list[Fraction]:
+def _zeros(values: Sequence[Any]) -> list[fmpq]:
     """The rational zeros of the polynomial of degree 2 that has these values at 0 and at the steps."""
     if any(type(v) is not fmpq for v in values) or len(set(values)) == 1:
         return []
     c, first, second = values
-    g, h = (s.rational(step) for step in _STEPS)
+    g, h = _STEPS
     p, q = (first - c) / g, (second - c) / h
     a = (p - q) / (g - h)
     b = p - a * g
@@ -119,7 +135,33 @@ def _zeros(values: Sequence[Any]) -> list[Fraction]:
         under = b * b - 4 * a * c
         root = s.whole_root(under, 2) if under >= 0 else None
         zeros = [] if root is None else [(-b - root) / (2 * a), (-b + root) / (2 * a)]
-    return [Fraction(int(z.p), int(z.q)) for z in zeros if z.height_bits() <= _BITS]
+    return [z for z in zeros if z.height_bits() <= _BITS]
+
+
+def _watched(
+    watch: Callable[[Point], Sequence[Any]], point: Point, which: int, at: tuple[int, ...], k: int, value: fmpq
+) -> Any:
+    """The k-th watched distance after one entry is changed."""
+    values = watch(point.moved(which, at, value))
+    return values[k] if k < len(values) else None
+
+
+def _secant(distance: Callable[[fmpq], Any], start: fmpq, before: arb, after: arb) -> arb | None:
+    """A small ball around a zero of the distance; None where the search does not close in on one."""
+    x, y, left, right = start, start + _STEPS[0], before, after
+    for _ in range(_ROUNDS):
+        if abs(right) < _NEAR:
+            return arb(y) + arb(0, _NEAR)
+        slope = (right - left) / arb(y - x)
+        step = right / slope
+        if not step.is_finite() or abs(step) > 2**10:
+            return None
+        mantissa, exponent = (arb(y) - step).mid().man_exp()
+        x, y = y, fmpq(mantissa) * fmpq(2) ** int(exponent)
+        left, right = right, distance(y)
+        if type(right) is not arb or not abs(right) < 2 * abs(left):
+            return None
+    return None
 
 
 def collapsed(arrays: Mapping[str, Array], axes: Mapping[str, tuple[int, ...]]) -> dict[str, Array]:

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from certgrad.obligations.balls import Undecided
+from certgrad.obligations.balls._scalars import rational
 from certgrad.obligations.verify._formulas import MAX_LENGTH, FormulaError, parse
 
 NAMES = frozenset({"x", "y", "k", "eps"})
 
 
 def array(*values: object) -> np.ndarray:
-    return np.vectorize(Fraction, otypes=[object])(np.array(values[0] if len(values) == 1 else values, dtype=object))
+    return np.vectorize(lambda x: rational(Fraction(x)), otypes=[object])(
+        np.array(values[0] if len(values) == 1 else values, dtype=object)
+    )
 
 
 POINT = {"x": array([[1, 2, 3], [-1, -2, -3]]), "y": array([1, 2, 4]), "k": np.array([2, 0]), "eps": array("1/10")}
