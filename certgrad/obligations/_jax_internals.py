@@ -284,6 +284,7 @@ def lu_solve(closed: Any) -> LuSolve | None:
     return None
 
 
+_slogdet: Any = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009  (without the `jit` around it)
 _slogdet_texts: dict[tuple, str] = {}
 
 
@@ -298,15 +299,11 @@ def is_slogdet(eqn: Any) -> bool:
     if key not in _slogdet_texts:
         with wide_floats(aval.dtype == np.float64):
             specs = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-            traced = jax.make_jaxpr(lambda x: _slogdet_of(x))(specs)
+            traced = jax.make_jaxpr(_slogdet)(specs)
         own = [e for e in jaxpr_of(traced).eqns if e.primitive.name == "custom_jvp_call"]
         _slogdet_texts[key] = serialised(program_of(own[0].params["call_jaxpr"])) if len(own) == 1 else ""
     text = _slogdet_texts[key]
     return bool(text) and serialised(program_of(eqn.params["call_jaxpr"])) == text
-
-
-def _slogdet_of(x: Any) -> Any:
-    return _dense.slogdet.__wrapped__(x)  # without the `jit` around it
 
 
 def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:

@@ -73,11 +73,11 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
     return _opaque(name, body, row, column, size, index)
 
 
-def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, index: tuple[Ix, ...]) -> Poly:
+def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
     """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
-    if not index and whole_number(a.ranges[0]) is not None:
-        return _opaque(a.name, body, row, column, a.ranges[0], index)
-    return matrix(a.name, body, row, column, a.ranges[0], index)
+    if not index and whole_number(size) is not None:
+        return _opaque(a.name, body, row, column, size, index)
+    return matrix(a.name, body, row, column, size, index)
 
 
 def opened(a: Matrix) -> tuple[Var, Var, Poly]:
