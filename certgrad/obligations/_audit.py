@@ -168,9 +168,8 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
             else:
-                result.hypotheses = _beyond(
-                    result.hypotheses, outcomes[kind].hypotheses, general.get(kind, ()), fixed, op.arg_names
-                )
+                own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
+                result.hypotheses = _beyond(result.hypotheses, own, general.get(kind, ()), fixed, op.arg_names)
             results[kind].append(result)
         return programs
 
@@ -292,7 +291,10 @@ def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs
 def _beyond(
     listed: list[Hypothesis], clauses: Sequence[Clause], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
 ) -> list[Hypothesis]:
-    """Without the hypotheses that follow from the general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2."""
+    """Without the hypotheses that follow from the general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2.
+
+    `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
+    """
     if not listed or not fixed:
         return listed
     here = [at_sizes(c, fixed) for c in general]
