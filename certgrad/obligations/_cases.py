@@ -14,7 +14,7 @@ from ._index_cases import Indices, choices, in_rows, resolved, split
 from ._index_sets import vanishes
 from ._power import UndefinedTermError, cleared, power
 from ._rational import factored
-from ._sums import Rewriter, fresh
+from ._sums import Rewriter, fresh, replaced
 from ._terms import (
     ONE,
     Access,
@@ -173,7 +173,7 @@ def decided(poly: Poly, facts: Facts) -> Poly:
         return None
 
     for _ in range(4):  # a decided predicate can decide one around it
-        new = Rewriter(replace=value)(poly)
+        new = replaced(poly, value)
         if new == poly:
             break
         poly = new
@@ -188,7 +188,7 @@ def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
             return ONE if positive == (a.poly == p) else NOTHING
         return None
 
-    return Rewriter(replace=value)(poly)
+    return replaced(poly, value)
 
 
 def eliminated(poly: Poly, equation: Poly) -> Poly:
@@ -197,7 +197,7 @@ def eliminated(poly: Poly, equation: Poly) -> Poly:
     if solved is None:
         return poly
     atom, value = solved
-    return Rewriter(replace=lambda a: value if a is atom else None)(poly)
+    return replaced(poly, lambda a: value if a is atom else None)
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:

@@ -14,7 +14,7 @@ from ._index import Var, of_var
 from ._matrices import derivative, opened
 from ._power import power
 from ._scalar_derivatives import NoDerivativeError, derivative_of
-from ._sums import Rewriter, open_sum, sum_over
+from ._sums import Rewriter, open_sum, replaced, sum_over
 from ._terms import (
     ONE,
     ZERO,
@@ -122,9 +122,7 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 
 def without_stops(poly: Poly) -> Poly:
     """The value with `stop_gradient` markers removed."""
-    return Rewriter(replace=lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(
-        poly
-    )
+    return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
 
 
 __all__ = ["ARBITRARY", "Differentiator", "NoDerivativeError", "without_stops"]

@@ -31,6 +31,7 @@ from ._terms import (
     Side,
     Sum,
     deep_atoms,
+    memo,
     monomial,
     poly_of,
 )
@@ -75,13 +76,18 @@ class Fact:
     universal: bool = True
 
 
+_without_facts: dict[Poly, int] = memo()
+"""Signs that need no assumption."""
+
+
 class Facts:
     """A set of assumptions. `signs(p)` is what they say of p."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self.facts = tuple(facts)
-        self._known: dict[Poly, int] = {}
+        self._known: dict[Poly, int] = {} if self.facts else _without_facts
         self._ground: dict[frozenset[Access], list[Fact]] = {}
+        self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
         return Facts((*self.facts, *facts))
@@ -173,25 +179,25 @@ class Facts:
     def _by_bounds(self, a: Atom) -> int:
         """c·a + k > 0 with k ≤ 0 says a > 0."""
         out = ANY
-        for fact in self.relevant([poly_of(a)]):
+        for fact in self.relevant(poly_of(a)):
             if fact.signs & NEG and fact.signs & POS:
                 continue
-            for p, signs in ((fact.poly, fact.signs), (-fact.poly, negated(fact.signs))):
-                c = dict(p.items()).get(((a, 1),))
-                if c is None or c < 0 or signs & NEG:
-                    continue
-                rest = (-(p - poly_of(a).scale(c))).scale(1 / c)
-                if a in deep_atoms(rest):
-                    continue
-                below = Facts().signs(rest)
-                if not below & NEG:
-                    out &= POS if signs == POS or below == POS else NONNEG
+            c = fact.poly.coefficient(((a, 1),))
+            signs = fact.signs if c > 0 else negated(fact.signs)
+            if c == 0 or signs & NEG:
+                continue
+            rest = poly_of(a) - fact.poly.scale(1 / c)
+            if a in deep_atoms(rest):
+                continue
+            below = Facts().signs(rest)
+            if not below & NEG:
+                out &= POS if signs == POS or below == POS else NONNEG
         return out
 
     def _by_match(self, poly: Poly) -> int:
         """A fact about the same term up to a factor of known sign."""
         out = ANY
-        facts = self.relevant([poly])
+        facts = self.relevant(poly)
         if not facts:
             return out
         c, taken, rest = content(poly)
@@ -241,7 +247,7 @@ class Facts:
         return outer
 
     def _by_linear(self, poly: Poly, possible: int) -> int:
-        relevant = self.relevant([poly])
+        relevant = self.relevant(poly)
         if not relevant and not any(_bounded(a) for m in poly for a, _ in m):
             return possible  # signs of the monomials alone: `_by_form` has used them
         poly = self._without_positive_divisors(poly)
@@ -306,10 +312,16 @@ class Facts:
 
     # --- universal facts, instantiated at the accesses that a question mentions ---
 
-    def relevant(self, polys: list[Poly]) -> list[Fact]:
+    def relevant(self, poly: Poly) -> list[Fact]:
         if not self.facts:
             return []
-        accesses = frozenset(a for p in polys for a in deep_atoms(p) if isinstance(a, Access))
+        found = self._relevant.get(poly)
+        if found is None:
+            found = self._relevant[poly] = self._grounded(poly)
+        return found
+
+    def _grounded(self, poly: Poly) -> list[Fact]:
+        accesses = frozenset(a for a in deep_atoms(poly) if isinstance(a, Access))
         found = self._ground.get(accesses)
         if found is None:
             table: dict[tuple[Poly, int], Fact] = {}

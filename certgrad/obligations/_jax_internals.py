@@ -512,6 +512,8 @@ class Serialiser:
         return "\n".join(lines)
 
     def params(self, eqn: Any) -> str:
+        if not eqn.params:
+            return ""
         return ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED)
 
     def aval(self, aval: Any) -> str:

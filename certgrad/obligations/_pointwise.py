@@ -75,6 +75,7 @@ class Pointwise:
     def __init__(self) -> None:
         self.nodes: dict[tuple, int] = {}
         self.text = Serialiser(str, erase=False)
+        self.shapes: set[Names] = set()
 
     def scalars(self, programs: Programs, shapes: Shapes) -> Scalars | None:
         """The scalar programs, if the theorem above covers these."""
@@ -99,15 +100,17 @@ class Pointwise:
         return self.nodes.setdefault(key, len(self.nodes))
 
     def _shape(self, shape: Sequence[Any]) -> Names:
-        names = tuple(self.text.dims(d) for d in shape)
-        axes = [n for n in names if n != "1"]
-        if len(set(axes)) != len(axes) or not all(n.isidentifier() for n in axes):
-            raise _NotPointwiseError
+        names = tuple(map(self.text.dims, shape))
+        if names not in self.shapes:
+            axes = [n for n in names if n != "1"]
+            if len(set(axes)) != len(axes) or not all(n.isidentifier() for n in axes):
+                raise _NotPointwiseError
+            self.shapes.add(names)
         return names
 
     def _outputs(self, program: Program, primitives: dict[str, None]) -> list[_Value]:
         inputs = [
-            _Value(self._number("input", k, str(v.aval.dtype)), self._shape(v.aval.shape))
+            _Value(self._number("input", k, v.aval.dtype), self._shape(v.aval.shape))
             for k, v in enumerate(program.jaxpr.invars)
         ]
         return [v for v in self._run(program, inputs, [True] * len(program.jaxpr.outvars), primitives) if v is not None]
@@ -143,7 +146,7 @@ class Pointwise:
     def _constant(self, aval: Any, value: Any) -> _Value:
         if aval.shape:
             raise _NotPointwiseError
-        return _Value(self._number("constant", self.text.value(value), str(aval.dtype)), ())
+        return _Value(self._number("constant", self.text.value(value), aval.dtype), ())
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
         name, params = eqn.primitive.name, eqn.params
@@ -157,7 +160,7 @@ class Pointwise:
             if any(isinstance(p, DimExpr) for p in params.values()):
                 raise _NotPointwiseError
             text = self.text.params(eqn)
-            return _Value(self._number(name, text, str(aval.dtype), *(v.node for v in operands)), shape)
+            return _Value(self._number(name, text, aval.dtype, *(v.node for v in operands)), shape)
         if len(operands) != 1:
             raise _NotPointwiseError
         (x,) = operands

@@ -10,7 +10,7 @@ from itertools import product
 from ._cases import bound_free
 from ._power import pred, side
 from ._rational import factored
-from ._sums import Rewriter
+from ._sums import replaced
 from ._terms import ONE, ZERO, Atom, Poly, Pred, Side, memo, poly_of
 
 MAX_FACTORS = 3
@@ -19,7 +19,7 @@ _splits = memo()
 
 def split_products(poly: Poly) -> Poly:
     """The same term, its predicates outside sums written by those of factors."""
-    return Rewriter(replace=_by_factors)(poly) if poly.piecewise else poly
+    return replaced(poly, _by_factors) if poly.piecewise else poly
 
 
 def _by_factors(a: Atom) -> Poly | None:

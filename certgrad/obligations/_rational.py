@@ -7,11 +7,20 @@ from fractions import Fraction
 from flint import fmpq, fmpq_mpoly_ctx
 
 from ._power import content
-from ._terms import ONE, Atom, Exponent, Poly, atoms_of, monomial
+from ._terms import ONE, Atom, Exponent, Poly, atoms_of, memo, monomial
+
+Factors = tuple[fmpq, list[tuple[Poly, int]]] | None
+_known: dict[Poly, Factors] = memo()
 
 
-def factored(poly: Poly) -> tuple[fmpq, list[tuple[Poly, int]]] | None:
+def factored(poly: Poly) -> Factors:
     """poly = c · Π factorᵏ, or None where an exponent is not a whole number."""
+    if poly not in _known:
+        _known[poly] = _factored(poly)
+    return _known[poly]
+
+
+def _factored(poly: Poly) -> Factors:
     _, taken, rest = content(poly)
     if any(isinstance(e, Fraction) for m in rest for _, e in m):
         return None

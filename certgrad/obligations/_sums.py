@@ -157,6 +157,11 @@ def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
     return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
+def replaced(poly: Poly, replace: Callable[[Atom], Poly | None]) -> Poly:
+    """The term with atoms replaced (see `Rewriter`): itself where none is."""
+    return Rewriter(replace=replace)(poly) if any(replace(a) is not None for a in deep_atoms(poly)) else poly
+
+
 def _predicates_first(mono: Mono) -> Mono:
     if any(type(a) in PREDICATES for a, _ in mono):
         return tuple(sorted(mono, key=lambda factor: type(factor[0]) not in PREDICATES))

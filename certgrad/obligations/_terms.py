@@ -86,6 +86,7 @@ def clear_caches() -> None:
 
 _numbers: dict[Mono, int] = memo()
 _NO_VARS: frozenset[Var] = frozenset()
+_NOTHING = fmpq(0)
 
 
 class Access(Atom):
@@ -379,6 +380,10 @@ class Poly:
     def single(self) -> tuple[Mono, fmpq] | None:
         """The only term, when there is exactly one."""
         return next(iter(self._terms.items())) if len(self._terms) == 1 else None
+
+    def coefficient(self, mono: Mono) -> fmpq:
+        """The coefficient of a monomial."""
+        return self._terms.get(mono, _NOTHING)
 
     def atom(self) -> Atom | None:
         """The atom when this is exactly one atom."""
