@@ -2,7 +2,7 @@
 
 Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4 (`_ranks`
 says why equality of the collapsed programs is enough). Arguments that broadcast are proved at every form of each axis:
-same, of size 1, absent.
+same, of size 1, absent. Every one of these families is traced; `_covered` says which need no proof of their own.
 """
 
 from __future__ import annotations
