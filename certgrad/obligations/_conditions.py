@@ -70,6 +70,8 @@ class Clause:
 
 
 Clauses = tuple[Clause, ...]
+IN_RANGE = "an index in range"
+"""The origin of a condition on an integer: that an index lies in its axis."""
 
 
 def polys(clause: Clause) -> list[Poly]:
@@ -89,7 +91,11 @@ def merged(*groups: Iterable[Clause]) -> Clauses:
 def guard_facts(guards: Iterable[tuple[Poly, bool]]) -> list[Fact] | None:
     """What the guards say, as signs; None where they cannot hold. A guard of another form says nothing."""
     out: list[Fact] = []
+    together = ONE
     for poly, value in guards:
+        together = together * (poly if value else ONE - poly)
+        if together.is_zero:
+            return None
         constant = poly.constant()
         if constant is not None:
             if (constant != 0) != value:

@@ -11,7 +11,6 @@ from math import gcd
 from flint import fmpq
 
 from ._index import Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
-from ._power import pred
 from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
 
 Ranges = Mapping[Var, Poly]
@@ -122,12 +121,14 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
 
 
 def at_least(const: Poly) -> Poly:
-    """[const ≥ 0] for a dimension expression: decided by its form, else a predicate."""
+    """[const ≥ 0] for a dimension expression: decided by its form, else a condition on sizes."""
     if const.is_zero or const.positive or _at_least_by_sizes(const):
         return ONE
     if (-const).positive or _at_least_by_sizes(-const - ONE):
         return ZERO
-    return ONE - pred(-const)
+    if const.sorted_items()[-1][1] < 0:
+        return ONE - poly_of(intern(IxPred(of_const(-const - ONE))))
+    return poly_of(intern(IxPred(of_const(const))))
 
 
 def _at_least_by_sizes(const: Poly) -> bool:

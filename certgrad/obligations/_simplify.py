@@ -9,11 +9,14 @@ from math import lcm
 
 from flint import fmpq
 
-from ._conditions import Atomic, Clause, discharged, holds
+from ._conditions import IN_RANGE, Atomic, Clause, discharged, holds
 from ._facts import POS, Facts
+from ._index_cases import failing, holding
+from ._index_terms import as_index
+from ._isl import feasible
 from ._power import cleared, content
 from ._rational import factored
-from ._terms import INDEX_PREDICATES, ONE, Base, Fn, Poly, Pred, monomial, poly_of
+from ._terms import INDEX_PREDICATES, ONE, Base, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
 
 _ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh"}
 
@@ -41,7 +44,12 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
 
 
 def _unguarded(clause: Clause) -> Clause:
-    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0."""
+    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
+
+    One on an index that holds anyway where its guards fail needs none: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
+    """
+    if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
+        return _always_in_range(clause)
     if not clause.guards or not all(
         a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives
     ):
@@ -90,6 +98,23 @@ def _strict(clauses: list[Clause]) -> list[Clause]:
             c = replace(c, alternatives=(Atomic("> 0", a.poly),)) if a.relation == ">= 0" else c
         out.setdefault(c.key, c)
     return list(out.values())
+
+
+def _always_in_range(clause: Clause) -> Clause:
+    (a,) = clause.alternatives
+    clause = replace(clause, alternatives=(Atomic(a.relation, _whole(a.poly)),))
+    ix = as_index(clause.alternatives[0].poly)
+    if ix is None:
+        return clause
+    fails = (ix.scaled(-1).shifted(-ONE), ">=")
+    left = []
+    for guard, value in clause.guards:
+        for b, sign in ((guard.atom(), value), ((ONE - guard).atom(), not value)):
+            if isinstance(b, (IxPred, IxEq)) and not feasible([failing(b) if sign else holding(b), fails], {}):
+                break
+        else:
+            left.append((guard, value))
+    return replace(clause, guards=tuple(left))
 
 
 def _alone(clause: Clause) -> Atomic | None:

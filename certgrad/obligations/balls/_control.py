@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import filled, tangent_or_none
+from certgrad.obligations.balls._values import filled, is_float, tangent_or_none
 
 MAX_STEPS = 10_000
 """A while loop that runs longer is refused."""
@@ -39,11 +41,24 @@ def _cond(ctx: Context, params: Params, index: Value, *xs: Value) -> list[Value]
     return [Value(out.primal, np.full(out.primal.shape, KINK, dtype=object)) for out in outs]
 
 
+@primitive("platform_index")
+def _platform_index(ctx: Context, params: Params) -> Value:
+    """Which branch runs on a CPU: the one that names it, else the default."""
+    platforms = list(params["platforms"])
+    named = [k for k, names in enumerate(platforms) if names is not None and "cpu" in names]
+    return Value(np.asarray(named[0] if named else platforms.index(None), dtype=np.int32))
+
+
 def _stacked(slices: list[Value]) -> Value:
     primal = np.stack([x.primal for x in slices])
     if all(x.tangent is None for x in slices):
         return Value(primal)
     return Value(primal, tangent_or_none(np.stack([filled(x) for x in slices])))
+
+
+def _nothing(aval: Any) -> Value:
+    """What a scan of length 0 emits."""
+    return Value(np.empty((0, *aval.shape), dtype=object if is_float(aval.dtype) else aval.dtype))
 
 
 def _at(x: Value, step: int) -> Value:
@@ -63,7 +78,8 @@ def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
         carry, ys = outs[:carried], outs[carried:]
         emitted.append(ys)
     if not emitted:
-        raise Unsupported("scan of length 0")
+        inner, _ = _jaxpr.parts(params["jaxpr"])
+        return [*carry, *(_nothing(v.aval) for v in inner.outvars[carried:])]
     if params["reverse"]:
         emitted.reverse()
     return [*carry, *(_stacked(list(column)) for column in zip(*emitted, strict=True))]

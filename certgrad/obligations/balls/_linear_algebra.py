@@ -175,3 +175,26 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
         moved.append(Value(primal))
     slopes = ctx.run(jaxprs.solve, [*fixed, *moved])
     return [Value(x.primal, dx.primal) for x, dx in zip(solution, slopes, strict=True)]
+
+
+@primitive("tridiagonal_solve")
+def _tridiagonal_solve(ctx: Context, params: Params, low: Value, main: Value, high: Value, b: Value) -> Value:
+    """Elimination without pivots; the first of `low` and the last of `high` are not read."""
+    if params.get("perturb_singular"):
+        raise Unsupported("tridiagonal_solve that perturbs a singular matrix")
+    shape = b.primal.shape
+    diagonals = [(x.primal, filled(x)) for x in (low, main, high)]
+    solved = []
+    for at in np.ndindex(shape[:-2]):
+        under, on, over = ([*zip(x[at], dx[at], strict=True)] for x, dx in diagonals)
+        rows = _duals(b.primal[at], filled(b)[at])
+        for i in range(1, len(on)):
+            factor = _quotient(under[i], on[i - 1])
+            on[i] = _minus_product(on[i], factor, over[i - 1])
+            rows[i] = [_minus_product(x, factor, y) for x, y in zip(rows[i], rows[i - 1], strict=True)]
+        for i in range(len(on) - 1, -1, -1):
+            if i + 1 < len(on):
+                rows[i] = [_minus_product(x, over[i], y) for x, y in zip(rows[i], rows[i + 1], strict=True)]
+            rows[i] = [_quotient(x, on[i]) for x in rows[i]]
+        solved.append(rows)
+    return _collected(shape, solved)

@@ -64,12 +64,19 @@ def _finite(x: Real) -> bool:
 
 # booleans and bits
 
+
+def _shifted_without_sign(a: Array, b: Array) -> Array:
+    unsigned = np.dtype(f"uint{8 * a.dtype.itemsize}")
+    return (a.view(unsigned) >> b.view(unsigned)).view(a.dtype)
+
+
 elementwise("and", value=_refused, tangent=_refused, integer=np.bitwise_and)
 elementwise("or", value=_refused, tangent=_refused, integer=np.bitwise_or)
 elementwise("xor", value=_refused, tangent=_refused, integer=np.bitwise_xor)
 elementwise("not", value=_refused, tangent=_refused, integer=np.invert)
 elementwise("shift_left", value=_refused, tangent=_refused, integer=np.left_shift)
 elementwise("shift_right_arithmetic", value=_refused, tangent=_refused, integer=np.right_shift)
+elementwise("shift_right_logical", value=_refused, tangent=_refused, integer=_shifted_without_sign)
 elementwise("population_count", value=_refused, tangent=_refused, integer=np.bitwise_count)
 
 

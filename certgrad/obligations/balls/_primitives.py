@@ -11,6 +11,7 @@ from certgrad.obligations.balls import (  # noqa: F401
     _logic,
     _reductions,
     _shapes,
+    _special,
     _windows,
 )
 from certgrad.obligations.balls._registry import RULES

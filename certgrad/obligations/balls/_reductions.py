@@ -15,7 +15,7 @@ from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ONE, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK, Tangent
-from certgrad.obligations.balls._values import Array, filled, tangent_or_none
+from certgrad.obligations.balls._values import Array, boxed, filled, tangent_or_none
 
 Step = tuple[Callable[[Real, Real], Real], Callable[[Real, Real, Real, Tangent, Tangent], Tangent]]
 
@@ -99,6 +99,32 @@ _reduction("reduce_min", MIN, s.inf, np.min)
 _reduction("reduce_and", None, None, np.all)
 _reduction("reduce_or", None, None, np.any)
 _reduction("reduce_xor", None, None, np.bitwise_xor.reduce)
+
+
+@primitive("reduce")
+def _reduce(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    """A fold with a program of the user's: operands first, then as many initial values."""
+    count = len(xs) // 2
+    operands, starts = xs[:count], xs[count:]
+    axes = tuple(params["dimensions"])
+    rows = [(_rows(x.primal, axes)[0], _rows(filled(x), axes)[0]) for x in operands]
+    shape = rows[0][0].shape[:-1]
+    outs = [(np.empty(shape, dtype=x.primal.dtype), np.empty(shape, dtype=object)) for x in operands]
+    for at in np.ndindex(shape):
+        values = list(starts)
+        for k in range(rows[0][0].shape[-1]):
+            entries = [scalar(row[at][k], move[at][k]) for row, move in rows]
+            values = ctx.run(params["jaxpr"], [*values, *entries])
+        for (out, dout), value in zip(outs, values, strict=True):
+            out[at] = value.primal[()]
+            dout[at] = None if value.tangent is None else value.tangent[()]
+    return [Value(out, tangent_or_none(dout)) for out, dout in outs]
+
+
+def scalar(x: Any, dx: Tangent) -> Value:
+    """One entry as a value of rank 0."""
+    primal = boxed(x) if not isinstance(x, np.generic) else np.asarray(x)
+    return Value(primal, None if dx is None else boxed(dx))
 
 
 # cumulative operations

@@ -11,7 +11,7 @@ import numpy as np
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
-from certgrad.obligations.balls._reductions import MAX, MIN, SUM, Step, folded
+from certgrad.obligations.balls._reductions import MAX, MIN, SUM, Step, folded, scalar
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import KINK
@@ -80,6 +80,23 @@ def _reduce_window(name: str, step: Step, empty: Real) -> None:
 _reduce_window("reduce_window_sum", SUM, ZERO)
 _reduce_window("reduce_window_max", MAX, -s.inf)
 _reduce_window("reduce_window_min", MIN, s.inf)
+
+
+@primitive("reduce_window")
+def _general_reduce_window(ctx: Context, params: Params, x: Value, start: Value) -> Value:
+    """A fold with a program of the user's, from the initial value; padding repeats that value."""
+    shape, moves = x.primal.shape, filled(x)
+    out = np.empty(_window_shape(params, shape), dtype=x.primal.dtype)
+    dout = np.empty(out.shape, dtype=object)
+    size = int(np.prod(params["window_dimensions"]))
+    for at in np.ndindex(out.shape):
+        places = list(_window(params, shape, at))
+        value = start
+        for entry in [scalar(x.primal[p], moves[p]) for p in places] + [start] * (size - len(places)):
+            (value,) = ctx.run(params["jaxpr"], [value, entry])
+        out[at] = value.primal[()]
+        dout[at] = None if value.tangent is None else value.tangent[()]
+    return Value(out, tangent_or_none(dout))
 
 
 def _selected(params: Params, x: Value, at: Index) -> tuple[Index | None, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .._conditions import Clause, Clauses, condition
+from .._conditions import IN_RANGE, Clause, Clauses, condition
 from .._index import Ix, Var
 from .._index_cases import failing, holding
 from .._index_terms import as_index, index_equal, index_number, index_pred
@@ -73,7 +73,7 @@ def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:
         fails = (e.scaled(-1).shifted(-ONE), ">=")
         if not feasible([*case.conditions, fails], ranges):
             continue
-        clauses = condition(">= 0", index_number(e), "an index in range")
+        clauses = condition(">= 0", index_number(e), IN_RANGE)
         # Where the case does not hold the condition may be true anyway: then it is said without the guard.
         always = case.guard == ONE or (
             case.guard == _product(case.conditions)

@@ -7,7 +7,8 @@ from .._index import of_const, quotient, remainder, row_major
 from .._index_terms import index_number
 from .._jax_internals import kind_of
 from .._tensor import Tensor, axis_index
-from .._terms import ONE, ZERO, Poly
+from .._terms import ONE, ZERO, Poly, access
+from ._elementwise import UNDEFINED
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
@@ -128,3 +129,16 @@ def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
 def _dim_as_value(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     dim = params["dim"]
     return [Tensor((), dim, "i", signs=4 if dim.positive else 6)]
+
+
+@rule("platform_index")
+def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """Which of several programs runs depends on the machine: an arbitrary integer, so that all are examined."""
+    return [Tensor((), access("⟨platform⟩", ()), "i")]
+
+
+@rule("empty2", "empty")
+def _empty(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """An array of arbitrary content: undefined until it is written."""
+    (shape,) = shapes
+    return [Tensor(shape, ZERO, kind_of(params["dtype"]), UNDEFINED, UNDEFINED)]  # type: ignore[arg-type]

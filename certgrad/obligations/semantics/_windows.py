@@ -16,7 +16,7 @@ from .._index_terms import index_equal, index_pred, within
 from .._jax_internals import dim_poly
 from .._sums import divided, fresh, sum_over
 from .._tensor import Tensor, axis_index, own_index
-from .._terms import ONE, Poly
+from .._terms import ONE, Poly, number
 from .._terms import ZERO as NOTHING
 from ._index_numbers import Case, index_cases, opposite
 from ._registry import Context, Params, UnprovedError, rule
@@ -95,6 +95,28 @@ def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
         parts.append((here, x.indexed(moved, shape)))
         start = start + x.shape[axis]
     return [chosen(shape, parts)]
+
+
+@rule("stack")
+def _stack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (shape,) = shapes
+    axis = params["axis"]
+    index = own_index(shape)
+    others = [ix for k, ix in enumerate(index) if k != axis]
+    parts = [(index_equal(index[axis].shifted(number(-k))), x.indexed(others, shape)) for k, x in enumerate(args)]
+    return [chosen(shape, parts)]
+
+
+@rule("unstack")
+def _unstack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    axis = params["axis"]
+    out = []
+    for k, shape in enumerate(shapes):
+        index = list(own_index(shape))
+        index.insert(axis, of_const(number(k)))
+        out.append(x.indexed(index, shape))
+    return out
 
 
 @rule("split")

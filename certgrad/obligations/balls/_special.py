@@ -1,0 +1,102 @@
+"""Special functions of several arguments: the incomplete Gamma and Beta functions, and Hurwitz's zeta function.
+
+Their derivatives in the last argument are elementary; those in the parameters are not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._elementwise import elementwise, real_power
+from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._functions import FUNCTIONS
+from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
+from certgrad.obligations.balls._tangents import Tangent
+
+
+def _special(
+    *names: str,
+    ball: Callable[..., arb],
+    slope: Callable[..., Real],
+    inside: Callable[..., bool],
+    exact: Callable[..., Real | None] = lambda *xs: None,
+) -> None:
+    """Register a function of parameters and a last argument in which it is differentiable, with derivative `slope`.
+
+    Outside `inside` it is undefined; `exact` gives known values.
+    """
+
+    def value(*xs: Real) -> Real:
+        if any(x is UNKNOWN for x in xs):
+            return UNKNOWN
+        if not all(map(s.finite, xs)):
+            return s.nan if any(x != x for x in xs) else UNKNOWN
+        try:
+            known = exact(*xs)
+            if known is not None:
+                return known
+            if not inside(*xs):
+                return s.nan
+        except Undecided:
+            return UNKNOWN
+        return s.known(ball(*map(s.ball, xs)))
+
+    def tangent(out: Real, *both: object) -> Tangent:
+        xs, dxs = both[: len(both) // 2], both[len(both) // 2 :]
+        if any(dx is not None for dx in dxs[:-1]):
+            raise Unsupported(f"the derivative of {names[0]} in its parameters")
+        return t.by_partial(lambda: slope(*xs), dxs[-1])
+
+    elementwise(*names, value=value, tangent=tangent)
+
+
+def _positive(*xs: Real) -> bool:
+    return all(s.sign(x) > 0 for x in xs)
+
+
+def _gamma_density(a: Real, x: Real) -> Real:
+    """x^(a-1) e^(-x) / Gamma(a)."""
+    if not _positive(a, x):
+        return s.nan
+    return s.mul(real_power(x, s.sub(a, ONE)), s.mul(FUNCTIONS["exp"](s.neg(x)), s.known(s.ball(a).rgamma())))
+
+
+def _beta_density(a: Real, b: Real, x: Real) -> Real:
+    """x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    if not _positive(a, b, x, s.sub(ONE, x)):
+        return s.nan
+    p, q = s.ball(a), s.ball(b)
+    powers = s.mul(real_power(x, s.sub(a, ONE)), real_power(s.sub(ONE, x), s.sub(b, ONE)))
+    return s.mul(powers, s.known((p + q).gamma() * p.rgamma() * q.rgamma()))
+
+
+_special(
+    "igamma",
+    ball=lambda a, x: x.gamma_lower(a, regularized=1),
+    slope=_gamma_density,
+    inside=_positive,
+    exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
+)
+_special(
+    "igammac",
+    ball=lambda a, x: x.gamma_upper(a, regularized=1),
+    slope=lambda a, x: s.neg(_gamma_density(a, x)),
+    inside=_positive,
+    exact=lambda a, x: ONE if s.sign(x) == 0 and _positive(a) else None,
+)
+_special(
+    "regularized_incomplete_beta",
+    ball=lambda a, b, x: x.beta_lower(a, b, regularized=1),
+    slope=_beta_density,
+    inside=lambda a, b, x: _positive(a, b, x, s.sub(ONE, x)),
+)
+_special(
+    "zeta",
+    ball=lambda x, q: x.zeta(q),
+    slope=lambda x, q: s.neg(s.mul(x, s.known(s.ball(s.add(x, ONE)).zeta(s.ball(q))))),
+    inside=lambda x, q: _positive(s.sub(x, ONE), q),
+)
