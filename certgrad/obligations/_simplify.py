@@ -124,6 +124,8 @@ def _alone(clause: Clause) -> Atomic | None:
 
 def _without_idle_guards(clause: Clause) -> Clause:
     """Without guards on indices alone that the alternatives do not mention: what is then asked implies the clause."""
+    if any(a.poly.constant() is not None for a in clause.alternatives):
+        return clause
     mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
     kept = tuple(
         (g, v)
