@@ -26,12 +26,13 @@ from .semantics import Context, interpret
 class Rules:
     """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
 
-    `primal` is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. Each takes
-    the parameters (real numbers, as scalars) last. These are closures over the op's own functions.
+    `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
+    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. Each takes the
+    parameters (real numbers, as scalars) last. These are closures over the op's own functions.
     """
 
     forward: Callable[[list, list], list]
-    jvp: Callable[[list, list, list], list]
+    jvp: Callable[[list, list, list], list] | None
     vjp: Callable[[list, list, list], list]
     primal: Callable[[list, list], list] | None
 
@@ -85,7 +86,7 @@ class Programs:
     """The traces of one op at one family of shapes."""
 
     forward: Program
-    jvp: Program
+    jvp: Program | None
     vjp: Program
     primal: Program | None
     out_shapes: tuple[tuple[Any, ...], ...]
@@ -106,10 +107,11 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
-        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}")
+        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
         primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
-    _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
+    if jvp is not None:
+        _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
     _check_outputs(vjp, [args[k] for k in shapes.floats], f"the vjp of {where}", "cotangent", "float argument")
     if primal is not None:
         _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
@@ -159,7 +161,7 @@ class Problem:
     shapes: Shapes
     inputs: list[Tensor]
     forward: list[Tensor]
-    jvp: list[Tensor]
+    jvp: list[Tensor] | None
     vjp: list[Tensor]
     primal: list[Tensor] | None
     tangents: dict[str, str]
@@ -219,7 +221,7 @@ def build(
         shapes,
         inputs,
         forward=run(stopped, programs.forward, [*inputs, *scalars]),
-        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]),
+        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
         tangents=tangents,
