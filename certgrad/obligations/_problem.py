@@ -19,6 +19,7 @@ from ._semantics_inputs import argument
 from ._sums import reset_fresh
 from ._tensor import Tensor
 from ._terms import clear_caches
+from .certificate import CODES
 from .semantics import Context, interpret
 
 
@@ -37,8 +38,15 @@ class Rules:
     primal: Callable[[list, list], list] | None
 
 
+def kinds_of(op: Any) -> tuple[str, ...]:
+    """The obligations of an op: a rule without a JVP of its own has none about it."""
+    return getattr(op, "kinds", None) or tuple(CODES)
+
+
 def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
     """The op's forward and rules with its structural arguments fixed."""
+    if hasattr(op, "rules"):  # a rule in a user's code makes its own
+        return op.rules(statics)
     names = list(op.params)
 
     def keywords(params: Sequence[Any]) -> dict[str, Any]:
