@@ -24,7 +24,7 @@ from ._formula import formula
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
-from ._problem import Programs, build, rules_of, trace_rules
+from ._problem import Programs, build, kinds_of, rules_of, trace_rules
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
@@ -47,7 +47,6 @@ from .certificate import (
 from .semantics import UnprovedError
 from .verify.digest import case_digest
 
-KINDS: tuple[str, ...] = tuple(CODES)
 ALL_SHAPES = "all shapes"
 
 
@@ -101,15 +100,15 @@ def _audit(op: Any) -> Certificate:
     texts: list[str] = []
     identities: list[TracedCase] = []
     record = _Record({}, {}, {})
-    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in KINDS}
+    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in kinds_of(op)}
     for case in op.cases:
         instances = family(op, case)
         results, scope, programs, general = _case(op, instances, record)
         texts += programs
         identities.append(_identity(op, case, general))
-        for kind in KINDS:
+        for kind in kinds_of(op):
             claims[kind].append(_case_claim(case, scope, results[kind]))
-    finished = [_claim(op, kind, claims[kind], record) for kind in KINDS]
+    finished = [_claim(op, kind, claims[kind], record) for kind in kinds_of(op)]
     unsealed = Certificate(
         format=FORMAT,
         op=op.name,
@@ -137,7 +136,7 @@ def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
 
 
 def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
-    results: dict[str, list[_Result]] = {kind: [] for kind in KINDS}
+    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
     texts: list[str] = []
     covered = Covered(op.arg_names)
     traced: list[Programs] = []
@@ -179,7 +178,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
                 examine(instance, fixed, other)
                 continue
             where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
-            for kind in KINDS:
+            for kind in kinds_of(op):
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     for k, instance in enumerate(instances.prove):
@@ -190,7 +189,7 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             continue
         stable = same_with_numbers_in_float32(op, instance, programs)
         if reason := dtype_sensitive(op) if stable else _unstable(op, instance, programs):
-            for kind in KINDS:
+            for kind in kinds_of(op):
                 results[kind].append(_Result("unproved", [], reason))
         examine_contrary(instance, programs, general=True, numbers=not stable)
     for instance, _ in instances.compare:
@@ -225,11 +224,11 @@ def _prove_all(
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        failed = dict.fromkeys(KINDS, Outcome(reason=str(error)))
-        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in KINDS}, failed
+        failed = dict.fromkeys(kinds_of(op), Outcome(reason=str(error)))
+        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in kinds_of(op)}, failed
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
-    for kind in KINDS:
+    for kind in kinds_of(op):
         try:
             with limited():
                 outcomes[kind] = prove(problem, kind)

@@ -19,6 +19,7 @@ from ._semantics_inputs import argument
 from ._sums import reset_fresh
 from ._tensor import Tensor
 from ._terms import clear_caches
+from .certificate import CODES
 from .semantics import Context, interpret
 
 
@@ -26,18 +27,26 @@ from .semantics import Context, interpret
 class Rules:
     """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
 
-    `primal` is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. Each takes
-    the parameters (real numbers, as scalars) last. These are closures over the op's own functions.
+    `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
+    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. Each takes the
+    parameters (real numbers, as scalars) last. These are closures over the op's own functions.
     """
 
     forward: Callable[[list, list], list]
-    jvp: Callable[[list, list, list], list]
+    jvp: Callable[[list, list, list], list] | None
     vjp: Callable[[list, list, list], list]
     primal: Callable[[list, list], list] | None
 
 
+def kinds_of(op: Any) -> tuple[str, ...]:
+    """The obligations of an op: a rule without a JVP of its own has none about it."""
+    return getattr(op, "kinds", None) or tuple(CODES)
+
+
 def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
     """The op's forward and rules with its structural arguments fixed."""
+    if hasattr(op, "rules"):  # a rule in a user's code makes its own
+        return op.rules(statics)
     names = list(op.params)
 
     def keywords(params: Sequence[Any]) -> dict[str, Any]:
@@ -85,7 +94,7 @@ class Programs:
     """The traces of one op at one family of shapes."""
 
     forward: Program
-    jvp: Program
+    jvp: Program | None
     vjp: Program
     primal: Program | None
     out_shapes: tuple[tuple[Any, ...], ...]
@@ -106,10 +115,11 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
-        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}")
+        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
         primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
-    _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
+    if jvp is not None:
+        _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
     _check_outputs(vjp, [args[k] for k in shapes.floats], f"the vjp of {where}", "cotangent", "float argument")
     if primal is not None:
         _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
@@ -159,7 +169,7 @@ class Problem:
     shapes: Shapes
     inputs: list[Tensor]
     forward: list[Tensor]
-    jvp: list[Tensor]
+    jvp: list[Tensor] | None
     vjp: list[Tensor]
     primal: list[Tensor] | None
     tangents: dict[str, str]
@@ -219,7 +229,7 @@ def build(
         shapes,
         inputs,
         forward=run(stopped, programs.forward, [*inputs, *scalars]),
-        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]),
+        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
         tangents=tangents,

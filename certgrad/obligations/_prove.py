@@ -52,13 +52,21 @@ class Obligation:
     derivative: bool = False
 
 
-def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> tuple[Obligation, Outcome]:
-    """jvp − D(forward) for each output, with the hypotheses of the differentiation."""
-    pending: list[tuple[Poly, Poly, tuple[Poly, ...]]] = []
+@dataclass
+class Differentiated:
+    """The forward's derivative at each output, and what must hold for that; `failure` says why there is none."""
+
+    derivatives: list[Poly] = field(default_factory=list)
+    conditions: Clauses = ()
+    failure: Outcome | None = None
+
+
+def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> Differentiated:
+    """D(forward) for each output, with the hypotheses of the differentiation."""
+    derivatives: list[Poly] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
-    outcome = Outcome()
-    for out, tangent in zip(problem.forward, problem.jvp, strict=True):
+    for out in problem.forward:
         differentiate = Differentiator(problem.tangents)
         derivative = without_stops(differentiate(out.body))
         smooth = tuple(c.rewritten(without_stops) for c in out.smooth)
@@ -72,24 +80,30 @@ def derivative_obligation(problem: Problem, facts: Facts, clauses: tuple[Clause,
             Region(here, (*clauses, *others)),
             tuple(c.rewritten(split_products) for c in smooth),
         )
-        found = _weakest(c for c in found if not entailed(c, here, clauses))
-        extra += found
+        extra += _weakest(c for c in found if not entailed(c, here, clauses))
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if _mentions(derivative, n)}
         for name, why in sorted(arbitrary.items()):
             part = _coefficient_left(derivative, name, Region(here, clauses))
             if part is not None:
-                outcome.reason = (
+                reason = (
                     "the forward's derivative needs that of a maximum"
                     if why == "maximum"
                     else "stop_gradient hides part of the derivative"
                 )
-                outcome.surrogate = why == "stop_gradient"
-                outcome.residual = part
-                return Obligation([], ()), outcome
-        derivative = _without(derivative, set(arbitrary))
-        pending.append((tangent.body, derivative, out.shape))
-        conditions += [out.defined, smooth, tangent.defined]
-    return Obligation(pending, merged(*conditions, extra), derivative=True), outcome
+                return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
+        derivatives.append(_without(derivative, set(arbitrary)))
+        conditions += [out.defined, smooth]
+    return Differentiated(derivatives, merged(*conditions, extra))
+
+
+def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
+    """jvp − D(forward) for each output."""
+    assert problem.jvp is not None
+    pairs = [
+        (tangent.body, derivative, out.shape)
+        for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
+    ]
+    return Obligation(pairs, merged(found.conditions, *(t.defined for t in problem.jvp)), derivative=True)
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
@@ -140,17 +154,34 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
 
 def adjoint_obligation(problem: Problem) -> Obligation:
     """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
+    assert problem.jvp is not None
     total = ZERO
-    conditions: list[Clauses] = []
     for out, seed in zip(problem.jvp, problem.seeds, strict=True):
         total = total + inner_product(out.body, seed.body, out.shape)
-        conditions.append(out.defined)
+    defined = merged(*(t.defined for t in problem.jvp), *(t.defined for t in problem.vjp))
+    return Obligation([(total - _pulled_back(problem), ZERO, ())], defined)
+
+
+def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
+    """⟨dx, vjp(x, seed)⟩ − ⟨D forward(x)·dx, seed⟩, for a rule without a JVP of its own.
+
+    Every hypothesis of the differentiation belongs to the claim.
+    """
+    total = ZERO
+    for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
+        total = total + inner_product(derivative, seed.body, out.shape)
+    conditions = merged(found.conditions, *(t.defined for t in problem.vjp))
+    return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True)
+
+
+def _pulled_back(problem: Problem) -> Poly:
+    """⟨dx, vjp(x, seed)⟩."""
+    total = ZERO
     for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
         x = problem.inputs[k]
         dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
-        total = total - inner_product(cotangent.body, dx, x.shape)
-        conditions.append(cotangent.defined)
-    return Obligation([(total, ZERO, ())], merged(*conditions))
+        total = total + inner_product(cotangent.body, dx, x.shape)
+    return total
 
 
 def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
@@ -212,10 +243,12 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     assumed, assumed_clauses = facts_of(domain)
     facts = problem.facts.extended(assumed)
     try:
-        if kind == "jvp_is_derivative":
-            obligation, outcome = derivative_obligation(problem, facts, assumed_clauses)
-            if not outcome.proved:
-                return outcome
+        if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
+            derivative = differentiated(problem, facts, assumed_clauses)
+            if derivative.failure is not None:
+                return derivative.failure
+            make = derivative_obligation if kind == "jvp_is_derivative" else adjoint_of_derivative_obligation
+            obligation = make(problem, derivative)
         elif kind == "vjp_is_adjoint":
             obligation = adjoint_obligation(problem)
         else:

@@ -76,13 +76,15 @@ def obligation(op: Any, kind: str) -> Obligation:
 
 
 def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
+    d = Differentiator(problem.tangents)
+    derivatives = [without_stops(d(out.body)) for out in problem.forward]
+    tangents = derivatives if problem.jvp is None else [t.body for t in problem.jvp]
     if kind == "jvp_is_derivative":
-        d = Differentiator(problem.tangents)
-        return [(rule.body, without_stops(d(out.body))) for rule, out in zip(problem.jvp, problem.forward, strict=True)]
+        return list(zip(tangents, derivatives, strict=True))
     if kind == "vjp_is_adjoint":
         left, right = Poly({}), Poly({})
-        for out, seed in zip(problem.jvp, problem.seeds, strict=True):
-            left = left + inner_product(out.body, seed.body, out.shape)
+        for tangent, out, seed in zip(tangents, problem.forward, problem.seeds, strict=True):
+            left = left + inner_product(tangent, seed.body, out.shape)
         for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
             dx = access(problem.tangents[problem.names[k]], own_index(problem.inputs[k].shape))
             right = right + inner_product(cotangent.body, dx, problem.inputs[k].shape)

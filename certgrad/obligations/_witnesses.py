@@ -19,12 +19,12 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
     rules = rules_of(op, instance.statics)
     count = len(op.arg_names)
-    primal = rules.primal
+    jvp, primal = rules.jvp, rules.primal
     if kind == "rule_runs_forward" and primal is None:
         return None
     rule = Rule(
         forward=lambda xs: rules.forward(xs[:count], xs[count:]),
-        jvp=lambda xs, tangents: rules.jvp(xs[:count], tangents, xs[count:]),
+        jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),
         vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
         primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
     )
