@@ -231,3 +231,42 @@ def test_the_sign_of_a_determinant_is_locally_constant():
     certificate = audit(right)
     assert certificate.verdict == "proved under hypotheses"
     assert any("determinant(a) ≠ 0" in h for h in hypotheses(certificate))
+
+
+def log_determinant(a):
+    return 2 * jnp.sum(jnp.log(jnp.diagonal(cholesky(a))))
+
+
+def test_the_logarithm_of_a_determinant_from_the_factor():
+    one = declare(
+        "n n -> ",
+        lambda a: log_determinant(a),
+        lambda a, da: jnp.trace(solve(symmetric(a), symmetric(da))),
+        lambda a, g: g * inverse(symmetric(a)),
+    )
+    certificate = audit(one)
+    assert certificate.verdict == "proved under hypotheses"
+    assert POSITIVE in hypotheses(certificate)
+
+
+def test_regression_with_a_penalty():
+    """(XᵀX + 2·I)⁻¹·Xᵀ·y: a matrix that is itself a sum of products, and a multiple of the identity."""
+
+    def forward(x, y):
+        return solve(x.T @ x + 2 * jnp.eye(x.shape[1]), x.T @ y)
+
+    certificate = audit(declare("m n, m -> n", lambda x, y: forward(x, y), own_jvp(forward), own_vjp(forward)))
+    assert certificate.verdict == "proved under hypotheses", [c.cases for c in certificate.claims]
+
+
+def test_the_inverse_of_the_inverse():
+    twice = declare("n n -> n n", lambda a: inverse(inverse(a)), lambda a, da: da, lambda a, g: g)
+    assert audit(twice).verdict == "proved under hypotheses"
+    wrong = declare("n n -> n n", lambda a: inverse(inverse(a.T)), lambda a, da: da, lambda a, g: g)
+    assert audit(wrong).verdict == "refuted"
+
+
+@pytest.mark.parametrize("function", [lambda a: jnp.linalg.eigvalsh(a), lambda a: jnp.linalg.qr(a)[1]])
+def test_what_has_no_semantics_is_unproved(function):
+    certificate = audit(declare("n n -> n n", lambda a: a * jnp.sum(function(a)), lambda a, da: da, lambda a, g: g))
+    assert not certificate.verdict.startswith("proved")
