@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from certgrad.obligations import audit, audit_op, obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
+    from certgrad.rules import check
 
 _PUBLIC = {
     "audit": "certgrad.obligations",
@@ -21,6 +22,7 @@ _PUBLIC = {
     "axis_of": "certgrad.ops",
     "case": "certgrad.ops",
     "certify": "certgrad.graph",
+    "check": "certgrad.rules",
     "compile_graph": "certgrad.accel",
     "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
@@ -36,6 +38,7 @@ __all__ = [
     "axis_of",
     "case",
     "certify",
+    "check",
     "compile_graph",
     "obligation",
     "op",

@@ -1,0 +1,6 @@
+"""Derivative rules in users' code: `jax.custom_vjp`, `jax.custom_jvp` and plain functions, proved like the library's."""
+
+from ._check import check
+from ._report import Report
+
+__all__ = ["Report", "check"]
