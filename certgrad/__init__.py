@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.obligations import audit, audit_op, obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
-    from certgrad.rules import check
+    from certgrad.rules import check, declare
 
 _PUBLIC = {
     "audit": "certgrad.obligations",
@@ -24,6 +24,7 @@ _PUBLIC = {
     "certify": "certgrad.graph",
     "check": "certgrad.rules",
     "compile_graph": "certgrad.accel",
+    "declare": "certgrad.rules",
     "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
     "registry": "certgrad.ops",
@@ -40,6 +41,7 @@ __all__ = [
     "certify",
     "check",
     "compile_graph",
+    "declare",
     "obligation",
     "op",
     "registry",
