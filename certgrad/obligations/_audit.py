@@ -13,10 +13,13 @@ import certgrad
 
 from . import _witnesses
 from ._budget import BudgetError, limited
+from ._cases import facts_of
 from ._conditions import Clause
 from ._conventions import conventions
 from ._covered import Covered
 from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_with_numbers_in_float32, shapes_text
+from ._entailment import entailed
+from ._facts import Facts
 from ._formula import formula
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised_all, versions
@@ -164,7 +167,8 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
             else:
-                result.hypotheses = _beyond(result.hypotheses, general.get(kind, ()), fixed, op.arg_names)
+                own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
+                result.hypotheses = _beyond(result.hypotheses, own, general.get(kind, ()), fixed, op.arg_names)
             results[kind].append(result)
         return programs
 
@@ -284,13 +288,20 @@ def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs
 
 
 def _beyond(
-    found: list[Hypothesis], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
+    listed: list[Hypothesis], clauses: Sequence[Clause], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
 ) -> list[Hypothesis]:
-    """Without the hypotheses that are general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2."""
-    if not found or not fixed:
-        return found
-    said = {show_clause(at_sizes(c, fixed), inputs=inputs) for c in general}
-    return [h for h in found if h.text not in said]
+    """Without the hypotheses that follow from the general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2.
+
+    `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
+    """
+    if not listed or not fixed:
+        return listed
+    here = [at_sizes(c, fixed) for c in general]
+    signs, others = facts_of(here)
+    facts = Facts(signs)
+    said = {show_clause(c, inputs=inputs) for c in here}
+    said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
+    return [h for h in listed if h.text not in said]
 
 
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:

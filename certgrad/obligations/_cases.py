@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ._budget import budget
 from ._conditions import Atomic, Clause
 from ._facts import NEG, POS, ZERO, Fact, Facts
-from ._index import Ix, Var, of_var
+from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_cases import Indices, choices, in_rows, resolved, split
 from ._index_sets import vanishes
+from ._matrices import SMALL, has_small_inverse, written_out
 from ._power import UndefinedTermError, cleared, power
 from ._rational import factored
 from ._sums import Rewriter, fresh, replaced
@@ -27,6 +28,7 @@ from ._terms import (
     atoms_of,
     deep_atoms,
     monomial,
+    number,
 )
 from ._terms import ZERO as NOTHING
 
@@ -66,6 +68,18 @@ def _nesting(a: Pred | Side) -> int:
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    left = _nonzero_part(poly, region, depth)
+    if left is None or depth or not has_small_inverse(poly):
+        return left
+    for part, there in _written_out(poly, region):
+        left = _nonzero_part(part, there, 1)
+        if left is not None:
+            return left
+    return None
+
+
+def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     budget.spend(50)
     if poly.structured:
         poly, indices = in_rows(poly, replace(region.indices, facts=region.facts))
@@ -104,6 +118,18 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
             if left is not None:
                 return left
     return None
+
+
+def _written_out(poly: Poly, region: Region) -> Iterator[tuple[Poly, Region]]:
+    """The term at each value of its free indices, with inverses of small matrices written out."""
+    few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= SMALL]
+    if not few:
+        yield written_out(poly), region
+        return
+    v, count = few[0]
+    for k in range(count):
+        place = {v: of_const(number(k))}
+        yield from _written_out(Rewriter(place)(poly), _moved(region, region.indices.substituted(place, {}), place))
 
 
 def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:

@@ -139,12 +139,12 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
     A decision with no such assignment stands as text. Without `everything`, decisions that JAX's own code asked for are
-    left out.
+    left out, unless it is whether a size is a number above 1: it has formulas of their own for some sizes.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
         for decision in program.decisions:
-            if decision.by_library and not everything:
+            if decision.by_library and not everything and not _own_formula(decision.difference):
                 continue
             if decision.difference is None:
                 out.setdefault(
@@ -162,6 +162,12 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
             more = {**{k: _replaced(v, solution) for k, v in fixed.items()}, **solution}
             out.setdefault(str(sorted(more.items())), more)
     return [out[k] for k in sorted(out)]
+
+
+def _own_formula(difference: Poly | None) -> bool:
+    """The question was whether a size is a number above 1."""
+    solution = _solution(difference) if difference is not None else None
+    return solution is not None and all(v.isdigit() and int(v) > 1 for v in solution.values())
 
 
 def _replaced(text: str, solution: Fixed) -> str:

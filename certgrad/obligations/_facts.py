@@ -6,7 +6,7 @@ A sign is a set of possibilities, as bits. Everything here is conservative: what
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import fmpq
@@ -24,6 +24,7 @@ from ._terms import (
     Dim,
     Exponent,
     Fn,
+    Matrix,
     Max,
     Mono,
     Poly,
@@ -76,6 +77,18 @@ class Fact:
     universal: bool = True
 
 
+def _number(poly: Poly) -> Poly:
+    """The determinant or the smallest minor of a small matrix, which a condition names, by its entries."""
+    atom = poly.atom()
+    if not isinstance(atom, Matrix) or atom.index:
+        return poly
+    from ._matrices import explicit_determinant
+
+    if atom.name == "determinant":
+        return explicit_determinant(atom.body, *atom.vars, atom.ranges[0]) or poly
+    return atom.body if atom.ranges[0] == ONE else poly
+
+
 _without_facts: dict[Poly, int] = memo()
 """Signs that need no assumption."""
 
@@ -84,7 +97,7 @@ class Facts:
     """A set of assumptions. `signs(p)` is what they say of p."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.facts = tuple(facts)
+        self.facts = tuple(replace(f, poly=_number(f.poly)) for f in facts)
         self._known: dict[Poly, int] = {} if self.facts else _without_facts
         self._ground: dict[frozenset[Access], list[Fact]] = {}
         self._relevant: dict[Poly, list[Fact]] = {}
@@ -109,6 +122,7 @@ class Facts:
         return infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def _signs(self, poly: Poly) -> int:
+        poly = _number(poly)
         c = poly.constant()
         if c is not None:
             return POS if c > 0 else NEG if c < 0 else ZERO

@@ -190,6 +190,8 @@ def _read(piece: Piece, a: Atom, e: Exponent) -> None:
     elif isinstance(a, IndexNumber) and isinstance(e, int) and e > 0:
         piece.numbers.append((of_term(a.var), e))
     else:
+        if isinstance(a, Matrix) and a.triangle is not None and e > 0:
+            piece.at_least.append(a.triangle[0].minus(a.triangle[1]))  # elsewhere the entry is 0
         blanks = _Blanks()
         text = blanks.atom(a)
         times = e if isinstance(e, int) and e > 1 else 1

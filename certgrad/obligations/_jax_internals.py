@@ -21,6 +21,7 @@ import numpy as np
 from jax import api_util, export
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax import linalg as _linalg
+from jax._src.numpy import linalg as _dense
 from jax.extend import core as jex
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
@@ -281,6 +282,28 @@ def lu_solve(closed: Any) -> LuSolve | None:
             if same:
                 return LuSolve(transposed, axis, batch)
     return None
+
+
+_slogdet: Any = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009  (without the `jit` around it)
+_slogdet_texts: dict[tuple, str] = {}
+
+
+def is_slogdet(eqn: Any) -> bool:
+    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it."""
+    if eqn.primitive.name != "custom_jvp_call" or len(eqn.invars) != 1 or len(eqn.outvars) != 2:
+        return False
+    aval = eqn.invars[0].aval
+    if len(aval.shape) < 2 or aval.shape[-1] != aval.shape[-2] or aval.dtype not in (np.float32, np.float64):
+        return False
+    key = (str(aval), str(getattr(aval.shape[-1], "scope", "")))
+    if key not in _slogdet_texts:
+        with wide_floats(aval.dtype == np.float64):
+            specs = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+            traced = jax.make_jaxpr(_slogdet)(specs)
+        own = [e for e in jaxpr_of(traced).eqns if e.primitive.name == "custom_jvp_call"]
+        _slogdet_texts[key] = serialised(program_of(own[0].params["call_jaxpr"])) if len(own) == 1 else ""
+    text = _slogdet_texts[key]
+    return bool(text) and serialised(program_of(eqn.params["call_jaxpr"])) == text
 
 
 def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:

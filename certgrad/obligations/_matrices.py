@@ -19,12 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations, product
+
+from flint import fmpq
 
 from ._budget import budget
-from ._conditions import Atomic, Clause, Clauses
-from ._index import Ix, Var, of_const, of_var
-from ._index_terms import index_equal
+from ._conditions import Atomic, Clause, Clauses, condition
+from ._index import Ix, Var, of_const, of_var, whole_number
+from ._index_terms import index_condition, index_equal
 from ._power import UndefinedTermError, content, power
 from ._sums import Rewriter, fresh, open_sum, substitute, sum_over
 from ._terms import (
@@ -38,13 +40,18 @@ from ._terms import (
     Poly,
     Sum,
     atoms_of,
+    deep_atoms,
     intern,
+    is_triangular,
     mono_free,
     monomial,
+    number,
     parts,
     poly_of,
 )
 
+SMALL = 3
+"""Determinants of matrices of up to so many rows are written out, as JAX writes them; inverses where that helps."""
 Factors = list[tuple[Atom, Exponent]]
 Ranges = dict[Var, Poly]
 SYMMETRIC = frozenset({"inverse"})
@@ -59,18 +66,18 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
         body = _only(body, row, column)
     if name == "inverse":
         return _inverse(body, row, column, size, *index)
-    if name == "determinant" and size == ONE:
-        return body
+    if name == "determinant" and (value := explicit_determinant(body, row, column, size)) is not None:
+        return value
     if name == "cholesky" and size == ONE:
         return power(body, Fraction(1, 2))
     return _opaque(name, body, row, column, size, index)
 
 
-def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, index: tuple[Ix, ...]) -> Poly:
+def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
     """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
-    if not index and a.ranges[0] == ONE:
-        return _opaque(a.name, body, row, column, a.ranges[0], index)
-    return matrix(a.name, body, row, column, a.ranges[0], index)
+    if not index and whole_number(size) is not None:
+        return _opaque(a.name, body, row, column, size, index)
+    return matrix(a.name, body, row, column, size, index)
 
 
 def opened(a: Matrix) -> tuple[Var, Var, Poly]:
@@ -134,17 +141,82 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
     return _opaque("inverse", rest, row, column, size, (i, j)) * power(scalar, -1)
 
 
+# --- small matrices ------------------------------------------------------------------------------------------------
+
+
+def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
+    """The determinant of a matrix of at most SMALL rows, as a polynomial in its entries."""
+    n = whole_number(size)
+    return None if n is None or n > SMALL else _leibniz(body, row, column, list(range(n)), list(range(n)))
+
+
+def _leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:
+    total = ZERO
+    for order in permutations(columns):
+        turns = sum(1 for k, m in combinations(order, 2) if k > m)
+        term = ONE.scale((-1) ** turns)
+        for r, k in zip(rows, order, strict=True):
+            term = term * substitute(body, {row: of_const(number(r)), column: of_const(number(k))})
+        total = total + term
+    return total
+
+
+def has_small_inverse(poly: Poly) -> bool:
+    """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
+    return any(_is_small_inverse(a) for a in deep_atoms(poly))
+
+
+def _is_small_inverse(a: Atom) -> bool:
+    n = whole_number(a.ranges[0]) if isinstance(a, Matrix) and a.name == "inverse" else None
+    return n is not None and n <= SMALL and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
+
+
+def written_out(poly: Poly) -> Poly:
+    """The term with sums over few values written out, and inverses of small matrices by cofactors."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Sum) and has_small_inverse(poly_of(a)):
+            dummies, body = open_sum(a)
+            counts = [whole_number(n) for _, n in dummies]
+            if any(n is None or n > SMALL for n in counts):
+                return None
+            total = ZERO
+            for place in product(*(range(n or 0) for n in counts)):
+                names = {v: of_const(number(k)) for (v, _), k in zip(dummies, place, strict=True)}
+                total = total + written_out(substitute(body, names))
+            return total
+        if isinstance(a, Matrix) and _is_small_inverse(a) and not any(ix.terms for ix in a.index):
+            i, j = (whole_number(ix.const) for ix in a.index)
+            others = range(whole_number(a.ranges[0]) or 0)
+            rows, columns = [k for k in others if k != j], [k for k in others if k != i]
+            minor = _leibniz(a.body, *a.vars, rows, columns).scale((-1) ** ((i or 0) + (j or 0)))
+            return minor * power(_leibniz(a.body, *a.vars, list(others), list(others)), -1)
+        return None
+
+    return Rewriter(replace=value)(poly)
+
+
 # --- conditions ----------------------------------------------------------------------------------------------------
 
 
+def triangle(body: Poly, row: Var, column: Var, strict: bool) -> Poly:
+    """The lower triangle of a matrix (without its diagonal if `strict`), and zeros elsewhere."""
+    return body * index_condition(of_var(row).minus(of_var(column)).shifted(-ONE if strict else ZERO))
+
+
 def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
-    """The matrix has an inverse."""
+    """The matrix has an inverse: its determinant is not zero; for a triangular one, no entry of its diagonal is."""
+    if is_triangular(body, row, column) or is_triangular(body, column, row):
+        place = of_const(ZERO) if size == ONE else of_var(fresh("q"))
+        return condition("!= 0", substitute(body, {row: place, column: place}), origin)
     return (Clause((Atomic("!= 0", _opaque("determinant", body, row, column, size, ())),), origin=origin),)
 
 
 def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
     """The symmetric matrix is positive definite: its smallest leading principal minor is positive (Sylvester)."""
-    value = _opaque("smallest minor", body, row, column, size, ())
+    _, taken, rest = content(body, only_positive=True)
+    kept = monomial({a: e for a, e in taken.items() if a.free & {row, column}})
+    value = _opaque("smallest minor", kept * rest, row, column, size, ())
     return (Clause((Atomic("> 0", value),), origin=origin),)
 
 
@@ -166,6 +238,18 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
         return -sum_over(inverse(i, of_var(k)) * inner * inverse(of_var(m), j), dummies)
     if a.name == "determinant":
         return poly_of(a) * sum_over(inverse(of_var(m), of_var(k)) * inner, dummies)
+    if a.name == "cholesky":
+        (i, j), p, q, v = a.index, fresh(), fresh(), fresh()
+        entry = matrix("cholesky", a.body, *a.vars, size, (of_var(p), of_var(q)))
+
+        def undone(i: Ix, j: Ix) -> Poly:
+            return matrix("inverse", entry, p, q, size, (i, j))
+
+        below = of_var(v).minus(j)
+        kept = index_condition(below) - index_equal(below).scale(fmpq(1, 2))
+        inside = undone(of_var(v), of_var(k)) * inner * undone(j, of_var(m))
+        factor = matrix("cholesky", a.body, *a.vars, size, (i, of_var(v)))
+        return sum_over(factor * kept * inside, [(v, size), *dummies])
     return None
 
 
@@ -177,40 +261,97 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
 
     The factors are plain (no sums among them), and each mentions one of the variables.
     """
-    for a, e in factors:
-        if isinstance(a, Matrix) and e == 1 and a.name == "inverse":
+    matrices = [(a, e) for a, e in factors if isinstance(a, Matrix)]
+    for a, e in matrices:
+        if e == 1 and a.name == "inverse":
             found = _times_inverse(a, factors, ranges)
             if found is not None:
                 return found
+    for k, size in ranges.items():
+        beside = [(a, e) for a, e in factors if k in a.free]
+        pair = [a for a, e in beside for _ in range(e if isinstance(e, int) and e > 0 else 0) if isinstance(a, Matrix)]
+        if len(pair) == 2 and sum(e for _, e in beside) == 2 and all(a.ranges[0] == size for a in pair):
+            product = _product(pair[0], pair[1], k) or _product(pair[1], pair[0], k)
+            if product is not None:
+                rest = monomial({a: e for a, e in factors if k not in a.free}) * product
+                return sum_over(rest, [(v, n) for v, n in ranges.items() if v != k])
     return None
 
 
+def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
+    """Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ."""
+    if k in a.body.free | b.body.free or any(k in ix.free and ix.variable() != k for ix in (*a.index, *b.index)):
+        return None
+    here, there = [ix.variable() == k for ix in a.index], [ix.variable() == k for ix in b.index]
+    if sum(here) != 1 or sum(there) != 1:
+        return None
+    i, j = a.index[here.index(False)], b.index[there.index(False)]
+    if a.name == b.name == "cholesky" and here == there == [False, True] and a.body == b.body:
+        return at(a, i, j)
+    if a.name != "inverse":
+        return None
+    factor, row = _factor(a)
+    if factor is not None and a.body == b.body and b.name == "inverse" and here[row] and there[row]:
+        return matrix("inverse", factor.body, *factor.vars, a.ranges[0], (i, j))
+    if b.name == "cholesky" and there[0]:
+        whole = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
+        if whole is not None and dict(whole[0]).get(a) == 1:
+            scalar = monomial({c: e for c, e in whole[0] if c is not a}).scale(whole[1])
+            m, n = fresh(), fresh()
+            entry = matrix("cholesky", b.body, *b.vars, b.ranges[0], (of_var(m), of_var(n)))
+            return matrix("inverse", entry, m, n, b.ranges[0], (j, i)) * power(scalar, -1)
+    return None
+
+
+def _factor(a: Matrix) -> tuple[Matrix | None, int]:
+    """The Cholesky factor L where the matrix is L⁻¹, and which of its two indices is the row of L⁻¹."""
+    inner = a.body.atom()
+    if a.name != "inverse" or not isinstance(inner, Matrix) or inner.name != "cholesky":
+        return None, 0
+    where = [ix.variable() for ix in inner.index]
+    return (inner, 0) if where == list(a.vars) else (inner, 1) if where == list(a.vars[::-1]) else (None, 0)
+
+
 def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
-    """Σ_k A⁻¹[i,k]·A[k,j] = [i = j], read as a rule for the leading term of A; Σ_k A[j,k]·A⁻¹[k,i] likewise."""
-    inside = {v for v in a.free if v not in {w for ix in a.index for w in ix.free}}
+    """Σ_k A⁻¹[i,k]·A[k,j] = [i = j], read as a rule for the leading term of A; Σ_k A[j,k]·A⁻¹[k,i] likewise.
+
+    Where A is a Cholesky factor L of S, also Σ_k L⁻¹[i,k]·S[k,j] = L[j,i].
+    """
     both_ways = symmetric(a)
-    split = _split(a)
+    for place in (1, 0):
+        found = _applied(a, place, a, place == 0 and not both_ways, factors, ranges)
+        if found is not None:
+            return found
+    factor, row = _factor(a)
+    return None if factor is None else _applied(a, 1 - row, factor, False, factors, ranges)
+
+
+def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factors, ranges: Ranges) -> Poly | None:
+    """Σ_k a[…k…]·M[k,j]·rest for the matrix M in `other` (M[j,k] if `turned`), k at that place of the index of a."""
+    k, i, size = a.index[place].variable(), a.index[1 - place], a.ranges[0]
+    if k is None or ranges.get(k) != size or k in a.body.free or k in i.free:
+        return None
+    split = _split(other)
     if split is None:
         return None
     leading, others = split
-    for place, other in ((1, a.index[0]), (0, a.index[1])):
-        k = a.index[place].variable()
-        if k is None or ranges.get(k) != a.ranges[0] or k in inside or k in other.free:
-            continue
-        rest = [(b, e) for b, e in factors if b is not a]
-        for j in _positions(rest, k):
-            row, column = (of_var(k), j) if place == 1 or both_ways else (j, of_var(k))
-            names = {a.vars[0]: row, a.vars[1]: column}
-            pattern = substitute(leading, names)
-            for remaining, used in _without(rest, pattern, {**ranges}, k):
-                budget.spend(20)
-                c = pattern.single()[1]  # type: ignore[index]
-                left = {v: n for v, n in ranges.items() if v != k and v not in used}
-                delta = _delta(other, j, monomial(dict(remaining)), left)
-                if others.is_zero:
-                    return delta.scale(1 / c)
-                product = poly_of(a) * substitute(others, names) * monomial(dict(remaining))
-                return (delta - sum_over(product, [(k, ranges[k]), *left.items()])).scale(1 / c)
+    beside = [(b, e) for b, e in factors if b is not a]
+    for j in _positions(beside, k):
+        names = dict(zip(other.vars, (j, of_var(k)) if turned else (of_var(k), j), strict=True))
+        pattern = substitute(leading, names)
+        for remaining, used in _without(beside, pattern, ranges, k):
+            budget.spend(20)
+            c = pattern.single()[1]  # type: ignore[index]
+            rest = monomial(dict(remaining))
+            left = {v: n for v, n in ranges.items() if v != k and v not in used}
+            if other is a:
+                total = _delta(i, j, rest, left, size)
+            else:
+                total = sum_over(matrix("cholesky", other.body, *other.vars, size, (j, i)) * rest, list(left.items()))
+            if not others.is_zero:
+                product = poly_of(a) * substitute(others, names) * rest
+                total = total - sum_over(product, [(k, size), *left.items()])
+            return total.scale(1 / c)
     return None
 
 
@@ -286,13 +427,13 @@ def _flattened(mono: Mono) -> tuple[Poly | None, list[tuple[Var, Poly]]]:
     return (flat if len(flat) == 1 else None), own
 
 
-def _delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges) -> Poly:
-    """Σ over the ranges of [i = j]·rest."""
+def _delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges, size: Poly) -> Poly:
+    """Σ over the ranges of [i = j]·rest, where i and j are indices of a matrix of this size."""
     if i == j:
         return sum_over(rest, list(ranges.items()))
     for here, there in ((j, i), (i, j)):
         v = here.variable()
-        if v is not None and v in ranges and v not in there.free:
+        if v is not None and ranges.get(v) == size and (there.variable() is not None or not there.terms):
             left = [(w, n) for w, n in ranges.items() if w != v]
             return sum_over(Rewriter({v: there})(rest), left)
     return sum_over(index_equal(i.minus(j)) * rest, list(ranges.items()))

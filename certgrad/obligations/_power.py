@@ -12,6 +12,7 @@ from math import ceil
 from flint import fmpq, fmpz
 
 from ._terms import (
+    INDEX_PREDICATES,
     ONE,
     PREDICATES,
     Atom,
@@ -124,9 +125,28 @@ def power(poly: Poly, e: Exponent) -> Poly:
         return poly**e
     if poly.is_zero:
         raise UndefinedTermError("0 to a negative or fractional power")
+    if poly.structured and len(poly) < 9 and (forms := _by_index_cases(poly, e)) is not None:
+        return forms
     if isinstance(e, int):
         return _integer_power(poly, e)
     return _fractional_power(poly, e)
+
+
+def _by_index_cases(poly: Poly, e: Exponent) -> Poly | None:
+    """A power of a polynomial in index conditions alone, none of whose values is 0: (1 + [i = j])⁻¹ = 1 − ½·[i = j]."""
+    atoms = {a for m in poly for a, _ in m}
+    if not atoms or not all(type(a) in INDEX_PREDICATES for a in atoms):
+        return None
+    a = min(atoms, key=lambda a: a.key)
+    without = Poly({m: c for m, c in poly.items() if a not in dict(m)})
+    there = without
+    for m, c in poly.items():
+        if a in dict(m):
+            there = there + monomial({b: k for b, k in m if b is not a}).scale(c)
+    if without.is_zero or there.is_zero:
+        return None
+    low, high = (p if p == ONE else power(p, e) for p in (without, there))
+    return low + poly_of(a) * (high - low)
 
 
 class UndefinedTermError(ArithmeticError):

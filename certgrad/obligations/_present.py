@@ -58,13 +58,18 @@ def _sides(terms: Mapping[Mono, fmpq]) -> tuple[Poly, Poly]:
 
 
 def _elementwise(polys: Iterable[Poly]) -> bool:
-    """Each tensor occurs at one index only, so that leaving the free indices out is unambiguous."""
+    """Each tensor occurs at one index only, of different variables, so that leaving it out is unambiguous."""
     seen: dict[str, str] = {}
     for p in polys:
         for a in deep_atoms(p):
+            if isinstance(a, Matrix):
+                return False
             if isinstance(a, Access):
-                free = ",".join(ix.key for ix in a.index if not any(v[0] == "b" for v in ix.free))
-                if seen.setdefault(a.tensor, free) != free:
+                shown = [ix for ix in a.index if not any(v[0] == "b" for v in ix.free)]
+                free = ",".join(ix.key for ix in shown)
+                if seen.setdefault(a.tensor, free) != free or len({ix for ix in shown if ix.terms}) < sum(
+                    1 for ix in shown if ix.terms
+                ):
                     return False
     return True
 
@@ -161,24 +166,25 @@ class _Printer:
         raise TypeError(type(a).__name__)
 
     def matrix(self, a: Matrix) -> str:
-        """`det(A)`, `A⁻¹[i,j]`; the matrix by name where it is an input, else by its entry in row i and column j."""
-        printer, (row, column) = self.inside(a)
-        entry = a.body.atom()
-        plain = isinstance(entry, Access) and (
-            [ix.variable() for ix in entry.index[-2:]] == list(a.vars) or a.ranges[0] == ONE
-        )
-        if plain and isinstance(entry, Access):
-            leading = [self.index(ix) for ix in entry.index[:-2] if not self.bare]
-            name = self.symbol(entry.tensor) + (f"[{','.join(leading)}]" if leading else "")
-        else:
-            name = f"{printer.poly(a.body)} at row {row}, column {column}"
+        """`determinant(A)`, `inverse(A)[i,j]`."""
         where = ",".join(self.index(ix) for ix in a.index)
         if self.latex:
-            name = name if plain else rf"\text{{the matrix }} {printer.poly(a.body)}"
-            head = {"determinant": r"\det", "inverse": r"\operatorname{inverse}"}.get(a.name)
-            head = head or rf"\operatorname{{{a.name}}}"
-            return rf"{head}\left({name}\right)" + (f"_{{{where}}}" if where else "")
-        return f"{a.name}({name})" + (f"[{where}]" if where else "")
+            head = {"determinant": r"\det"}.get(a.name) or rf"\operatorname{{{a.name}}}"
+            return rf"{head}\left({self.matrix_inside(a)}\right)" + (f"_{{{where}}}" if where else "")
+        return f"{a.name}({self.matrix_inside(a)})" + (f"[{where}]" if where else "")
+
+    def matrix_inside(self, a: Matrix) -> str:
+        """A matrix by name where it is an input (`A`, `A[b]` in a batch), else by its entry in row i and column j."""
+        entry = a.body.atom()
+        single = a.ranges[0] == ONE
+        if isinstance(entry, Access) and (single or [ix.variable() for ix in entry.index[-2:]] == list(a.vars)):
+            leading = ",".join(self.index(ix) for ix in entry.index[:-2])
+            name = self.symbol(entry.tensor)
+            return name if self.bare or not leading else f"{name}_{{{leading}}}" if self.latex else f"{name}[{leading}]"
+        printer, (row, column) = self.inside(a)
+        if self.latex:
+            return rf"{printer.poly(a.body)}"
+        return f"{printer.poly(a.body)} in row {row} and column {column}"
 
     def inside(self, a: Sum | Max | Matrix) -> tuple[_Printer, list[str]]:
         """A printer for what a binder holds, and the letters of the bound variables."""
@@ -285,6 +291,10 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
 
 
 def _show_atomic(a: Atomic, printer: _Printer) -> str:
+    matrix = a.poly.atom()
+    if isinstance(matrix, Matrix) and matrix.name == "smallest minor" and a.relation == "> 0":
+        inside = printer.matrix_inside(matrix)
+        return rf"{inside} \succ 0" if printer.latex else f"the matrix {inside} is positive definite"
     if a.relation == "not integer":
         return (
             rf"{printer.poly(a.poly)} \notin \mathbb{{Z}}"

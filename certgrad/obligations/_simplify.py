@@ -16,7 +16,7 @@ from ._index_terms import as_index
 from ._isl import feasible
 from ._power import cleared, content
 from ._rational import factored
-from ._terms import ONE, Base, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
+from ._terms import INDEX_PREDICATES, ONE, Base, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
 
 _ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh"}
 
@@ -32,6 +32,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
+    clause = _without_idle_guards(clause)
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
@@ -119,6 +120,23 @@ def _always_in_range(clause: Clause) -> Clause:
 def _alone(clause: Clause) -> Atomic | None:
     """The clause's one relation, where it has no guard."""
     return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
+
+
+def _without_idle_guards(clause: Clause) -> Clause:
+    """Without guards on indices alone that the alternatives do not mention: what is then asked implies the clause."""
+    if any(a.poly.constant() is not None for a in clause.alternatives):
+        return clause
+    mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
+    kept = tuple(
+        (g, v)
+        for g, v in clause.guards
+        if (g.free & mentioned or not _on_indices(g)) and (g.constant() is None or (g.constant() != 0) != v)
+    )
+    return replace(clause, guards=kept) if len(kept) < len(clause.guards) else clause
+
+
+def _on_indices(guard: Poly) -> bool:
+    return bool(guard.free) and all(type(a) in INDEX_PREDICATES for m in guard for a, _ in m)
 
 
 def _nonzero_factors(poly: Poly) -> list[Poly]:

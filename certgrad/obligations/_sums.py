@@ -145,7 +145,8 @@ class Rewriter:
             row, column = fresh(), fresh()
             bound = {a.vars[0]: of_var(row), a.vars[1]: of_var(column)}
             body = Rewriter({**self.indices, **bound}, self.replace)(a.body)
-            return rebuilt(a, body, row, column, tuple(ix.subst(self.indices) for ix in a.index))
+            size = a.ranges[0] if self.replace is None else self(a.ranges[0])
+            return rebuilt(a, body, row, column, size, tuple(ix.subst(self.indices) for ix in a.index))
         return poly_of(a)
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:

@@ -253,7 +253,7 @@ class Matrix(Atom):
     `_matrices` makes these, and has the laws that each name obeys.
     """
 
-    __slots__ = ("body", "index", "name", "ranges", "vars")
+    __slots__ = ("body", "index", "name", "ranges", "triangle", "vars")
 
     def __init__(
         self, name: str, variables: tuple[Var, Var], ranges: tuple[Poly, Poly], body: Poly, index: tuple[Ix, ...]
@@ -265,7 +265,44 @@ class Matrix(Atom):
         positive = name == "cholesky" and index[0] == index[1]
         structured = body.structured or any(ix.key and ix.variable() is None for ix in index)
         key = f"{name}[{bound}]({body.key}){at}"
+        self.triangle = self._triangle() if len(index) == 2 else None
         self._finish(key, free, variables[0][1], positive, body.piecewise, structured)
+
+    def _triangle(self) -> tuple[Ix, Ix] | None:
+        """(e, f) where the entry vanishes unless e ≥ f: a Cholesky factor and the inverse of a lower one are lower."""
+        i, j = self.index
+        if self.name == "cholesky":
+            return i, j
+        if self.name == "inverse" and is_triangular(self.body, *self.vars):
+            return i, j
+        if self.name == "inverse" and is_triangular(self.body, *self.vars[::-1]):
+            return j, i
+        return None
+
+
+def is_triangular(body: Poly, row: Var, column: Var) -> bool:
+    """The term vanishes where row < column, by its form."""
+    return all(any(_confines(a, row, column) for a, _ in mono) for mono in body)
+
+
+def _confines(a: Atom, row: Var, column: Var) -> bool:
+    """The atom vanishes where row < column."""
+    if isinstance(a, (IxPred, IxEq)):
+        slope = a.ix.coefficient(row), a.ix.coefficient(column)
+        right = slope == (1, -1) or (isinstance(a, IxEq) and slope == (-1, 1))
+        shift = a.ix.const.constant()
+        return (
+            right
+            and len(a.ix.terms) == 2
+            and shift is not None
+            and (shift <= 0 if isinstance(a, IxPred) else shift == 0)
+        )
+    if isinstance(a, Matrix) and a.triangle is not None:
+        return [ix.variable() for ix in a.triangle] == [row, column]
+    return False
+
+
+_CONDITIONS = (*PREDICATES, Matrix)
 
 
 def mono_key(mono: Mono) -> str:
@@ -516,15 +553,15 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
     factors = dict(m1)
     for a, e in m2:
         factors[a] = factors[a] + e if a in factors else e
-    if len(factors) == len(m1) + len(m2) and not _has_predicate(m1, m2):
+    if len(factors) == len(m1) + len(m2) and not _interact(m1, m2):
         out.add(tuple(sorted(factors.items(), key=_atom_order)), c)
     else:
         out.add_poly(monomial(factors), c)
 
 
-def _has_predicate(m1: Mono, m2: Mono) -> bool:
-    """Both have a predicate: they may be complementary."""
-    return any(type(a) in (Pred, Side) for a, _ in m1) and any(type(a) in (Pred, Side) for a, _ in m2)
+def _interact(m1: Mono, m2: Mono) -> bool:
+    """Both have conditions, or what implies one: predicates may be complementary, a triangular matrix decides some."""
+    return any(type(a) in _CONDITIONS for a, _ in m1) and any(type(a) in _CONDITIONS for a, _ in m2)
 
 
 def monomial(factors: dict[Atom, Exponent]) -> Poly:
@@ -569,11 +606,43 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 keys = {a.poly.key for a in predicates}
                 if any((-a.poly).key in keys for a in predicates):
                     return ZERO
+        if any(type(a) is IxPred for a, _ in kept):
+            settled = _settled(kept)
+            if settled is None:
+                return ZERO
+            kept = settled
         kept.sort(key=_atom_order)
     result = Poly({tuple(kept): coefficient})
     for base, n in expand:
         result = result * base**n
     return result
+
+
+def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]] | None:
+    """The factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
+
+    That an entry of a triangular matrix is not 0 is such a condition. Two opposite conditions make an equation.
+    """
+    out = [(a, e) for a, e in factors if type(a) is not IxPred]
+    bounds = [a.triangle[0].minus(a.triangle[1]) for a, e in out if isinstance(a, Matrix) and a.triangle and e > 0]
+    conditions = [a for a, _ in factors if isinstance(a, IxPred)]
+    for a in conditions:
+        others = [*bounds, *(b.ix for b in conditions if b is not a)]
+        sums, differences = ([_offset(ix) for ix in map(with_, others)] for with_ in (a.ix.plus, a.ix.minus))
+        if any(c is not None and c < 0 for c in sums):
+            return None
+        if any(c == 0 for c in sums):
+            equation = intern(IxEq(a.ix if a.ix.terms[0][1] > 0 else a.ix.scaled(-1)))
+            if (equation, 1) not in out:
+                out.append((equation, 1))
+        elif not any(c is not None and c >= 0 for c in differences):
+            out.append((a, 1))
+    return out
+
+
+def _offset(ix: Ix) -> fmpq | None:
+    """The number that the index expression is, if it is one."""
+    return None if ix.terms else ix.const.constant()
 
 
 def _fn_power(fn: Fn, e: Exponent) -> tuple[Poly, int, Exponent] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._conditions import Clauses, discharged, merged
-from .._facts import Facts
+from .._facts import NONNEG, Facts
 from .._index_terms import index_equal
 from .._jax_internals import branch_programs
 from .._tensor import Tensor
@@ -13,7 +13,18 @@ from .._terms import ONE, Poly, number
 from .._terms import ZERO as NOTHING
 from ._index_numbers import index_cases
 from ._interpreter import interpret
-from ._registry import Context, UnprovedError, control
+from ._registry import Context, Params, UnprovedError, control, rule
+
+
+@rule("platform_index")
+def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """The branch that runs where the platform is none of those that are named."""
+    platforms = params["platforms"]
+    if None not in platforms:
+        raise UnprovedError("a program that depends on the platform")
+    named = ", ".join(str(p) for entry in platforms if entry is not None for p in entry)
+    ctx.note(f"the platform is not {named}")
+    return [Tensor((), number(platforms.index(None)), "i", signs=NONNEG)]
 
 
 @control("cond")

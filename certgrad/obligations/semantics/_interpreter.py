@@ -25,7 +25,7 @@ from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
 from ._elementwise import UNDEFINED
-from ._registry import CONTROL, RULES, Context, UnprovedError
+from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
 
 
 def constant(value: Any) -> Tensor:
@@ -84,6 +84,10 @@ def _read_literal(v: Any) -> Tensor:
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
     name = eqn.primitive.name
+    for called, (recognised, meaning) in LIBRARY.items():
+        if recognised(eqn):
+            ctx.primitives.setdefault(called)
+            return meaning(ctx, {}, [read(v) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from flint import fmpq
+
 from .._conditions import Clauses, merged
 from .._derivative import without_stops
 from .._facts import ANY
 from .._index import Ix, Var, of_var, template
-from .._jax_internals import LuSolve, lu_solve, program_of
-from .._matrices import invertible, matrix
+from .._index_terms import index_equal
+from .._jax_internals import LuSolve, is_slogdet, lu_solve, program_of
+from .._matrices import invertible, matrix, positive_definite, triangle
+from .._power import log_of, sign_of
 from .._sums import fresh, open_sum, substitute, sum_over
 from .._tensor import Tensor, own_index
 from .._terms import ONE, ZERO, Access, Mono, Poly, Sum, access, monomial
-from ._registry import Context, Params, UnprovedError, rule
+from ._elementwise import settle
+from ._registry import Context, Params, UnprovedError, library, rule
 
 Shapes = list[tuple]
 
@@ -142,3 +147,68 @@ def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Te
         if held.shape[-1] != size or moved != matrix(name, without_stops(body), row, column, size, where):
             return False
     return True
+
+
+@rule("triangular_solve")
+def _triangular_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """op(T)·x = b or x·op(T) = b, where T is a triangle of the first argument: the rest of it is not read."""
+    a, b = args
+    body, row, column = _square(a)
+    size, unit = a.shape[-1], bool(params["unit_diagonal"])
+    here, there = (row, column) if params["lower"] else (column, row)
+    body = triangle(body, here, there, unit)
+    if unit:
+        body = body + index_equal(of_var(row).minus(of_var(column)))
+    if params["transpose_a"]:
+        row, column = column, row
+    condition = () if unit else invertible(body, row, column, size, "triangular solve")
+    condition = settle(condition, ctx.facts)
+    axis = b.rank - (2 if params["left_side"] else 1)
+    dummy, place = fresh(), own_index(b.shape)[axis]
+    across = of_var(dummy) if size != ONE else place
+    where = (place, across) if params["left_side"] else (across, place)
+    right = substitute(b.body, {template(axis): of_var(dummy)})
+    inverse = matrix("inverse", body, row, column, size, where)
+    defined, smooth = (_everywhere(c, [a.rank - 2, a.rank - 1]) for c in (a.defined, a.smooth))
+    return [
+        Tensor(
+            shapes[0],
+            sum_over(inverse * right, [(dummy, size)]),
+            "f",
+            merged(defined, _everywhere(b.defined, [axis]), condition),
+            merged(smooth, _everywhere(b.smooth, [axis]), condition),
+            ANY,
+        )
+    ]
+
+
+@rule("cholesky")
+def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """L with L·Lᵀ = S and a positive diagonal. Of S only the lower triangle is read."""
+    (x,) = args
+    body, row, column = _square(x)
+    turned = substitute(body, {row: of_var(column), column: of_var(row)})
+    if turned != body:
+        body = triangle(body, row, column, False) + triangle(turned, column, row, True)
+    size = x.shape[-1]
+    condition = positive_definite(body, row, column, size, "cholesky")
+    axes = [x.rank - 2, x.rank - 1]
+    entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
+    defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
+    return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+
+
+@library("jax.numpy.linalg.slogdet", is_slogdet)
+def _slogdet(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The sign of the determinant, and the logarithm of its modulus: ½·log(det²)."""
+    (x,) = args
+    body, row, column = _square(x)
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    axes = [x.rank - 2, x.rank - 1]
+    condition = invertible(body, row, column, x.shape[-1], "slogdet")
+    defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
+    logarithm = log_of(value * value).scale(fmpq(1, 2)) if not value.is_zero else value
+    return [
+        Tensor(shape, body, "f", defined, smooth)
+        for shape, body in zip(shapes, (sign_of(value), logarithm), strict=True)
+    ]

@@ -40,6 +40,20 @@ class Context:
         self.notes.setdefault(text)
 
 
+LIBRARY: dict[str, tuple[Callable[[Any], bool], Rule]] = {}
+"""Functions of JAX's library that are recognised by their program and have semantics of their own."""
+
+
+def library(name: str, recognised: Callable[[Any], bool]) -> Callable[[Rule], Rule]:
+    """Register the semantics of a library function; `recognised` says whether an equation is a call of it."""
+
+    def register(f: Rule) -> Rule:
+        LIBRARY[name] = recognised, f
+        return f
+
+    return register
+
+
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Register the semantics of the named primitives: `(context, params, inputs, output shapes) -> outputs`."""
 
