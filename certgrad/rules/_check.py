@@ -21,6 +21,7 @@ def check(
     differentiable: Sequence[str] | None = None,
     domain: str | Sequence[str] = (),
     surrogate: str = "",
+    name: str = "",
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -36,13 +37,14 @@ def check(
         differentiable: the arguments that the claim is about; all float arrays if None.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
+        name: what the report calls it; the function's own name if empty.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
     """
-    rule = UserRule(function, signature, static=static, differentiable=differentiable, domain=domain)
+    rule = UserRule(function, signature, static=static, differentiable=differentiable, domain=domain, name=name)
     certificate = audit(rule)
     if surrogate and certificate.verdict in ("refuted", "unproved"):
         certificate = msgspec.structs.replace(certificate, verdict="surrogate")

@@ -103,12 +103,18 @@ def _submodules(module: ModuleType) -> Iterator[Found]:
 
 
 def _in_module(module: ModuleType, seen: set[int]) -> Iterator[Found]:
-    for name, value in sorted(vars(module).items()):
+    for name, value in sorted(vars(module).items(), key=_by_own_name):
         yield from _rules_in(module, name, value, seen)
         if isinstance(value, type) and value.__module__ == module.__name__:
             for inner, member in sorted(vars(value).items()):
                 held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
                 yield from _rules_in(module, f"{name}.{inner}", held, seen)
+
+
+def _by_own_name(item: tuple[str, Any]) -> tuple[bool, str]:
+    """An object is known by the name that it was defined with, before any alias."""
+    name, value = item
+    return name != getattr(value, "__name__", name), name
 
 
 def _rules_in(module: ModuleType, name: str, value: Any, seen: set[int]) -> Iterator[Found]:
