@@ -85,8 +85,8 @@ def _exact(array: Array) -> Array:
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents and cotangents: never 0, and rarely equal, so that a tie of inputs is none beside the point."""
-    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 4000), 1000))
+    """Tangents and cotangents: never 0, and hardly ever equal, so that a tie of inputs is none beside the point."""
+    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
 def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
