@@ -41,10 +41,10 @@ _fresh_count = 0
 
 
 def fresh(kind: str = "f") -> Var:
-    """A variable that is used nowhere else in this proof."""
+    """A variable that is used nowhere else in this proof: only these have the minor number 1."""
     global _fresh_count
     _fresh_count += 1
-    return (kind, _fresh_count, 0)
+    return (kind, _fresh_count, 1)
 
 
 def reset_fresh() -> None:
