@@ -97,6 +97,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.primitives.setdefault(name)
     control = CONTROL.get(name)
     if control is not None:
+        ctx.primitives.setdefault(name)
         return control(ctx, eqn, use, [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars])
     rule = RULES.get(name)
     if rule is None:
