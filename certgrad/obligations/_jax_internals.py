@@ -354,7 +354,7 @@ def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
         needed = loop.live_outputs(use)
         starts = [False] * loop.consts + needed[: loop.carries]  # a carry has a start, read or not
         used = live_inputs(loop.body.jaxpr, needed)
-        return [u or k < len(starts) and starts[k] for k, u in enumerate(used)]
+        return [u or (k < len(starts) and starts[k]) for k, u in enumerate(used)]
     return [True] * len(eqn.invars)
 
 
