@@ -15,6 +15,7 @@ from ._terms import (
     Access,
     Atom,
     Base,
+    Carry,
     Dim,
     Exp,
     Exponent,
@@ -27,7 +28,9 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Rec,
     Sum,
+    carried,
 )
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
@@ -45,6 +48,7 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[V
 class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
+        self.carried: dict[str, dict[tuple[int, ...], arb]] = {}
 
     def poly(self, p: Poly, env: dict[Var, int]) -> arb:
         total = arb(0)
@@ -86,7 +90,12 @@ class _Evaluation:
 
     def atom(self, a: Atom, env: dict[Var, int]) -> arb:
         if isinstance(a, Access):
-            return arb(self.values(a.tensor, tuple(self.index(ix, env) for ix in a.index)))
+            place = tuple(self.index(ix, env) for ix in a.index)
+            if a.tensor in self.carried:
+                return self.carried[a.tensor][place[1:]]
+            return arb(self.values(a.tensor, place))
+        if isinstance(a, Rec):
+            return self.carry(a, env)
         if isinstance(a, Dim):
             return arb(self.dims[a.name])
         if isinstance(a, Num):
@@ -144,6 +153,28 @@ class _Evaluation:
         if a.name == "cholesky":
             return _cholesky(inside)[where]
         raise TypeError(f"no value for the {a.name} of a matrix")
+
+    def carry(self, a: Rec, env: dict[Var, int]) -> arb:
+        """A carry's entry, by running the loop up to its time."""
+        before = dict(self.carried)
+        places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
+
+        def entries(term: Callable[[Carry], Poly], s: int) -> dict[str, dict[tuple[int, ...], arb]]:
+            out: dict[str, dict[tuple[int, ...], arb]] = {}
+            for k, (c, index) in enumerate(zip(a.carries, places, strict=True)):
+                bound = [{("b", a.level, 1 + j): x for j, x in enumerate(place)} for place in index]
+                values = (self.poly(term(c), {**env, **b, ("b", a.level, 0): s}) for b in bound)
+                out[carried(a.level, k)] = dict(zip(index, values, strict=True))
+            return out
+
+        try:
+            state = entries(lambda c: c.init, 0)
+            for s in range(self.index(a.time, env)):
+                self.carried = {**before, **state}
+                state = entries(lambda c: c.step, s)
+            return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
+        finally:
+            self.carried = before
 
 
 def _cholesky(a: arb_mat) -> arb_mat:

@@ -351,7 +351,10 @@ def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
         return [True, *(any(used) for used in zip(*branches, strict=True))]
     if eqn.primitive.name == "scan":
         loop = scan_loop(eqn)
-        return live_inputs(loop.body.jaxpr, loop.live_outputs(use))
+        needed = loop.live_outputs(use)
+        starts = [False] * loop.consts + needed[: loop.carries]  # a carry has a start, read or not
+        used = live_inputs(loop.body.jaxpr, needed)
+        return [u or (k < len(starts) and starts[k]) for k, u in enumerate(used)]
     return [True] * len(eqn.invars)
 
 

@@ -11,7 +11,8 @@ from flint import arb, fmpq
 from ._conditions import Atomic, Clause
 from ._evaluate import UndecidedError, Values, evaluate
 from ._index import Var
-from ._terms import Dim, Poly, deep_atoms
+from ._sums import indices_of
+from ._terms import Dim, Poly, Rec, deep_atoms
 
 TRIES = 400
 
@@ -48,8 +49,11 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
 def _all_atoms(poly: Poly) -> list:
     out = list(deep_atoms(poly))
     for a in list(out):
-        for n in getattr(a, "ranges", ()):
+        ranges = [n for c in a.carries for n in c.ranges] if isinstance(a, Rec) else getattr(a, "ranges", ())
+        for n in ranges:
             out += deep_atoms(n)
+    for ix in indices_of(poly):
+        out += deep_atoms(ix.const)
     return out
 
 

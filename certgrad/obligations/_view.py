@@ -25,6 +25,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Rec,
     Side,
     Sum,
 )
@@ -102,6 +103,9 @@ class SympyView:
             inner, bounds = self.inside(a)
             at = [self.index(ix) for ix in a.index]
             return sympy.Function(a.name.replace(" ", "_"))(sympy.Lambda(tuple(bounds), inner(a.body)), *at)
+        if isinstance(a, Rec):
+            name = f"c{a.loop.key[-6:]}_{a.position}"
+            return sympy.IndexedBase(name, real=True)[tuple(self.index(ix) for ix in (a.time, *a.index))]
         raise TypeError(type(a).__name__)
 
     def sum(self, a: Sum) -> sympy.Expr:

@@ -5,6 +5,7 @@ from . import (  # noqa: F401  (registration)
     _elementwise,
     _gathers,
     _linear_algebra,
+    _loops,
     _reductions,
     _structure,
     _windows,

@@ -97,6 +97,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.primitives.setdefault(name)
     control = CONTROL.get(name)
     if control is not None:
+        ctx.primitives.setdefault(name)
         return control(ctx, eqn, use, [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars])
     rule = RULES.get(name)
     if rule is None:
@@ -105,9 +106,18 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         kind = kind_of(getattr(v.aval, "dtype", np.dtype("float64")))
         if kind not in "fib":
             raise UnprovedError({"c": "complex", "0": "float0 arithmetic"}.get(kind, f"dtype {v.aval.dtype}"))
+    for v in eqn.outvars:
+        _refuse_wrapping(v.aval)
     inputs = [read(v) for v in eqn.invars]
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
     return rule(ctx, _plain(eqn.params), inputs, shapes)
+
+
+def _refuse_wrapping(aval: Any) -> None:
+    """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
+    dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
+    if dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4):
+        raise UnprovedError(f"integers of dtype {dtype}, which wrap")
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:
