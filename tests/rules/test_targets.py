@@ -70,7 +70,7 @@ def test_a_package_with_a_broken_module(folder):
     assert done.stdout.count("energy ") == 1, "a rule that is re-exported is audited once"
     assert "CG102 mypkg.rules:softplus.vjp_is_adjoint: refuted" in done.stdout
     assert "mypkg.broken was not audited: does not import: RuntimeError: not today" in done.stderr
-    assert "mypkg.rules:unfinished (rules.py:29) was not audited: a custom_vjp without defvjp" in done.stderr
+    assert "mypkg.rules:unfinished (rules.py:28) was not audited: a custom_vjp without defvjp" in done.stderr
     assert "shapes are inferred" in done.stderr
 
 
