@@ -25,8 +25,9 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
     dims = sorted({a.name for p in polys for a in _all_atoms(p) if isinstance(a, Dim)})
     rng = random.Random(20)
     for attempt in range(TRIES):
-        size = 1 + attempt % 3
-        sizes = dict.fromkeys(dims, size)  # one size for all, so that every index runs over whole axes
+        size = 2 + attempt % 2
+        # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
+        sizes = dict.fromkeys(dims, size)
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
