@@ -91,7 +91,6 @@ FUNCTIONS: dict[str, Callable[..., arb]] = {
     "round_away": lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1),
     "atan2": _atan2,
     "floor": arb.floor,
-    "ceil": arb.ceil,
     "round_even": _round_even,
     "stop": lambda x: x,
 }

@@ -194,10 +194,9 @@ class Facts:
             return POS
         if a.name == "polygamma" and (m := a.args[0].constant()) is not None and m.p % 2:
             return POS
-        if a.name in ("floor", "ceil"):
+        if a.name == "floor":
             signs = self.signs(a.args[0])
-            towards = POS if a.name == "floor" else NEG
-            return signs | ZERO if signs & towards else signs
+            return signs | ZERO if signs & POS else signs
         return ANY
 
     def _by_bounds(self, a: Atom) -> int:

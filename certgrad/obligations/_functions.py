@@ -172,7 +172,7 @@ FUNCTIONS: dict[str, Row] = {
         _atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")
     ),
     "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
-    "ceil": Row(_atom("ceil"), smooth=_not("not integer", Fraction(0), "ceil")),
+    "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
     "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "round_away": Row(_atom("round_away"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "one_minus_square": Row(lambda p: ONE - p * p),

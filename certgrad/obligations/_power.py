@@ -348,13 +348,13 @@ def sign_of(poly: Poly) -> Poly:
 _ODD = {"sin", "erf", "asin", "atan", "asinh", "atanh", "erf_inv", "cbrt", "bessel_i1"}
 _EVEN = {"cos", "bessel_i0"}
 _ONE_AT_ZERO = {"cos", "bessel_i0"}
-_ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "ceil": ceil, "round_even": round}
+_ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even": round}
 
 
 def fn(name: str, *args: Poly) -> Poly:
     """A named function applied, with the sign of its argument fixed where the function is odd or even.
 
-    Whole numbers come out of floor and ceil, and out of the exponent of an integer power of x (there x ≠ 0).
+    Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
     """
     if name == "whole_power":
         return _whole_power(*args)
@@ -369,7 +369,7 @@ def fn(name: str, *args: Poly) -> Poly:
         c = p.constant()
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
-        if name in ("floor", "ceil") and (whole := _whole_part(p)) is not None:
+        if name == "floor" and (whole := _whole_part(p)) is not None:
             return fn(name, p - whole) + whole
         if name in _ODD | _EVEN and p.sorted_items() and _leading(p) < 0:
             return fn(name, -p).scale(-1 if name in _ODD else 1)

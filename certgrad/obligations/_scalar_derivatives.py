@@ -1,7 +1,7 @@
 """Derivatives of the functions that stay atoms, taken from sympy and read back as terms.
 
 Functions that sympy does not have with the meaning that runs get their derivative from the equation that defines them:
-cbrt (c³ = x), floor, ceil and round (locally constant where they are differentiable at all), I₁ (x·I₁' = x·I₀ − I₁),
+cbrt (c³ = x), floor and round (locally constant where they are differentiable at all), I₁ (x·I₁' = x·I₀ − I₁),
 an integer power, and the derivative of the incomplete gamma function by its first argument, which JAX has as a
 function of its own.
 """
@@ -49,7 +49,6 @@ _SYMPY: dict[str, tuple[sympy.Expr, tuple[sympy.Symbol, ...]]] = {
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),
     ("floor", 0): lambda p: ZERO,
-    ("ceil", 0): lambda p: ZERO,
     ("round_even", 0): lambda p: ZERO,
     ("round_away", 0): lambda p: ZERO,
     ("bessel_i1", 0): lambda p: fn("bessel_i0", p) - fn("bessel_i1", p) * power(p, -1),

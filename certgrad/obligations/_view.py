@@ -44,7 +44,6 @@ _FUNCTIONS = {
     "erf_inv": sympy.erfinv,
     "atan2": sympy.atan2,
     "floor": sympy.floor,
-    "ceil": sympy.ceiling,
     "cbrt": sympy.real_root,
     "lgamma": lambda x: sympy.log(sympy.Abs(sympy.gamma(x))),
     "digamma": sympy.digamma,

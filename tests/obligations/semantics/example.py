@@ -61,7 +61,7 @@ class Example:
     choices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     name: str = ""
     smallest: int = 1
-    largest: int = 4
+    largest: int = 3
     refused: bool = False
     derivative: bool = True
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
+from jax.experimental.layout import Layout, with_layout_constraint
 
 from tests.obligations.semantics.example import Example, example, real, truth, whole
 
@@ -31,6 +32,10 @@ def _rounded(x, method):
 
 def _cast(x, dtype):
     return lax.convert_element_type(x, dtype)
+
+
+def one_device():
+    return jax.sharding.SingleDeviceSharding(jax.devices()[0])
 
 
 def _to_total(name):
@@ -87,6 +92,8 @@ ELEMENTWISE: list[Example] = [
     example("rem", lax.rem, K, whole("l", "n", 1, 3), name="integers"),
     example("name", lambda x: checkpoint_name(x, "x"), X),
     example("device_put", lambda x: jax.device_put(x, jax.devices()[0]), X),
+    example("sharding_constraint", lambda x: lax.with_sharding_constraint(x, one_device()), X),
+    example("layout_constraint", lambda x: with_layout_constraint(x, Layout((0,))), X),
     example("nextafter", lax.nextafter, X, Y, refused=True, derivative=False),
     example("bitcast_convert_type", lambda x: lax.bitcast_convert_type(x, jnp.int64), X, refused=True),
 ]

@@ -38,9 +38,7 @@ MOVES: list[Example] = [
         M,
         name="compared",
     ),
-    example(
-        "iota", lambda x: jnp.sum(jnp.where(jnp.arange(x.shape[0]) < 1, x, 2 * x)), X, name="compared and summed"
-    ),
+    example("iota", lambda x: jnp.sum(jnp.where(jnp.arange(x.shape[0]) < 1, x, 2 * x)), X, name="compared and summed"),
     example(
         "iota",
         lambda x: (lax.broadcasted_iota(float, x.shape, 0) * 0.5).astype(int) * x,

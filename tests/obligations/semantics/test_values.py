@@ -13,7 +13,7 @@ from tests.obligations.semantics.numerics import Point, compare_derivatives, com
 from tests.obligations.semantics.table import EXAMPLES
 
 BY_DRAWING = settings(
-    max_examples=6,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
@@ -93,6 +93,7 @@ def test_every_primitive_is_here() -> None:
 
 UNREACHABLE = {
     "copy_p",  # names of other versions of JAX
+    "reshard",  # needs a mesh whose axes are explicit
     "log2",
     "one_minus_square",
     "pvary",  # only inside shard_map
