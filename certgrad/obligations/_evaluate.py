@@ -12,7 +12,9 @@ from flint import arb, arb_mat, fmpq
 
 from ._evaluate_functions import UndecidedError, function
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._sizes import size_at
 from ._terms import (
+    PREDICATES,
     Access,
     Atom,
     Base,
@@ -42,6 +44,10 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[V
     return _Evaluation(dims, values).poly(poly, dict(env or {}))
 
 
+def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
+    return type(factor[0]) not in PREDICATES
+
+
 class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
@@ -51,7 +57,7 @@ class _Evaluation:
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
-            for a, e in mono:
+            for a, e in sorted(mono, key=_predicates_first):
                 if product_ == 0:
                     break  # an unselected lane does not have to be defined
                 product_ *= self.power(self.atom(a, env), e)
@@ -94,7 +100,7 @@ class _Evaluation:
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
-            return arb(self.dims[a.name])
+            return arb(size_at(a.name, self.dims))
         if isinstance(a, Num):
             return arb.pi() if a.name == "pi" else arb(int(a.name))
         if isinstance(a, IndexNumber):

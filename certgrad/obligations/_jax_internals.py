@@ -448,10 +448,6 @@ def kind_of(dtype: Any) -> str:
     return "?"
 
 
-def is_unsigned(dtype: Any) -> bool:
-    return bool(jax.dtypes.issubdtype(dtype, np.unsignedinteger))
-
-
 def bits_of(dtype: Any) -> int:
     """The width of an integer type."""
     return int(jax.numpy.iinfo(dtype).bits)

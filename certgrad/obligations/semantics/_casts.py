@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._conditions import merged
-from .._facts import NEG, NONNEG, ZERO
+from .._facts import NONNEG, ZERO
 from .._functions import truncated, whole_or_zero
-from .._jax_internals import is_unsigned, kind_of
+from .._jax_internals import kind_of
 from .._power import fn, sign_of
 from .._tensor import Tensor
 from ._elementwise import settle
@@ -64,11 +64,7 @@ def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
     """Booleans become 0 and 1; reals lose their fraction; integers stay, in the range of their new type."""
     if x.kind == "b":
         return replace(x, kind="i")
-    if new.itemsize < 4:
-        raise UnprovedError(f"a cast to {new}, which wraps")
-    if is_unsigned(new) and x.signs & NEG and x.body.constant() is None:
-        raise UnprovedError(f"a cast to {new} of what may be negative, which wraps")
-    if new.itemsize < 8 or x.kind == "f" or is_unsigned(ctx.dtypes[0]):
+    if new.itemsize < 8 or x.kind == "f":
         ctx.note(f"integers are in the range of {new}")
     if x.kind == "i":
         return x

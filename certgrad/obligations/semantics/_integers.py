@@ -14,10 +14,10 @@ import numpy as np
 from flint import fmpq
 
 from .._facts import ANY, NEG, NONNEG, ZERO
-from .._jax_internals import bits_of, is_unsigned
+from .._jax_internals import bits_of
 from .._power import fn
 from .._tensor import Tensor
-from .._terms import ONE, Poly, number
+from .._terms import ONE, Poly
 from ._elementwise import IN_RANGE, common
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
@@ -47,13 +47,10 @@ for _name in _BOOLEAN:
 
 @rule("not")
 def _not(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    """−1 − k in two's complement; an unsigned type adds 2 to the power of its width."""
+    """−1 − k in two's complement."""
     (x,) = args
     if x.kind == "b":
         return [replace(x, body=ONE - x.body, signs=NONNEG)]
-    dtype = ctx.dtypes[0]
-    if is_unsigned(dtype):
-        return [replace(x, body=number(2 ** bits_of(dtype) - 1) - x.body, signs=NONNEG)]
     return [replace(x, body=-ONE - x.body, signs=ANY)]
 
 
@@ -72,9 +69,7 @@ def _shift_right(name: str) -> Rule:
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
         x = args[0]
         places = _places(ctx, args)
-        signed = name == "shift_right_arithmetic" and not is_unsigned(ctx.dtypes[0])
-        plain = name == "shift_right_logical" and (is_unsigned(ctx.dtypes[0]) or not x.signs & NEG)
-        if places is None or not (signed or plain):
+        if places is None or (name == "shift_right_logical" and x.signs & NEG):
             return _opaque(ctx, name, args, shapes)
         return [_shifted(args, shapes, fn("floor", x.body.scale(fmpq(1, 2**places))))]
 

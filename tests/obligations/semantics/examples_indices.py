@@ -124,9 +124,7 @@ RESHAPES: list[Example] = [
         X,
         name="three axes",
     ),
-    example(
-        "reshape", lambda a: lax.reshape(a, (a.shape[0] * a.shape[1],), dimensions=(1, 0)), M, name="permuted"
-    ),
+    example("reshape", lambda a: lax.reshape(a, (a.shape[0] * a.shape[1],), dimensions=(1, 0)), M, name="permuted"),
     example("reshape", lambda x: (x[:, None] * jnp.arange(6.0)).reshape(-1, 3, 2).sum(1), X, name="numbers"),
 ]
 
