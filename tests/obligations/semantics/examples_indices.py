@@ -113,6 +113,12 @@ WINDOWS: list[Example] = [
     example("cumsum", lambda x: jnp.sum(lax.cumsum(x) * jnp.arange(x.shape[0])), X, name="summed"),
 ]
 
+PARTS: list[Example] = [
+    example("stack", lambda x, y, axis: jnp.stack([x, y, x * y], axis), X, Y, axis=(0, 1)),
+    example("unstack", lambda a, part: jnp.unstack(jnp.tile(a, (1, 2))[:, :2], axis=1)[part], M, part=(0, 1)),
+    example("platform_index", lambda s: jnp.diagonal(s) ** 2, S),
+]
+
 RESHAPES: list[Example] = [
     example("reshape", lambda a: a.reshape(-1) * 2, M, name="merging"),
     example("reshape", lambda a, b: a.reshape(b.shape) * b, M, N, name="merging and splitting"),
@@ -170,4 +176,4 @@ GATHERS: list[Example] = [
     ),
 ]  # fmt: skip
 
-INDICES: list[Example] = [*SLICES, *WINDOWS, *RESHAPES, *GATHERS]
+INDICES: list[Example] = [*SLICES, *WINDOWS, *PARTS, *RESHAPES, *GATHERS]
