@@ -8,10 +8,13 @@ from functools import reduce
 from itertools import product
 from math import prod
 
-from flint import acb, arb, arb_mat, fmpq
+from flint import arb, arb_mat, fmpq
 
+from ._evaluate_functions import UndecidedError, function
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._sizes import size_at
 from ._terms import (
+    PREDICATES,
     Access,
     Atom,
     Base,
@@ -36,13 +39,13 @@ from ._terms import (
 Values = Callable[[str, tuple[int, ...]], fmpq]
 
 
-class UndecidedError(ArithmeticError):
-    """A sign that the precision does not decide."""
-
-
 def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
     """The term's value. Raises UndecidedError where a predicate sits on its boundary inexactly."""
     return _Evaluation(dims, values).poly(poly, dict(env or {}))
+
+
+def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
+    return type(factor[0]) not in PREDICATES
 
 
 class _Evaluation:
@@ -54,7 +57,7 @@ class _Evaluation:
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
-            for a, e in mono:
+            for a, e in sorted(mono, key=_predicates_first):
                 if product_ == 0:
                     break  # an unselected lane does not have to be defined
                 product_ *= self.power(self.atom(a, env), e)
@@ -97,7 +100,7 @@ class _Evaluation:
         if isinstance(a, Rec):
             return self.carry(a, env)
         if isinstance(a, Dim):
-            return arb(self.dims[a.name])
+            return arb(size_at(a.name, self.dims))
         if isinstance(a, Num):
             return arb.pi() if a.name == "pi" else arb(int(a.name))
         if isinstance(a, IndexNumber):
@@ -135,7 +138,7 @@ class _Evaluation:
                 best = best.max(x)
             return best
         if isinstance(a, Fn):
-            return FUNCTIONS[a.name](*(self.poly(p, env) for p in a.args))
+            return function(a.name, [self.poly(p, env) for p in a.args])
         raise TypeError(f"no value for {type(a).__name__}")
 
     def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
@@ -185,43 +188,3 @@ def _cholesky(a: arb_mat) -> arb_mat:
             total = a[i, j] - sum((out[i, k] * out[j, k] for k in range(j)), arb(0))
             out[i, j] = total.sqrt() if i == j else total / out[j, j]
     return out
-
-
-def _atan2(y: arb, x: arb) -> arb:
-    return arb.atan2(y, x)
-
-
-def _round_even(x: arb) -> arb:
-    low = (x + arb(0.5)).floor()
-    return low - 1 if x + arb(0.5) == low and int(low.unique_fmpz()) % 2 else low
-
-
-def _cbrt(x: arb) -> arb:
-    if x == 0:
-        return arb(0)
-    return x.root(3) if x > 0 else -((-x).root(3))
-
-
-FUNCTIONS: dict[str, Callable[..., arb]] = {
-    "log": arb.log,
-    "sin": arb.sin,
-    "cos": arb.cos,
-    "asin": arb.asin,
-    "acos": arb.acos,
-    "atan": arb.atan,
-    "asinh": arb.asinh,
-    "acosh": arb.acosh,
-    "atanh": arb.atanh,
-    "erf": arb.erf,
-    "erf_inv": arb.erfinv,
-    "cbrt": _cbrt,
-    "lgamma": lambda x: abs(x.gamma()).log(),
-    "digamma": arb.digamma,
-    "polygamma1": lambda x: acb(x).polygamma(1).real,
-    "round_away": lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1),
-    "atan2": _atan2,
-    "floor": arb.floor,
-    "ceil": arb.ceil,
-    "round_even": _round_even,
-    "stop": lambda x: x,
-}

@@ -448,6 +448,17 @@ def kind_of(dtype: Any) -> str:
     return "?"
 
 
+def bits_of(dtype: Any) -> int:
+    """The width of an integer type."""
+    return int(jax.numpy.iinfo(dtype).bits)
+
+
+def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
+    """A lax function of machine integers, computed by JAX."""
+    with jax.enable_x64(True):
+        return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))
+
+
 # --- serialisation: the identity of a program ----------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from flint import arb, fmpq
 from ._conditions import Atomic, Clause
 from ._evaluate import UndecidedError, Values, evaluate
 from ._index import Var
+from ._sizes import names_in
 from ._sums import indices_of
 from ._terms import Dim, Poly, Rec, deep_atoms
 
@@ -22,7 +23,7 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
-    dims = sorted({a.name for p in polys for a in _all_atoms(p) if isinstance(a, Dim)})
+    dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
     rng = random.Random(20)
     for attempt in range(TRIES):
         size = 2 + attempt % 2

@@ -1,0 +1,25 @@
+"""Primitives that have no meaning in the calculus, and why: the reason that a verdict gives."""
+
+from __future__ import annotations
+
+_GROUPS: dict[str, str] = {
+    "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
+        pbroadcast pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
+        reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p""",
+    "sparse arrays": """bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices
+        bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose bcsr_dot_general bcsr_extract bcsr_fromdense
+        bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense csr_fromdense csr_matmat csr_matvec csr_todense
+        spsolve todense""",
+    "a call out of the program": """debug_callback debug_print ffi_call inspect_sharding io_callback
+        pure_callback""",
+    "a mutable reference": """accum_grad_in_ref addupdate array_ref empty_ref free_ref freeze get log_extend log_read
+        new_log new_ref run_state swap""",
+    "a value of a type that its author defines": "box_get box_set call_hi_primitive new_box",
+    "random bits are opaque": """random_bits random_clone random_fold_in random_gamma random_seed random_split
+        random_unwrap random_wrap threefry2x32""",
+    "an extended dtype": "from_edtype to_edtype",
+    "complex": "complex conj eig fft imag real",
+    "the float next to a number is nothing over the reals": "nextafter",
+    "the bits of a number are nothing over the reals": "bitcast_convert_type",
+}
+REFUSED: dict[str, str] = {name: reason for reason, names in _GROUPS.items() for name in names.split()}
