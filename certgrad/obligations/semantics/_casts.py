@@ -29,13 +29,16 @@ def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: lis
     "layout_constraint",
     "name",
     "optimization_barrier",
-    "pvary",
-    "reshard",
     "sharding_constraint",
     "with_memory_space_constraint",
 )
 def _identity(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     return list(args)
+
+
+@rule("tie")
+def _tie(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    return [args[1]]
 
 
 @rule("reduce_precision")

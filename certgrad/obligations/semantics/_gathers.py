@@ -8,12 +8,12 @@ Which window positions a gather leaves out of its operand, and which updates a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
 from .._conditions import Clauses, merged
-from .._facts import ANY, ZERO
+from .._facts import ANY, ZERO, negated
 from .._index import Ix, Var, of_const, of_var, template
 from .._index_terms import index_equal, within
 from .._isl import Condition, feasible
@@ -177,6 +177,13 @@ def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
             ANY if signs & 5 == 5 else signs,
         )
     ]
+
+
+@rule("scatter-sub")
+def _scatter_sub(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    x, indices, update = args
+    taken = replace(update, body=-update.body, signs=negated(update.signs))
+    return _scatter_add(ctx, params, [x, indices, taken], shapes)
 
 
 @rule("scatter")

@@ -78,6 +78,8 @@ ELEMENTWISE: list[Example] = [
     example("pow", lax.pow, X, K, name="integer array"),
     example("round", _rounded, X, method=(0, 1)),
     example("copy", jnp.copy, X),
+    example("add_any", lambda x: jax.vjp(lambda y: y * y, x)[1](x)[0], X),
+    example("tie", lambda x, y: jax._src.lax.lax.tie_p.bind(x, y), X, Y),
     example("stop_gradient", lax.stop_gradient, X, derivative=False),
     example("optimization_barrier", lax.optimization_barrier, X),
     example("reduce_precision", lambda x: lax.reduce_precision(x, 11, 52), X),

@@ -156,6 +156,7 @@ GATHERS: list[Example] = [
     example(
         "scatter-add", lambda a, k, x: a.at[jnp.arange(a.shape[0]), k].add(x), M, K, X, name="along an axis"
     ),
+    example("scatter-sub", lambda a, k, b: a.at[k].subtract(b.T), M, K, N),
     example("scatter", lambda a, k, x: a.at[k[0], 1].set(x[0]), M, K, X, smallest=2),
     example("scatter", lambda a, k, b: a.at[k[0]].set(b[:, 0]), M, K, N, name="a row"),
     example("scatter", lambda x, k, y: x.at[k].set(y), X, K, Y, name="several", refused=True),
