@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from certgrad.obligations import audit, audit_op, obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
+    from certgrad.rules import check, declare
 
 _PUBLIC = {
     "audit": "certgrad.obligations",
@@ -21,7 +22,9 @@ _PUBLIC = {
     "axis_of": "certgrad.ops",
     "case": "certgrad.ops",
     "certify": "certgrad.graph",
+    "check": "certgrad.rules",
     "compile_graph": "certgrad.accel",
+    "declare": "certgrad.rules",
     "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
     "registry": "certgrad.ops",
@@ -36,7 +39,9 @@ __all__ = [
     "axis_of",
     "case",
     "certify",
+    "check",
     "compile_graph",
+    "declare",
     "obligation",
     "op",
     "registry",

@@ -21,11 +21,16 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_the_example_of_the_readme_runs() -> None:
+def test_the_examples_of_the_readme_run() -> None:
     readme = (_ROOT / "README.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    printed = subprocess.run([sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT)
-    assert (printed.returncode, printed.stdout) == (0, "proved under hypotheses\n"), printed.stderr
+    programs = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert len(programs) == 2
+    for program in programs:
+        (said,) = re.findall(r"# (proved.*)", program)
+        printed = subprocess.run(
+            [sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT
+        )
+        assert (printed.returncode, printed.stdout) == (0, f"{said}\n"), printed.stderr
 
 
 def test_the_example_of_the_graphs_page_runs() -> None:

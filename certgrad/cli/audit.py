@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _console, _library, _output
+from certgrad.cli import _code, _console, _library, _output
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def audit(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TARGET", help="Ops of the library. All of them if none is named."),
+        typer.Argument(
+            metavar="TARGET",
+            help="Ops of the library, or code whose rules to audit: a module, a package, a file, module:object. "
+            "All ops of the library if nothing is named.",
+        ),
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -49,9 +53,15 @@ def audit(
 
     outputs = _output.parse(output or [])
     started = time.perf_counter()
-    selection = _selection(targets or [], select or [], ignore or [])
-    results = _console.progress(_run.run(selection.ops, jobs), len(selection.ops), shown=not quiet)
+    ops, targeted = _code.split(targets or [])
+    code = _code.audit(targeted)
+    selection = _selection(ops, select or [], ignore or [], none=bool(targeted) and not ops)
+    results = [*_console.progress(_run.run(selection.ops, jobs), len(selection.ops), shown=not quiet), *code.audited]
     audited = [Audited(narrow, one.seconds) for one in results if (narrow := selection.narrow(one.certificate))]
+    _code.show(code.notes)
+    if targeted and not results:
+        typer.echo(f"nothing to audit: no derivative rule was audited in {', '.join(targeted)}.", err=True)
+        raise typer.Exit(ExitCode.NOTHING_SELECTED)
     if not audited:
         typer.echo("nothing selected: the patterns leave no obligation. `certgrad list` shows the ops.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
@@ -59,13 +69,18 @@ def audit(
     for destination in outputs:
         _output.write(destination, _output.render(destination.format, audited, seconds, quiet=quiet))
     typer.echo(_output.render(format, audited, seconds, quiet=quiet, width=_console.width()), nl=False)
+    if strict and code.lenient:
+        raise typer.Exit(ExitCode.REFUTED)
     raise typer.Exit(exit_code([entry.certificate for entry in audited], strict=strict))
 
 
-def _selection(targets: Sequence[str], select: Sequence[str], ignore: Sequence[str]) -> "Selection":
+def _selection(
+    targets: Sequence[str], select: Sequence[str], ignore: Sequence[str], *, none: bool = False
+) -> "Selection":
+    """The ops to audit; with `none`, no op of the library, but the patterns all the same."""
     from certgrad.cli import _select
 
-    known = _library.names()
+    known = [] if none else _library.names()
     aliases: dict[str, list[str]] = {}
     for alias, op in _library.aliases().items():
         aliases.setdefault(op, []).append(alias)

@@ -6,7 +6,7 @@ import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import certgrad
@@ -68,6 +68,7 @@ class _Record:
     notes: dict[str, None]
     facts: dict[str, None]
     primitives: dict[str, None]
+    relations: dict[str, None] = field(default_factory=dict)
 
     def all(self) -> tuple[dict[str, None], ...]:
         return self.notes, self.facts, self.primitives
@@ -121,7 +122,7 @@ def _audit(op: Any) -> Certificate:
         source=op.source or "",
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        rules_used=[f"semantics of {name}" for name in sorted(record.primitives)],
+        rules_used=[*(f"semantics of {name}" for name in sorted(record.primitives)), *sorted(record.relations)],
         traced=identities,
     )
     return sealed(unsealed)
@@ -234,6 +235,7 @@ def _prove_all(
                 outcomes[kind] = prove(problem, kind)
         except BudgetError as error:
             outcomes[kind] = Outcome(reason=str(error))
+        record.relations.update(dict.fromkeys(outcomes[kind].relations))
         results[kind] = _judged(op, instance, kind, outcomes[kind])
     return results, outcomes
 

@@ -7,12 +7,14 @@ behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from flint import fmpq
 
 from ._index import Var, of_var
 from ._matrices import derivative, opened
 from ._power import power
+from ._recurrences import System, fresh_carry, open_loop, solve
 from ._scalar_derivatives import NoDerivativeError, derivative_of
 from ._sums import Rewriter, open_sum, replaced, sum_over
 from ._terms import (
@@ -29,11 +31,12 @@ from ._terms import (
     Max,
     Mono,
     Poly,
+    Rec,
     Sum,
     access,
-    deep_atoms,
     monomial,
     poly_of,
+    tensors_in,
 )
 
 ARBITRARY = "τ"
@@ -104,7 +107,19 @@ class Differentiator:
             return change
         if isinstance(a, Max):
             return self._free_tangent(a, "maximum") if depends(a, self.tangents) else ZERO
+        if isinstance(a, Rec):
+            return self._carried(a) if depends(a, self.tangents) else ZERO
         return ZERO
+
+    def _carried(self, a: Rec) -> Poly:
+        """The tangents of carries are carried along: dc[0] is the tangent of c[0], dc[s + 1] that of the step."""
+        system = open_loop(a.loop)
+        moved = {c.name: fresh_carry() for c in system.carries}
+        inner = Differentiator({**self.tangents, **moved})
+        inner.arbitrary = self.arbitrary
+        tangents = [replace(c, name=moved[c.name], init=self(c.init), step=inner(c.step)) for c in system.carries]
+        both = System(system.step, [*system.carries, *tangents])
+        return solve(both)[moved[system.carries[a.position].name]](a.time, a.index)
 
     def _free_tangent(self, a: Atom, why: str) -> Poly:
         """An arbitrary tangent, the same for equal values: a function of the value's own free indices."""
@@ -117,7 +132,7 @@ class Differentiator:
 
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
     """The atom mentions one of the tensors."""
-    return any(isinstance(b, Access) and b.tensor in tensors for b in deep_atoms(poly_of(a)))
+    return not tensors_in(a).isdisjoint(tensors)
 
 
 def without_stops(poly: Poly) -> Poly:

@@ -8,13 +8,17 @@ from functools import reduce
 from itertools import product
 from math import prod
 
-from flint import acb, arb, arb_mat, fmpq
+from flint import arb, arb_mat, fmpq
 
+from ._evaluate_functions import UndecidedError, function
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._sizes import size_at
 from ._terms import (
+    PREDICATES,
     Access,
     Atom,
     Base,
+    Carry,
     Dim,
     Exp,
     Exponent,
@@ -27,14 +31,12 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Rec,
     Sum,
+    carried,
 )
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
-
-
-class UndecidedError(ArithmeticError):
-    """A sign that the precision does not decide."""
 
 
 def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
@@ -42,15 +44,20 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[V
     return _Evaluation(dims, values).poly(poly, dict(env or {}))
 
 
+def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
+    return type(factor[0]) not in PREDICATES
+
+
 class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
+        self.carried: dict[str, dict[tuple[int, ...], arb]] = {}
 
     def poly(self, p: Poly, env: dict[Var, int]) -> arb:
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
-            for a, e in mono:
+            for a, e in sorted(mono, key=_predicates_first):
                 if product_ == 0:
                     break  # an unselected lane does not have to be defined
                 product_ *= self.power(self.atom(a, env), e)
@@ -86,9 +93,14 @@ class _Evaluation:
 
     def atom(self, a: Atom, env: dict[Var, int]) -> arb:
         if isinstance(a, Access):
-            return arb(self.values(a.tensor, tuple(self.index(ix, env) for ix in a.index)))
+            place = tuple(self.index(ix, env) for ix in a.index)
+            if a.tensor in self.carried:
+                return self.carried[a.tensor][place[1:]]
+            return arb(self.values(a.tensor, place))
+        if isinstance(a, Rec):
+            return self.carry(a, env)
         if isinstance(a, Dim):
-            return arb(self.dims[a.name])
+            return arb(size_at(a.name, self.dims))
         if isinstance(a, Num):
             return arb.pi() if a.name == "pi" else arb(int(a.name))
         if isinstance(a, IndexNumber):
@@ -126,7 +138,7 @@ class _Evaluation:
                 best = best.max(x)
             return best
         if isinstance(a, Fn):
-            return FUNCTIONS[a.name](*(self.poly(p, env) for p in a.args))
+            return function(a.name, [self.poly(p, env) for p in a.args])
         raise TypeError(f"no value for {type(a).__name__}")
 
     def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
@@ -145,6 +157,28 @@ class _Evaluation:
             return _cholesky(inside)[where]
         raise TypeError(f"no value for the {a.name} of a matrix")
 
+    def carry(self, a: Rec, env: dict[Var, int]) -> arb:
+        """A carry's entry, by running the loop up to its time."""
+        before = dict(self.carried)
+        places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
+
+        def entries(term: Callable[[Carry], Poly], s: int) -> dict[str, dict[tuple[int, ...], arb]]:
+            out: dict[str, dict[tuple[int, ...], arb]] = {}
+            for k, (c, index) in enumerate(zip(a.carries, places, strict=True)):
+                bound = [{("b", a.level, 1 + j): x for j, x in enumerate(place)} for place in index]
+                values = (self.poly(term(c), {**env, **b, ("b", a.level, 0): s}) for b in bound)
+                out[carried(a.level, k)] = dict(zip(index, values, strict=True))
+            return out
+
+        try:
+            state = entries(lambda c: c.init, 0)
+            for s in range(self.index(a.time, env)):
+                self.carried = {**before, **state}
+                state = entries(lambda c: c.step, s)
+            return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
+        finally:
+            self.carried = before
+
 
 def _cholesky(a: arb_mat) -> arb_mat:
     n = a.nrows()
@@ -154,43 +188,3 @@ def _cholesky(a: arb_mat) -> arb_mat:
             total = a[i, j] - sum((out[i, k] * out[j, k] for k in range(j)), arb(0))
             out[i, j] = total.sqrt() if i == j else total / out[j, j]
     return out
-
-
-def _atan2(y: arb, x: arb) -> arb:
-    return arb.atan2(y, x)
-
-
-def _round_even(x: arb) -> arb:
-    low = (x + arb(0.5)).floor()
-    return low - 1 if x + arb(0.5) == low and int(low.unique_fmpz()) % 2 else low
-
-
-def _cbrt(x: arb) -> arb:
-    if x == 0:
-        return arb(0)
-    return x.root(3) if x > 0 else -((-x).root(3))
-
-
-FUNCTIONS: dict[str, Callable[..., arb]] = {
-    "log": arb.log,
-    "sin": arb.sin,
-    "cos": arb.cos,
-    "asin": arb.asin,
-    "acos": arb.acos,
-    "atan": arb.atan,
-    "asinh": arb.asinh,
-    "acosh": arb.acosh,
-    "atanh": arb.atanh,
-    "erf": arb.erf,
-    "erf_inv": arb.erfinv,
-    "cbrt": _cbrt,
-    "lgamma": lambda x: abs(x.gamma()).log(),
-    "digamma": arb.digamma,
-    "polygamma1": lambda x: acb(x).polygamma(1).real,
-    "round_away": lambda x: (abs(x) + arb(0.5)).floor() * (1 if x >= 0 else -1),
-    "atan2": _atan2,
-    "floor": arb.floor,
-    "ceil": arb.ceil,
-    "round_even": _round_even,
-    "stop": lambda x: x,
-}

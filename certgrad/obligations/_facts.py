@@ -182,12 +182,21 @@ class Facts:
         return self._by_match(poly_of(a)) & self._by_bounds(a)
 
     def _fn_signs(self, a: Fn) -> int:
-        if a.name in ("erf", "atan", "asinh", "asin", "atanh", "erf_inv", "cbrt", "stop"):
+        if a.name in ("erf", "atan", "asinh", "asin", "atanh", "erf_inv", "cbrt", "bessel_i1", "stop"):
             return self.signs(a.args[0])
         if a.name == "log":
             return self.signs(a.args[0] - ONE)
-        if a.name in ("acosh", "acos"):
+        if a.name in ("acosh", "acos", "igamma", "incomplete_beta"):
             return NONNEG
+        if a.name in ("bessel_i0", "zeta"):
+            return POS
+        if a.name == "whole_power" and self.signs(a.args[0]) == POS:
+            return POS
+        if a.name == "polygamma" and (m := a.args[0].constant()) is not None and m.p % 2:
+            return POS
+        if a.name == "floor":
+            signs = self.signs(a.args[0])
+            return signs | ZERO if signs & POS else signs
         return ANY
 
     def _by_bounds(self, a: Atom) -> int:
@@ -315,8 +324,9 @@ class Facts:
                 here.append(Constraint(-term, signs == NEG))
             if len(mono) == 1 and mono[0][1] == 1:
                 a = mono[0][0]
-                if isinstance(a, Fn) and a.name in ("erf", "sin", "cos"):
-                    here += [Constraint(ONE - term, a.name == "erf"), Constraint(ONE + term, a.name == "erf")]
+                if isinstance(a, Fn) and a.name in _UNIT:
+                    strict = a.name == "erf"
+                    here += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
                 if isinstance(a, PREDICATES):
                     here.append(Constraint(ONE - term, False))
                 if isinstance(a, Dim) and a.positive:
@@ -348,7 +358,11 @@ class Facts:
 
 def _bounded(a: Atom) -> bool:
     """`_side_constraints` says more of the atom than its sign."""
-    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and a.name in ("erf", "sin", "cos"))
+    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and a.name in _UNIT)
+
+
+_UNIT = {"erf", "sin", "cos", "igamma", "incomplete_beta"}
+"""Functions whose values are between −1 and 1."""
 
 
 def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:

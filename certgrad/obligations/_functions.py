@@ -14,28 +14,28 @@ from flint import fmpq
 
 from ._conditions import Atomic, Clause, Clauses, condition
 from ._facts import ANY, NEG, NONNEG, POS, ZERO, negated
-from ._power import exp_of, fn, log_of, power, sign_of
-from ._terms import ONE, Poly, number
+from ._power import exp_of, fn, log_of, power, pred, sign_of
+from ._terms import ONE, Access, Poly, deep_atoms, number
 
 HALF = Fraction(1, 2)
 
 
-def _always(_: Poly) -> Clauses:
+def _always(*_: Poly) -> Clauses:
     return ()
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the calculus knows of a scalar function of one argument.
+    """What the calculus knows of a scalar function.
 
-    `value` is the term; `defined` and `smooth` give the conditions on the argument; `signs` maps the argument's
+    `value` is the term; `defined` and `smooth` give the conditions on the arguments; `signs` maps the arguments'
     possible signs to the value's.
     """
 
-    value: Callable[[Poly], Poly]
-    defined: Callable[[Poly], Clauses] = _always
-    smooth: Callable[[Poly], Clauses] = _always
-    signs: Callable[[int], int] = lambda s: ANY
+    value: Callable[..., Poly]
+    defined: Callable[..., Clauses] = _always
+    smooth: Callable[..., Clauses] = _always
+    signs: Callable[..., int] = lambda *s: ANY
 
 
 def _needs(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Callable[[Poly], Clauses]:
@@ -61,11 +61,26 @@ def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
     return _needs((relation, _below_one, name), (relation, _above_minus_one, name))
 
 
+def _fixed(p: Poly) -> bool:
+    """The term mentions no entry of an input, so that it does not move."""
+    return not any(isinstance(a, Access) for a in deep_atoms(p))
+
+
+def whole_or_zero(p: Poly, name: str) -> Clauses:
+    """Where the integer part of p towards 0 is locally constant."""
+    return () if _fixed(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
+
+
+def truncated(p: Poly) -> Poly:
+    """The integer part of p towards 0."""
+    return pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
+
+
 def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]:
     def clauses(p: Poly) -> Clauses:
         moved = p + number(shift)
         c = moved.constant()
-        if c is not None and c.q != 1:
+        if (c is not None and c.q != 1) or (relation == "not integer" and _fixed(p)):
             return ()
         return (Clause((Atomic(relation, moved),), origin=name),)  # type: ignore[arg-type]
 
@@ -103,6 +118,11 @@ FUNCTIONS: dict[str, Row] = {
     "exp2": Row(lambda p: exp_of(p * log_of(number(2))), signs=_positive),
     "expm1": Row(lambda p: exp_of(p) - ONE, signs=_odd),
     "log": Row(log_of, _needs(("> 0", _same, "log")), _needs(("> 0", _same, "log"))),
+    "log2": Row(
+        lambda p: log_of(p) * power(log_of(number(2)), -1),
+        _needs(("> 0", _same, "log2")),
+        _needs(("> 0", _same, "log2")),
+    ),
     "log1p": Row(
         lambda p: log_of(ONE + p),
         _needs(("> 0", _above_minus_one, "log1p")),
@@ -152,11 +172,65 @@ FUNCTIONS: dict[str, Row] = {
         _atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")
     ),
     "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
-    "ceil": Row(_atom("ceil"), smooth=_not("not integer", Fraction(0), "ceil")),
+    "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
     "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "round_away": Row(_atom("round_away"), smooth=_not("not integer", Fraction(-1, 2), "round")),
     "one_minus_square": Row(lambda p: ONE - p * p),
-    "polygamma1": Row(
-        _atom("polygamma1"), _not("not pole", Fraction(0), "polygamma"), _not("not pole", Fraction(0), "polygamma")
+    "bessel_i0e": Row(lambda p: exp_of(-_abs(p)) * fn("bessel_i0", p), signs=_positive),
+    "bessel_i1e": Row(
+        lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
     ),
 }
+
+
+def _each(*relations: tuple[str, int], name: str) -> Callable[..., Clauses]:
+    """`argument relation` for each of the (relation, position)."""
+
+    def clauses(*args: Poly) -> Clauses:
+        return tuple(c for r, k in relations for c in condition(r, args[k], name))  # type: ignore[arg-type]
+
+    return clauses
+
+
+def _polygamma(m: Poly, x: Poly) -> Poly:
+    return fn("digamma", x) if m.is_zero else fn("polygamma", m, x)
+
+
+def _incomplete(name: str) -> tuple[Callable[..., Clauses], Callable[..., Clauses]]:
+    """Where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
+    return _each(("> 0", 0), (">= 0", 1), name=name), _each(("> 0", 0), ("> 0", 1), name=name)
+
+
+def _beta_conditions(relation: str) -> Callable[..., Clauses]:
+    name = "regularized_incomplete_beta"
+    shapes = _each(("> 0", 0), ("> 0", 1), (relation, 2), name=name)
+    return lambda a, b, x: shapes(a, b, x) + condition(relation, ONE - x, name)  # type: ignore[arg-type]
+
+
+def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
+    return condition("> 0", s - ONE, "zeta") + condition("> 0", q, "zeta")
+
+
+def _mass(s: int) -> int:
+    """The sign of a distribution function of x ≥ 0 that is 0 at 0."""
+    return s & NONNEG or NONNEG
+
+
+OF_SEVERAL: dict[str, Row] = {
+    "igamma": Row(lambda a, x: fn("igamma", a, x), *_incomplete("igamma"), signs=lambda a, x: _mass(x)),
+    "igammac": Row(lambda a, x: ONE - fn("igamma", a, x), *_incomplete("igammac"), signs=lambda a, x: POS),
+    "igamma_grad_a": Row(lambda a, x: fn("igamma_grad_a", a, x), *_incomplete("igamma_grad_a")),
+    "regularized_incomplete_beta": Row(
+        lambda a, b, x: fn("incomplete_beta", a, b, x),
+        _beta_conditions(">= 0"),
+        _beta_conditions("> 0"),
+        signs=lambda a, b, x: _mass(x),
+    ),
+    "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),
+    "polygamma": Row(
+        _polygamma,
+        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
+        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
+    ),
+}
+"""Functions of several arguments. JAX knows some of them on more; there the calculus claims nothing."""

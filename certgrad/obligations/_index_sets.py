@@ -40,6 +40,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Rec,
     Side,
     Sum,
 )
@@ -231,6 +232,8 @@ class _Blanks:
         if isinstance(a, Matrix):
             bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
             return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"
+        if isinstance(a, Rec) and not a.loop.free:
+            return f"{a.loop.key}.{a.position}[{','.join(self.index(ix) for ix in (a.time, *a.index))}]"
         if a.free:
             raise UnreadableError(type(a).__name__)
         return a.key

@@ -77,11 +77,10 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     if ix.terms[0][1] < 0:
         ix = ix.scaled(-1)
     common = gcd(*(c for _, c in ix.terms))
-    if common > 1:
-        number = ix.const.constant()
-        if number is not None and (number / common).q != 1:
-            return ZERO
-        ix = _reduced(ix)
+    if all((c / common).q == 1 for mono, c in ix.const.items() if mono):
+        if any((c / common).q != 1 for _, c in ix.const.items()):
+            return ZERO  # [2i + 2n − 1 = 0]: what is left of the division by 2 is never 0
+        ix = Ix(tuple((v, c // common) for v, c in ix.terms), ix.const.scale(fmpq(1, common)))
     return poly_of(intern(IxEq(ix)))
 
 

@@ -6,11 +6,12 @@ dimensions as polynomials.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -45,7 +46,10 @@ CALLS = {
     "checkpoint": "jaxpr",
     "remat": "jaxpr",
     "remat2": "jaxpr",
-    "custom_lin": "call_jaxpr",
+    "composite": "jaxpr",
+    "custom_vmap_call": "call",
+    "linear_call": "callee",
+    "remat_opt": "fwd_jaxpr",
 }
 """Primitives that run an inner program on their operands, and the parameter that holds it."""
 
@@ -351,7 +355,10 @@ def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
         return [True, *(any(used) for used in zip(*branches, strict=True))]
     if eqn.primitive.name == "scan":
         loop = scan_loop(eqn)
-        return live_inputs(loop.body.jaxpr, loop.live_outputs(use))
+        needed = loop.live_outputs(use)
+        starts = [False] * loop.consts + needed[: loop.carries]  # a carry has a start, read or not
+        used = live_inputs(loop.body.jaxpr, needed)
+        return [u or (k < len(starts) and starts[k]) for k, u in enumerate(used)]
     return [True] * len(eqn.invars)
 
 
@@ -443,6 +450,40 @@ def kind_of(dtype: Any) -> str:
         if jax.dtypes.issubdtype(dtype, types):
             return kind
     return "?"
+
+
+def primitives_with_rules() -> list[str]:
+    """The names of the primitives that have a JVP or a transpose rule in the installed JAX, its submodules imported."""
+    from jax._src.interpreters import ad
+
+    for module in ("jax.experimental.sparse", "jax.scipy.linalg", "jax.scipy.special", "jax.experimental.shard_map"):
+        with suppress(ImportError):
+            importlib.import_module(module)
+    return sorted({p.name for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table})
+
+
+def primitives_of(program: Program) -> set[str]:
+    """The names of the primitives that a program runs, those of programs inside it too."""
+    found: set[str] = set()
+    stack = [program.jaxpr]
+    while stack:
+        for eqn in stack.pop().eqns:
+            found.add(eqn.primitive.name)
+            for value in eqn.params.values():
+                parts = value if isinstance(value, (tuple, list)) else (value,)
+                stack += [jaxpr_of(v) for v in parts if hasattr(jaxpr_of(v), "eqns")]
+    return found
+
+
+def bits_of(dtype: Any) -> int:
+    """The width of an integer type."""
+    return int(jax.numpy.iinfo(dtype).bits)
+
+
+def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
+    """A lax function of machine integers, computed by JAX."""
+    with jax.enable_x64(True):
+        return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))
 
 
 # --- serialisation: the identity of a program ----------------------------------------------------------------------

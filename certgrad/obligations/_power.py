@@ -6,8 +6,9 @@ by the caller, before any of these simplifications.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 from flint import fmpq, fmpz
 
@@ -17,9 +18,11 @@ from ._terms import (
     PREDICATES,
     Atom,
     Base,
+    Dim,
     Exp,
     Exponent,
     Fn,
+    IndexNumber,
     Num,
     Poly,
     Pred,
@@ -342,24 +345,56 @@ def sign_of(poly: Poly) -> Poly:
     return pred(poly) - pred(-poly)
 
 
-_ODD = {"sin", "erf", "asin", "atan", "asinh", "atanh", "erf_inv", "cbrt"}
-_EVEN = {"cos"}
+_ODD = {"sin", "erf", "asin", "atan", "asinh", "atanh", "erf_inv", "cbrt", "bessel_i1"}
+_EVEN = {"cos", "bessel_i0"}
+_ONE_AT_ZERO = {"cos", "bessel_i0"}
+_ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even": round}
 
 
 def fn(name: str, *args: Poly) -> Poly:
-    """A named function applied, with the sign of its argument fixed where the function is odd or even."""
+    """A named function applied, with the sign of its argument fixed where the function is odd or even.
+
+    Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
+    """
+    if name == "whole_power":
+        return _whole_power(*args)
+    if name == "igamma" and args[1].is_zero:
+        return args[1]
     if len(args) == 1:
         (p,) = args
         if p.is_zero and name in _ODD:
             return p
-        if p.is_zero and name == "cos":
+        if p.is_zero and name in _ONE_AT_ZERO:
             return ONE
+        c = p.constant()
+        if c is not None and name in _ROUNDINGS:
+            return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
+        if name == "floor" and (whole := _whole_part(p)) is not None:
+            return fn(name, p - whole) + whole
         if name in _ODD | _EVEN and p.sorted_items() and _leading(p) < 0:
             return fn(name, -p).scale(-1 if name in _ODD else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:
             return special[0](special[1])
     return poly_of(intern(Fn(name, args)))
+
+
+def _whole_part(poly: Poly) -> Poly | None:
+    """The integers among the summands: whole constants, dimensions and indices; None if there are none."""
+    kept = {
+        m: c
+        for m, c in poly.items()
+        if c.q == 1 and all(isinstance(a, (Dim, IndexNumber)) and isinstance(e, int) and e > 0 for a, e in m)
+    }
+    return Poly(kept) if kept else None
+
+
+def _whole_power(x: Poly, k: Poly) -> Poly:
+    """xᵏ for an integer term k and x ≠ 0."""
+    c = dict(k.items()).get((), fmpq(0))
+    if c.q != 1 or c == 0:
+        return poly_of(intern(Fn("whole_power", (x, k)))) if not k.is_zero else ONE
+    return _whole_power(x, k - number(c)) * power(x, int(c.p))
 
 
 def _leading(poly: Poly) -> fmpq:
@@ -370,9 +405,11 @@ def _pi_times(c: Fraction) -> Poly:
     return poly_of(intern(Num("pi"))).scale(fmpq(c.numerator, c.denominator))
 
 
-_SPECIAL = {
+_SPECIAL: dict[tuple[str, str], tuple[Callable[[Fraction], Poly], Fraction]] = {
     ("atan", "1"): (_pi_times, Fraction(1, 4)),
     ("asin", "1"): (_pi_times, Fraction(1, 2)),
     ("acos", "-1"): (_pi_times, Fraction(1)),
     ("acos", "0"): (_pi_times, Fraction(1, 2)),
+    ("lgamma", "1"): (number, Fraction(0)),
+    ("lgamma", "2"): (number, Fraction(0)),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -23,24 +23,30 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Loop,
     Matrix,
     Max,
     Mono,
     Num,
     Poly,
     Pred,
+    Rec,
     Side,
     Sum,
+    carried,
     deep_atoms,
 )
 
 Style = Literal["text", "latex"]
 LETTERS = "ijklabcdefgh"
+LONG = 600
+"""Where a text about loops is cut."""
 
 
 def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
     """A term. Free index variables are named i, j, k … in order of appearance unless `names` says otherwise."""
-    return _Printer(style, dict(names or name_variables([poly]))).poly(poly)
+    printer = _Printer(style, dict(names or name_variables([poly])))
+    return printer.with_definitions(printer.poly(poly))
 
 
 def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
@@ -62,7 +68,7 @@ def _elementwise(polys: Iterable[Poly]) -> bool:
     seen: dict[str, str] = {}
     for p in polys:
         for a in deep_atoms(p):
-            if isinstance(a, Matrix):
+            if isinstance(a, (Matrix, Rec)):
                 return False
             if isinstance(a, Access):
                 shown = [ix for ix in a.index if not any(v[0] == "b" for v in ix.free)]
@@ -82,6 +88,10 @@ class _Printer:
     """Leave out free indices: the formula holds at every entry."""
     inputs: Sequence[str] = ()
     """The inputs in order; what else is named counts as a parameter."""
+    loops: dict[Loop, str] = field(default_factory=dict)
+    """Names of the recurrences that were met."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """What the carries that a step reads are called."""
 
     @property
     def latex(self) -> bool:
@@ -135,6 +145,8 @@ class _Printer:
         if isinstance(a, Access):
             if not a.index:
                 return self.symbol(a.tensor)
+            if a.tensor in self.aliases:
+                return f"{self.aliases[a.tensor]}[{','.join(self.index(ix) for ix in a.index)}]"
             shown = [ix for ix in a.index if not self.bare or any(v[0] == "b" for v in ix.free)]
             if not shown:
                 return self.symbol(a.tensor)
@@ -161,6 +173,9 @@ class _Printer:
             return f"[{self.index(a.ix)} = 0]"
         if isinstance(a, (Sum, Max)):
             return self.binder(a)
+        if isinstance(a, Rec):
+            place = ",".join(self.index(ix) for ix in (a.time, *a.index))
+            return f"{self.carry(a.loop, a.position)}[{place}]"
         if isinstance(a, Matrix):
             return self.matrix(a)
         raise TypeError(type(a).__name__)
@@ -186,6 +201,32 @@ class _Printer:
             return rf"{printer.poly(a.body)}"
         return f"{printer.poly(a.body)} in row {row} and column {column}"
 
+    def carry(self, loop: Loop, position: int) -> str:
+        """The name of a carry: c, c2, c3 … for the recurrences, with a letter for each where there are several."""
+        count = len(self.loops)
+        name = self.loops.setdefault(loop, "c" if count == 0 else f"c{count + 1}")
+        return name if len(loop.carries) == 1 else f"{name}{'abcdefghijklmnop'[position % 16]}"
+
+    def with_definitions(self, text: str) -> str:
+        """The text, with what the carries in it are."""
+        lines: list[str] = []
+        done = 0
+        while done < len(self.loops):
+            loop = list(self.loops)[done]
+            done += 1
+            level = loop.level
+            for k, c in enumerate(loop.carries):
+                letters = [x for x in LETTERS if x not in self.names.values()]
+                index = {("b", level, 1 + j): x for j, x in zip(range(len(c.ranges)), letters, strict=False)}
+                aliases = {carried(level, j): self.carry(loop, j) for j in range(len(loop.carries))}
+                names = {**self.names, **index, ("b", level, 0): "s"}
+                inner = _Printer(self.style, names, False, self.inputs, self.loops, {**self.aliases, **aliases})
+                place = "".join(f",{x}" for x, n in zip(index.values(), c.ranges, strict=True) if n != ONE)
+                name = self.carry(loop, k)
+                lines.append(f"{name}[0{place}] = {inner.poly(c.init)}, {name}[s+1{place}] = {inner.poly(c.step)}")
+        where = r" \;\text{where}\; " if self.latex else " where "
+        return text + where + "; ".join(lines) if lines else text
+
     def inside(self, a: Sum | Max | Matrix) -> tuple[_Printer, list[str]]:
         """A printer for what a binder holds, and the letters of the bound variables."""
         used = set(self.names.values())
@@ -193,7 +234,7 @@ class _Printer:
         letters = (x for x in LETTERS if x not in used)
         for v in a.vars:
             inner[v] = next(letters, f"i{v[1]}{v[2]}")
-        return _Printer(self.style, inner, self.bare, self.inputs), [inner[v] for v in a.vars]
+        return _Printer(self.style, inner, self.bare, self.inputs, self.loops, self.aliases), [inner[v] for v in a.vars]
 
     def binder(self, a: Sum | Max) -> str:
         printer, letters = self.inside(a)
@@ -274,6 +315,14 @@ class _Printer:
         return "+".join(parts).replace("+-", "-")
 
 
+def show_relation(left: Rec, right: Rec) -> str:
+    """An equation between two carries at every time t and index, which an induction has shown."""
+    letters = dict(zip([("t", 1 + k, 0) for k in range(len(left.index))], LETTERS, strict=False))
+    printer = _Printer("text", {("t", 0, 0): "t", **letters})
+    text = printer.with_definitions(f"{printer.atom(left)} = {printer.atom(right)} by induction on t")
+    return text if len(text) < LONG else f"{text[:LONG]} …"
+
+
 _SYMBOLS = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 
 
@@ -287,7 +336,7 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     if clause.guards:
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
         text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
-    return text
+    return printer.with_definitions(text)
 
 
 def _show_atomic(a: Atomic, printer: _Printer) -> str:

@@ -83,6 +83,7 @@ class Shapes:
 
     inputs: tuple[tuple[Any, ...], ...]
     dtypes: tuple[str, ...]
+    """`float`, `int`, `bool`, or `held`: floats that the claim does not move."""
 
     @property
     def floats(self) -> list[int]:
@@ -108,7 +109,7 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
     """Trace all callables. Raises TraceError or RuleError, naming the rule and what it did."""
     with wide_floats(wide):
         real = np.float64 if wide else np.float32
-        dtypes = {"float": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
+        dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
         args = [abstract(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
         tangents = [args[k] for k in shapes.floats]
         scalars = [abstract((), real, weak=True)] * params

@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
 from ._conditions import Clause, Clauses, discharged, merged, polys
+from ._correspondence import has_recurrence, unfolded
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._index import of_var, template
+from ._induction import by_induction, oriented
 from ._pairing import paired, paired_by_coordinates
 from ._power import UndefinedTermError, side
+from ._present import show_relation
 from ._problem import Problem
 from ._products import split_products
 from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
 from ._tensor import own_index
-from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, access, deep_atoms
+from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, Rec, access, deep_atoms, poly_of
 from .semantics import UnprovedError
 
 
@@ -33,6 +36,8 @@ class Outcome:
     residual: Poly | None = None
     region: tuple[Fact, ...] = ()
     surrogate: bool = False
+    relations: list[str] = field(default_factory=list)
+    """Relations between the carries of loops that the proof found and proved by induction."""
 
     @property
     def proved(self) -> bool:
@@ -144,6 +149,8 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
     """
 
     def value(a: Atom) -> Poly | None:
+        if isinstance(a, Rec):
+            return poly_of(a)  # inside loops, every boundary is excluded by a hypothesis
         if isinstance(a, Pred) and depends(a, tangents):
             inner = sided(a.poly, facts, tangents)
             return side(inner) if inner.piecewise or facts.signs(a.poly) & SIGN_ZERO else None
@@ -263,15 +270,20 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
+        relations: dict[str, None] = {}
         for left_side, right_side, shape in obligation.pairs:
             left_side, right_side = split_products(left_side), split_products(right_side)
             if obligation.derivative:
                 right_side = sided(right_side, region.facts, problem.tangents)
             here = region.over({template(k): n for k, n in enumerate(shape)})
-            residue = _residue(left_side - right_side, here, families, problem)
+            difference, found_relations = by_induction(left_side - right_side, here, tangents if adjoint else None)
+            relations |= dict.fromkeys(show_relation(*r) for r in found_relations)
+            residue = _residue(difference, here, families, problem)
+            if residue is not None and has_recurrence(difference):
+                residue = _residue(oriented(unfolded(difference, here.indices.ranges)), here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
-        return Outcome(hypotheses)
+        return Outcome(hypotheses, relations=list(relations))
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
     except NoDerivativeError as error:
@@ -284,6 +296,8 @@ def _residue(
     difference: Poly, region: Region, families: Sequence[set[str]], problem: Problem
 ) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""
+    if has_recurrence(difference):
+        families = families[:1]  # seeds inside a loop do not show: then only the tangents are read off
     tangents, seeds = [*families, set(), set()][:2]
     groups = paired(difference, sorted(tangents), sorted(seeds))
     left = next((r for g, ranges in groups if (r := nonzero_part(g, region.over(ranges))) is not None), None)

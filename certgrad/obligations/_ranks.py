@@ -171,9 +171,11 @@ def _once(places: list[int]) -> list[int]:
 
 _WITHOUT_AXES = set(
     """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh
-    digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite jit le lgamma log log1p
-    logistic lt max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign
-    sin sinh sqrt square stop_gradient sub tan tanh xor custom_jvp_call custom_vjp_call pjit closed_call
+    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp clz
+    convert_element_type copy cos cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma
+    igamma_grad_a igammac integer_pow is_finite jit le le_to lgamma log log1p log2 logistic lt lt_to max min mul mulhi
+    name ne neg not one_minus_square optimization_barrier or polygamma population_count pow reduce_precision
+    regularized_incomplete_beta rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign
+    sin sinh sqrt square stop_gradient sub tan tanh xor zeta custom_jvp_call custom_vjp_call pjit closed_call
     """.split()
 )

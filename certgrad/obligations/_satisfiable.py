@@ -11,7 +11,9 @@ from flint import arb, fmpq
 from ._conditions import Atomic, Clause
 from ._evaluate import UndecidedError, Values, evaluate
 from ._index import Var
-from ._terms import Dim, Poly, deep_atoms
+from ._sizes import names_in
+from ._sums import indices_of
+from ._terms import Dim, Poly, Rec, deep_atoms
 
 TRIES = 400
 
@@ -21,11 +23,12 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
-    dims = sorted({a.name for p in polys for a in _all_atoms(p) if isinstance(a, Dim)})
+    dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
     rng = random.Random(20)
     for attempt in range(TRIES):
-        size = 1 + attempt % 3
-        sizes = dict.fromkeys(dims, size)  # one size for all, so that every index runs over whole axes
+        size = 2 + attempt % 2
+        # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
+        sizes = dict.fromkeys(dims, size)
         table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
@@ -48,8 +51,11 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
 def _all_atoms(poly: Poly) -> list:
     out = list(deep_atoms(poly))
     for a in list(out):
-        for n in getattr(a, "ranges", ()):
+        ranges = [n for c in a.carries for n in c.ranges] if isinstance(a, Rec) else getattr(a, "ranges", ())
+        for n in ranges:
             out += deep_atoms(n)
+    for ix in indices_of(poly):
+        out += deep_atoms(ix.const)
     return out
 
 

@@ -15,8 +15,25 @@ from ._derivative import Differentiator, depends
 from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
 from ._index import of_var
 from ._power import UndefinedTermError
+from ._recurrences import generic_step
 from ._sums import Rewriter, fresh
-from ._terms import ONE, Access, Atom, Matrix, Max, Poly, Pred, Sum, atoms_of, deep_atoms, parts
+from ._terms import (
+    ONE,
+    Access,
+    Atom,
+    Loop,
+    Matrix,
+    Max,
+    Poly,
+    Pred,
+    Rec,
+    Side,
+    Sum,
+    atoms_of,
+    deep_atoms,
+    mentions,
+    parts,
+)
 from ._terms import ZERO as NOTHING
 
 MAX_FORMS = 32
@@ -26,9 +43,43 @@ def seam_hypotheses(
     poly: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]
 ) -> list[Clause]:
     """Clauses under which the term is differentiable at its predicates' zeros, beyond `smooth`."""
-    found: list[Clause] = []
-    _Search(tangents, smooth, found, region.facts).term(poly)
-    return found
+    search = _Search(tangents, smooth, [], region.facts)
+    for p in boundaries_in_loops(poly):
+        if mentions(p, tangents) and search.facts.signs(p) & ZERO:
+            search.add([Atomic("!= 0", p)])
+    search.term(poly)
+    return search.found
+
+
+def boundaries_in_loops(poly: Poly) -> list[Poly]:
+    """The terms of all predicates in what loops carry, at every step and index: their variables are arbitrary.
+
+    How the forms of a step meet at a boundary is not looked at: the boundary is excluded.
+    """
+    found: dict[Poly, None] = {}
+    seen: set[Loop] = set()
+
+    def walk(p: Poly, carried: bool) -> None:
+        for a in atoms_of(p):
+            if not a.piecewise:
+                continue
+            if isinstance(a, Rec):
+                if a.loop not in seen:
+                    seen.add(a.loop)
+                    for c in generic_step(a.loop).carries:
+                        walk(c.init, True)
+                        walk(c.step, True)
+            elif isinstance(a, (Sum, Max, Matrix)):
+                names = Rewriter({v: of_var(fresh()) for v in a.vars})
+                walk(names.mono(a.body) if isinstance(a, Sum) else names(a.body), carried)
+            else:
+                if carried and isinstance(a, (Pred, Side)) and -a.poly not in found:
+                    found.setdefault(a.poly)
+                for part in parts(a):
+                    walk(part, carried)
+
+    walk(poly, False)
+    return list(found)
 
 
 @dataclass
@@ -53,7 +104,7 @@ class _Search:
 
     def inner(self, a: Atom) -> None:
         """Parts of an atom whose predicates lie under a binder of their own."""
-        if not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
+        if isinstance(a, Rec) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
         if isinstance(a, Sum):
             _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))

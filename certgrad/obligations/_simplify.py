@@ -18,7 +18,7 @@ from ._power import cleared, content
 from ._rational import factored
 from ._terms import INDEX_PREDICATES, ONE, Base, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
 
-_ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh"}
+_ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh", "bessel_i1"}
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:

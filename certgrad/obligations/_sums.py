@@ -27,6 +27,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Rec,
     Side,
     Sum,
     access,
@@ -41,10 +42,10 @@ _fresh_count = 0
 
 
 def fresh(kind: str = "f") -> Var:
-    """A variable that is used nowhere else in this proof."""
+    """A variable that is used nowhere else in this proof: only these have the minor number 1."""
     global _fresh_count
     _fresh_count += 1
-    return (kind, _fresh_count, 0)
+    return (kind, _fresh_count, 1)
 
 
 def reset_fresh() -> None:
@@ -147,6 +148,10 @@ class Rewriter:
             body = Rewriter({**self.indices, **bound}, self.replace)(a.body)
             size = a.ranges[0] if self.replace is None else self(a.ranges[0])
             return rebuilt(a, body, row, column, size, tuple(ix.subst(self.indices) for ix in a.index))
+        if isinstance(a, Rec):
+            from ._recurrences import rewritten
+
+            return rewritten(a, self)
         return poly_of(a)
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -338,6 +343,8 @@ def indices_of(poly: Poly) -> list[Ix]:
             stack.append(a.ix)
         elif isinstance(a, IndexNumber):
             stack.append(of_term(a.var))
+        elif isinstance(a, Rec):
+            stack += [a.time, *a.index]
     while stack:
         ix = stack.pop()
         if ix not in found:

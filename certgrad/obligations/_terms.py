@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import floor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from flint import fmpq
 
@@ -239,6 +239,68 @@ class Max(Atom):
         free = body.free - frozenset(variables)
         key = f"max[{bound}]({body.key})"
         self._finish(key, free, variables[0][1], positive, body.piecewise, body.structured)
+
+
+class Carry(NamedTuple):
+    """One value that a recurrence carries: its axes' sizes, its entries at time 0, and at time s + 1 from those at s.
+
+    Both terms are over bound variables: `("b", level, 0)` is s, `("b", level, 1 + k)` the index along axis k (which is
+    the constant 0 where the axis has size 1). `step` reads the carries at s as entries, by (s, index), of tensors that
+    `carried(level, k)` names.
+    """
+
+    ranges: tuple[Poly, ...]
+    init: Poly
+    step: Poly
+
+
+def carried(level: int, position: int) -> str:
+    """The name under which a step reads a carry. (No identifier has a dot.)"""
+    return f"κ{level}.{position}"
+
+
+class Loop:
+    """Carries that depend on each other through their steps. The number of steps is no part of it.
+
+    `level` is that of its bound variables, above all levels inside; `free` are variables that are not its own.
+    """
+
+    __slots__ = ("carries", "free", "key", "level", "piecewise", "structured")
+
+    def __init__(self, carries: tuple[Carry, ...]) -> None:
+        self.carries = carries
+        terms = [p for c in carries for p in (c.init, c.step)]
+        self.level = 1 + max(p.level for p in terms)
+        own = {("b", self.level, k) for k in range(1 + max(len(c.ranges) for c in carries))}
+        self.free = frozenset().union(*(p.free for p in terms)) - own
+        text = ";".join(f"{','.join(n.key for n in c.ranges)}|{c.init.key}|{c.step.key}" for c in carries)
+        self.key = f"#loop{self.level}#{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
+        self.piecewise = any(p.piecewise for p in terms)
+        self.structured = any(p.structured for p in terms)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loop) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class Rec(Atom):
+    """An entry of a value that a loop carries, at a time: `c[time][index]`."""
+
+    __slots__ = ("index", "loop", "position", "time")
+
+    def __init__(self, loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> None:
+        self.loop, self.position, self.time, self.index = loop, position, time, index
+        places = (time, *index)
+        key = f"{loop.key}.{position}@{','.join(ix.key for ix in places)}"
+        free = loop.free | frozenset(v for ix in places for v in ix.free)
+        structured = loop.structured or any(ix.key and ix.variable() is None for ix in places)
+        self._finish(key, free, loop.level, False, loop.piecewise, structured)
+
+    @property
+    def carries(self) -> tuple[Carry, ...]:
+        return self.loop.carries
 
 
 PREDICATES = (Pred, Side, IxPred, IxEq)
@@ -698,6 +760,23 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
     return found
 
 
+_tensors: dict[Atom, frozenset[str]] = memo()
+
+
+def tensors_in(a: Atom) -> frozenset[str]:
+    """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops."""
+    found = _tensors.get(a)
+    if found is None:
+        own = [a.tensor] if isinstance(a, Access) else [a.loop.key] if isinstance(a, Rec) else []
+        found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in parts(a) for b in atoms_of(p)))
+    return found
+
+
+def mentions(poly: Poly, names: Iterable[str]) -> bool:
+    """One of the tensors occurs in the term."""
+    return any(not tensors_in(a).isdisjoint(names) for a in atoms_of(poly))
+
+
 def parts(a: Atom) -> list[Poly]:
     """The polynomials an atom is made of."""
     if isinstance(a, Fn):
@@ -708,6 +787,8 @@ def parts(a: Atom) -> list[Poly]:
         return [a.body]
     if isinstance(a, Sum):
         return [Poly({a.body: fmpq(1)})]
+    if isinstance(a, Rec):
+        return [p for c in a.carries for p in (c.init, c.step)]
     if hasattr(a, "mono"):
         return [Poly({a.mono: fmpq(1)})]
     return []

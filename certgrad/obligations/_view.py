@@ -25,6 +25,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Rec,
     Side,
     Sum,
 )
@@ -43,11 +44,16 @@ _FUNCTIONS = {
     "erf_inv": sympy.erfinv,
     "atan2": sympy.atan2,
     "floor": sympy.floor,
-    "ceil": sympy.ceiling,
     "cbrt": sympy.real_root,
     "lgamma": lambda x: sympy.log(sympy.Abs(sympy.gamma(x))),
     "digamma": sympy.digamma,
-    "polygamma1": lambda x: sympy.polygamma(1, x),
+    "polygamma": sympy.polygamma,
+    "bessel_i0": lambda x: sympy.besseli(0, x),
+    "bessel_i1": lambda x: sympy.besseli(1, x),
+    "igamma": lambda a, x: sympy.lowergamma(a, x) / sympy.gamma(a),
+    "incomplete_beta": lambda a, b, x: sympy.betainc_regularized(a, b, 0, x),
+    "zeta": sympy.zeta,
+    "whole_power": lambda x, k: x**k,
     "stop": lambda x: x,
 }
 
@@ -102,6 +108,9 @@ class SympyView:
             inner, bounds = self.inside(a)
             at = [self.index(ix) for ix in a.index]
             return sympy.Function(a.name.replace(" ", "_"))(sympy.Lambda(tuple(bounds), inner(a.body)), *at)
+        if isinstance(a, Rec):
+            name = f"c{a.loop.key[-6:]}_{a.position}"
+            return sympy.IndexedBase(name, real=True)[tuple(self.index(ix) for ix in (a.time, *a.index))]
         raise TypeError(type(a).__name__)
 
     def sum(self, a: Sum) -> sympy.Expr:

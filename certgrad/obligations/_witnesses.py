@@ -14,7 +14,7 @@ from .certificate import Ball, Witness
 def search(op: Any, instance: Instance, kind: str) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness."""
     inputs = [
-        Input(name, dims, dtype)  # type: ignore[arg-type]
+        Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
     rules = rules_of(op, instance.statics)

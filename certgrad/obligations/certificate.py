@@ -159,13 +159,15 @@ _STATEMENTS: dict[str, str] = {
     "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩",
     "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
 }
+_WITHOUT_JVP = "for all {x}, {dx} and seed{where}: ⟨d/dt {op}({moved}) at t = 0, seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩"
 
 
 def statement(op: Any, kind: str, conditional: bool) -> str:
     """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
     floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
     dx = ", ".join(f"d{n}" for n in floats)
-    return _STATEMENTS[kind].format(
+    reverse_only = kind == "vjp_is_adjoint" and "jvp_is_derivative" not in getattr(op, "kinds", _STATEMENTS)
+    return (_WITHOUT_JVP if reverse_only else _STATEMENTS[kind]).format(
         x=", ".join(op.arg_names),
         where=" under the hypotheses" if conditional else "",
         dx=dx,

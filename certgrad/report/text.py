@@ -101,7 +101,9 @@ def block(finding: Finding, width: int | None = None) -> str:
 def witness_rows(witness: Witness) -> list[tuple[str, str]]:
     """A witness as labelled values: the shape, the inputs, and both sides."""
     assigned: list[tuple[str, object]] = [*witness.dims.items(), *witness.statics.items()]
-    values = [*witness.inputs.items(), *witness.tangents.items(), *witness.seeds.items()]
+    tangents = [(f"d{name}", value) for name, value in witness.tangents.items()]
+    seeds = [("seed" if len(witness.seeds) == 1 else f"seed{k}", v) for k, v in enumerate(witness.seeds.values())]
+    values = [*witness.inputs.items(), *tangents, *seeds]
     lines = [", ".join(f"{name} = {value}" for name, value in assigned)] if assigned else []
     lines += [f"{name} = {array(value)}" for name, value in values]
     rows = [("witness" if position == 0 else "", line) for position, line in enumerate(lines)]

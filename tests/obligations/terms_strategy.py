@@ -10,6 +10,7 @@ from flint import arb, fmpq
 from hypothesis import strategies as st
 
 from certgrad.obligations import _evaluate
+from certgrad.obligations._evaluate_functions import function as at_balls
 from certgrad.obligations._index import Var, of_var
 from certgrad.obligations._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
 from certgrad.obligations._sums import max_over, sum_over
@@ -127,7 +128,7 @@ def logarithm(x: Pair) -> Pair | None:
 
 
 def function(name: str, x: Pair) -> Pair:
-    return Pair(fn(name, x.poly), lifted(lambda a: _evaluate.FUNCTIONS[name](a), x))
+    return Pair(fn(name, x.poly), lifted(lambda a: at_balls(name, [a]), x))
 
 
 def summed(x: Pair, v: Var) -> Pair:

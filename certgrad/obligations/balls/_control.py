@@ -93,6 +93,8 @@ def _while(ctx: Context, params: Params, *xs: Value) -> list[Value]:
         (go,) = ctx.run(params["cond_jaxpr"], [*test, *carry])
         if go.tangent is not None:
             raise NotDifferentiable("the exit of a while loop jumps at this point")
+        if go.primal.ndim:
+            raise Unsupported("a while loop with a test for each entry")
         if not go.primal[()]:
             return carry
         carry = ctx.run(params["body_jaxpr"], [*body, *carry])

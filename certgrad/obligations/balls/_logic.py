@@ -80,6 +80,24 @@ elementwise("shift_right_logical", value=_refused, tangent=_refused, integer=_sh
 elementwise("population_count", value=_refused, tangent=_refused, integer=np.bitwise_count)
 
 
+def _unsigned(x: Array) -> Array:
+    return x.view(np.dtype(f"u{x.dtype.name.removeprefix('u')}"))
+
+
+def _leading_zeros(x: Array) -> Array:
+    width = 8 * x.dtype.itemsize
+    return np.vectorize(lambda k: width - int(k).bit_length(), otypes=[x.dtype])(_unsigned(np.asarray(x)))
+
+
+def _high_half(x: Array, y: Array) -> Array:
+    width = 8 * x.dtype.itemsize
+    return np.vectorize(lambda a, b: (int(a) * int(b)) >> width, otypes=[x.dtype])(x, y)
+
+
+elementwise("clz", value=_refused, tangent=_refused, integer=_leading_zeros)
+elementwise("mulhi", value=_refused, tangent=_refused, integer=_high_half)
+
+
 # selection
 
 

@@ -1,13 +1,14 @@
 """Special functions of several arguments: the incomplete Gamma and Beta functions, and Hurwitz's zeta function.
 
-Their derivatives in the last argument are elementary; those in the parameters are not known here.
+Their derivatives in the last argument are elementary; of those in the parameters only that of the incomplete Gamma
+function is known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from flint import arb
+from flint import acb, arb
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
@@ -24,10 +25,12 @@ def _special(
     slope: Callable[..., Real],
     inside: Callable[..., bool],
     exact: Callable[..., Real | None] = lambda *xs: None,
+    by_first: Callable[..., Real] | None = None,
 ) -> None:
     """Register a function of parameters and a last argument in which it is differentiable, with derivative `slope`.
 
-    Outside `inside` it is undefined; `exact` gives known values.
+    `by_first` is the derivative in the first of two arguments, where it is known. Outside `inside` the function is
+    undefined; `exact` gives known values.
     """
 
     def value(*xs: Real) -> Real:
@@ -47,9 +50,12 @@ def _special(
 
     def tangent(out: Real, *both: object) -> Tangent:
         xs, dxs = both[: len(both) // 2], both[len(both) // 2 :]
-        if any(dx is not None for dx in dxs[:-1]):
+        last = t.by_partial(lambda: slope(*xs), dxs[-1])
+        if all(dx is None for dx in dxs[:-1]):
+            return last
+        if by_first is None:
             raise Unsupported(f"the derivative of {names[0]} in its parameters")
-        return t.by_partial(lambda: slope(*xs), dxs[-1])
+        return t.plus(t.by_partial(lambda: by_first(*xs), dxs[0]), last)
 
     elementwise(*names, value=value, tangent=tangent)
 
@@ -74,12 +80,30 @@ def _beta_density(a: Real, b: Real, x: Real) -> Real:
     return s.mul(powers, s.known((p + q).gamma() * p.rgamma() * q.rgamma()))
 
 
+def _gamma_slope(a: arb, x: arb) -> arb:
+    """dP/da, from P(a, x) = x^a sum (-x)^k / (k! (a + k)) / Gamma(a)."""
+    series = acb(-x).hypgeom([acb(a), acb(a)], [acb(a + 1), acb(a + 1)]).real / a**2
+    return x.gamma_lower(a, regularized=1) * (x.log() - a.digamma()) - x**a * series * a.rgamma()
+
+
+def _by_first(a: Real, x: Real) -> Real:
+    return s.known(_gamma_slope(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
+
+
+_special(
+    "igamma_grad_a",
+    ball=_gamma_slope,
+    slope=lambda a, x: s.mul(_gamma_density(a, x), s.sub(FUNCTIONS["log"](x), FUNCTIONS["digamma"](a))),
+    inside=_positive,
+    exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
+)
 _special(
     "igamma",
     ball=lambda a, x: x.gamma_lower(a, regularized=1),
     slope=_gamma_density,
     inside=_positive,
     exact=lambda a, x: ZERO if s.sign(x) == 0 and _positive(a) else None,
+    by_first=_by_first,
 )
 _special(
     "igammac",
@@ -87,6 +111,7 @@ _special(
     slope=lambda a, x: s.neg(_gamma_density(a, x)),
     inside=_positive,
     exact=lambda a, x: ONE if s.sign(x) == 0 and _positive(a) else None,
+    by_first=lambda a, x: s.neg(_by_first(a, x)),
 )
 _special(
     "regularized_incomplete_beta",

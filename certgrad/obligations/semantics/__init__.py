@@ -2,10 +2,15 @@
 
 from . import (  # noqa: F401  (registration)
     _branches,
+    _casts,
+    _division,
     _elementwise,
     _gathers,
+    _integers,
     _linear_algebra,
+    _loops,
     _reductions,
+    _special,
     _structure,
     _windows,
 )

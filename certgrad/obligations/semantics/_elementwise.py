@@ -9,14 +9,14 @@ from fractions import Fraction
 from .._conditions import Clause, Clauses, condition, discharged, merged
 from .._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
 from .._functions import FUNCTIONS
-from .._index import Ix, quotient
-from .._index_terms import as_index, index_equal, index_number, index_pred
-from .._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
+from .._index import Ix
+from .._index_terms import as_index, index_equal, index_pred
+from .._power import UndefinedTermError, exp_of, fn, log_of, power, pred
 from .._tensor import Tensor
-from .._terms import ONE, Exp, Poly, deep_atoms
+from .._terms import ONE, Access, Exp, Poly, deep_atoms, number
 from .._terms import ZERO as NOTHING
 from ._index_numbers import index_cases
-from ._registry import Context, Params, Rule, UnprovedError, rule
+from ._registry import Context, Params, Rule, rule
 
 
 def common(args: list[Tensor], shapes: list[tuple]) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
@@ -34,6 +34,21 @@ def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool
         if not discharged(clause, facts, cases):
             kept.append(clause)
     return tuple(kept)
+
+
+FINITE = "every value is a finite real number"
+IN_RANGE = "integer arithmetic stays in the range of its type"
+
+
+def in_range(ctx: Context, x: Tensor, product: bool = False) -> Tensor:
+    """The result of integer arithmetic. It is read as that of whole numbers, which the certificate says.
+
+    Indices and sizes are in range, and so are their sums; products of given integers need not be.
+    """
+    if x.kind == "i" and any(isinstance(a, Access) for a in deep_atoms(x.body)):
+        if product or as_index(x.body) is None:
+            ctx.note(IN_RANGE)
+    return x
 
 
 UNDEFINED: Clauses = (
@@ -56,7 +71,7 @@ def _unary(name: str) -> Rule:
         except UndefinedTermError:
             return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]
         if name in _DIRECT:
-            _rests_on_exp(ctx, x.body, defined)
+            rests_on_exp(ctx, x.body, defined)
         return [Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))]
 
     return apply
@@ -66,11 +81,11 @@ _DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
 """Functions whose condition is about the argument itself, so that its sign can answer."""
 
 for _name in FUNCTIONS:
-    if _name not in ("round_even", "round_away", "polygamma1"):
+    if _name not in ("round_even", "round_away"):
         rule(_name)(_unary(_name))
 
 
-def _rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
+def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
     """Record that a condition on a term with exp in it was discharged: floats can break it by underflow."""
     if not conditions and body.constant() is None and any(isinstance(a, Exp) for a in deep_atoms(body)):
         ctx.used_facts.setdefault("exp(z) > 0 (in floats it underflows to 0)")
@@ -86,14 +101,15 @@ def _round(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]
 def _add(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
     shape, defined, smooth = common(args, shapes)
-    return [Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))]
+    return [in_range(ctx, Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs)))]
 
 
 @rule("sub")
 def _sub(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
     shape, defined, smooth = common(args, shapes)
-    return [Tensor(shape, x.body - y.body, x.kind, defined, smooth, plus(x.signs, negated(y.signs)))]
+    signs = plus(x.signs, negated(y.signs))
+    return [in_range(ctx, Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs))]
 
 
 @rule("mul")
@@ -103,29 +119,7 @@ def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     signs = times(x.signs, y.signs)
     if x.body == y.body:
         signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
-    return [Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs)]
-
-
-@rule("div")
-def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
-    shape, defined, smooth = common(args, shapes)
-    if x.kind == "i":
-        return [Tensor(shape, _whole_quotient(x, y), "i", defined, smooth, x.signs | ZERO)]
-    own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
-    if y.body.is_zero:
-        return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
-    _rests_on_exp(ctx, y.body, own)
-    signs = times(x.signs, y.signs & NONZERO)
-    return [Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)]
-
-
-def _whole_quotient(x: Tensor, y: Tensor) -> Poly:
-    """⌊x / y⌋ for an index x that is not negative and a positive size y."""
-    ix = as_index(x.body)
-    if ix is None or x.signs & NEG or y.signs != POS or y.body.free or not y.body.positive:
-        raise UnprovedError("a division of integers that may be negative, or by more than a size")
-    return index_number(quotient(ix, y.body))
+    return [in_range(ctx, Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs), product=True)]
 
 
 @rule("integer_pow")
@@ -141,7 +135,11 @@ def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
             return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
     signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
     signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY)
-    return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
+    return in_range(
+        ctx,
+        replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs),
+        product=True,
+    )
 
 
 @rule("pow")
@@ -152,7 +150,9 @@ def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     if c is not None and c.q == 1:
         return [replace(_whole_power(ctx, x, int(c.p)), shape=shape)]
     if y.kind == "i":
-        raise UnprovedError("a power with a varying integer exponent")
+        # JAX also has 0ᵏ for k ≥ 0; nothing is claimed of that.
+        own = settle(condition("!= 0", x.body, "power"), ctx.facts, x.signs)
+        return [Tensor(shape, fn("whole_power", x.body, y.body), "f", merged(defined, own), merged(smooth, own))]
     if x.body.is_zero:
         own = settle(condition("> 0", y.body, "power of 0"), ctx.facts, y.signs)
         return [Tensor(shape, NOTHING, "f", merged(defined, own), merged(smooth, own), ZERO)]
@@ -213,15 +213,6 @@ def _clamp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]
     return _min(ctx, {}, [_max(ctx, {}, [x, low], shapes)[0], high], shapes)
 
 
-@rule("polygamma")
-def _polygamma(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    order, x = args
-    m = order.body.constant()
-    if m is None or m not in (0, 1):
-        raise UnprovedError("polygamma of an order other than 0 or 1")
-    return _unary("polygamma1" if m == 1 else "digamma")(ctx, {}, [replace(x, shape=shapes[0])], shapes)
-
-
 @rule("atan2")
 def _atan2(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     y, x = args
@@ -273,60 +264,41 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
 def _compare(name: str) -> Rule:
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
         x, y = args
+        if x.infinite != y.infinite:
+            return [_against_infinity(ctx, name, x, y, shapes[0])]
         shape, defined, smooth = common(args, shapes)
         return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
 
     return apply
 
 
+def _against_infinity(ctx: Context, name: str, x: Tensor, y: Tensor, shape: tuple) -> Tensor:
+    """A real number against ∞ or −∞, or these two: known, given that values are finite."""
+    ctx.note(FINITE)
+    below = x.infinite < y.infinite
+    truth = {"lt": below, "le": below, "gt": not below, "ge": not below, "eq": False, "ne": True}[name]
+    real = [t for t in (x, y) if not t.infinite]
+    defined, smooth = merged(*(t.defined for t in real)), merged(*(t.smooth for t in real))
+    return Tensor(shape, ONE if truth else NOTHING, "b", defined, smooth, NONNEG)
+
+
 for _name in ("gt", "lt", "ge", "le", "eq", "ne"):
     rule(_name)(_compare(_name))
-
-
-@rule("and")
-def _and(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = _booleans(args)
-    shape, defined, smooth = common(args, shapes)
-    return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
-
-
-@rule("or")
-def _or(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = _booleans(args)
-    shape, defined, smooth = common(args, shapes)
-    return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
-
-
-@rule("xor")
-def _xor(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = _booleans(args)
-    shape, defined, smooth = common(args, shapes)
-    return [Tensor(shape, x.body + y.body - (x.body * y.body).scale(2), "b", defined, smooth, NONNEG)]
-
-
-@rule("not")
-def _not(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    (x,) = _booleans(args)
-    return [replace(x, body=ONE - x.body, signs=NONNEG)]
-
-
-def _booleans(args: list[Tensor]) -> list[Tensor]:
-    if any(a.kind != "b" for a in args):
-        raise UnprovedError("bitwise arithmetic on integers")
-    return args
+for _name in ("eq", "lt", "le"):
+    rule(f"{_name}_to")(_compare(_name))  # the total order of floats, which is that of the reals where it is used
 
 
 @rule("is_finite")
 def _is_finite(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    ctx.note("every value is a finite real number (is_finite is true)")
+    ctx.note(FINITE)
     return [replace(args[0], body=ONE, kind="b", signs=POS)]
 
 
 @rule("select_n")
 def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     which, *choices = args
-    if which.kind != "b" or len(choices) != 2:
-        raise UnprovedError("a selection among more than two operands")
+    if which.kind != "b":
+        return [_selected(ctx, which, choices, shapes[0])]
     no, yes = choices
     shape = shapes[0]
     body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
@@ -340,6 +312,22 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
     ]
 
 
+def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) -> Tensor:
+    """A selection by an integer in range: Σ [which = k]·choiceₖ."""
+    body, defined, smooth, signs = NOTHING, [which.defined], [which.smooth], 0
+    for k, choice in enumerate(choices):
+        here = _comparison("eq", which, Tensor((), number(k), which.kind))
+        body = body + here * choice.body
+        defined.append(tuple(c.guarded(here, True) for c in choice.defined))
+        smooth.append(tuple(c.guarded(here, True) for c in choice.smooth))
+        signs |= choice.signs
+    own = condition(">= 0", which.body, "select_n") + condition(
+        ">= 0", number(len(choices) - 1) - which.body, "select_n"
+    )
+    own = settle(own, ctx.facts, cases=True)
+    return Tensor(shape, body, choices[0].kind, merged(*defined, own), merged(*smooth, own), signs)
+
+
 def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
     """Each branch's conditions under its guard; a condition that both branches have needs none."""
     both = {c.key for c in no} & {c.key for c in yes}
@@ -347,45 +335,3 @@ def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
         *(c if c.key in both else c.guarded(guard, False) for c in no),
         *(c.guarded(guard, True) for c in yes if c.key not in both),
     )
-
-
-# --- numbers -------------------------------------------------------------------------------------------------------
-
-
-@rule("stop_gradient")
-def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    (x,) = args
-    return [replace(x, body=fn("stop", x.body))] if ctx.stop and x.kind == "f" else [x]
-
-
-@rule("copy", "copy_p", "optimization_barrier", "sharding_constraint", "pvary")
-def _identity(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    return list(args)
-
-
-@rule("convert_element_type")
-def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    (x,) = args
-    import numpy as np
-
-    new = np.dtype(params["new_dtype"])
-    kind = "b" if new.kind == "b" else "i" if new.kind in "iu" else "f" if new.kind in "fV" else "c"
-    if kind == "c":
-        raise UnprovedError("complex")
-    if kind == "b" and x.kind != "b":
-        return [replace(x, body=sign_of(x.body) * sign_of(x.body), kind="b", signs=NONNEG)]
-    if kind == "i" and x.kind == "f":
-        raise UnprovedError("a cast from float to integer")
-    if kind == "i" and x.kind == "i" and new.itemsize < 8:
-        if new.kind == "u" or new.itemsize < 4:
-            raise UnprovedError(f"a cast of integers to {new}, which wraps")
-        ctx.note(f"integers are in the range of {new}")
-    if kind == "f" and new != np.dtype("float64"):
-        ctx.note(f"the cast to {new} is read as exact")
-    return [replace(x, kind=kind)]  # type: ignore[arg-type]
-
-
-@rule("reduce_precision")
-def _reduce_precision(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    ctx.note("reduce_precision is read as exact")
-    return list(args)

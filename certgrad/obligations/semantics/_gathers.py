@@ -8,14 +8,15 @@ Which window positions a gather leaves out of its operand, and which updates a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
 from .._conditions import Clauses, merged
-from .._facts import ANY, ZERO
+from .._facts import ANY, ZERO, negated
 from .._index import Ix, Var, of_const, of_var, template
 from .._index_terms import index_equal, within
+from .._isl import Condition, feasible
 from .._jax_internals import dim_poly
 from .._sums import fresh, sum_over
 from .._tensor import Tensor, axis_index
@@ -84,6 +85,9 @@ def _gather(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) ->
     start = _starts(
         indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges_of(shape), drop=False
     )
+    _promised(
+        params, axes, start, batch, {v: shape[v[1]] for ix in batch for v in ix.free}, spec.start_indices_batching_dims
+    )
     parts = []
     for guard, begin in start.cases:
         index = [of_const(NOTHING)] * x.rank
@@ -114,6 +118,45 @@ def _readable(mode: object) -> None:
         raise UnprovedError(f"gather or scatter in mode {mode}")
 
 
+def _promised(
+    params: Params,
+    axes: Sequence[int],
+    start: _Start,
+    batch: Sequence[Ix],
+    ranges: dict[Var, Poly],
+    batching: Sequence[int],
+) -> None:
+    """Refuse a promise that the indices are unique or sorted where it is not shown: what runs is undefined if not.
+
+    Sorted means in the order of the operand's axes, as the batch positions go in row-major order.
+    """
+    places = [v for k, ix in enumerate(batch) if k not in batching and (v := ix.variable()) is not None]
+    if not places or not (params["unique_indices"] or params["indices_are_sorted"]):
+        return
+    other = {v: of_var(fresh()) for v in places}
+    ranges = ranges | {w: ranges[v] for v, ix in other.items() for w in ix.free}
+    before = _earlier([(of_var(v), other[v]) for v in places])
+    for _, one in start.cases:
+        for _, two in start.cases:
+            pairs = [(a, b.subst(other)) for _, a, b in sorted(zip(axes, one, two, strict=True), key=lambda t: t[0])]
+            same: list[Condition] = [(a.minus(b), "=") for a, b in pairs]
+            if params["unique_indices"] and any(feasible([*order, *same], ranges) for order in before):
+                raise UnprovedError("a promise that indices are unique, which is not shown")
+            after = _earlier([(b, a) for a, b in pairs])
+            if params["indices_are_sorted"] and any(feasible([*o, *p], ranges) for o in before for p in after):
+                raise UnprovedError("a promise that indices are sorted, which is not shown")
+
+
+def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> list[list[Condition]]:
+    """The first of each pair are before the second in lexicographic order, in the ways that this can be."""
+    out: list[list[Condition]] = []
+    equal: list[Condition] = []
+    for a, b in pairs:
+        out.append([*equal, (b.minus(a).shifted(-ONE), ">=")])
+        equal.append((a.minus(b), "="))
+    return out
+
+
 @rule("scatter-add", "scatter_add")
 def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     """out[v] = x[v] + Σ_b Σ_w [v = start(b) + w]·update[b, w]: repeated positions add up."""
@@ -134,6 +177,13 @@ def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
             ANY if signs & 5 == 5 else signs,
         )
     ]
+
+
+@rule("scatter-sub")
+def _scatter_sub(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    x, indices, update = args
+    taken = replace(update, body=-update.body, signs=negated(update.signs))
+    return _scatter_add(ctx, params, [x, indices, taken], shapes)
 
 
 @rule("scatter")
@@ -188,6 +238,7 @@ def _hits(
     axes = list(spec.scatter_dims_to_operand_dims)
     sizes = [update.shape[windows[a]] if a in windows else ONE for a in axes]
     start = _starts(indices, batch, sizes, [x.shape[a] for a in axes], mode, dict(dummies), drop=True)
+    _promised(params, axes, start, batch, dict(dummies), spec.scatter_indices_batching_dims)
     ranges = {**{template(k): n for k, n in enumerate(shape)}, **dict(dummies)}
     out: list[Hit] = []
     for case, begin in start.cases:

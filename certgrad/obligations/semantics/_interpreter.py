@@ -25,6 +25,7 @@ from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
 from ._elementwise import UNDEFINED
+from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
 
 
@@ -97,17 +98,30 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.primitives.setdefault(name)
     control = CONTROL.get(name)
     if control is not None:
+        ctx.primitives.setdefault(name)
         return control(ctx, eqn, use, [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars])
     rule = RULES.get(name)
-    if rule is None:
-        raise UnprovedError(f"primitive {name}")
+    if rule is None and name in REFUSED:
+        raise UnprovedError(f"primitive {name}: {REFUSED[name]}")
     for v in (*eqn.invars, *eqn.outvars):
         kind = kind_of(getattr(v.aval, "dtype", np.dtype("float64")))
         if kind not in "fib":
             raise UnprovedError({"c": "complex", "0": "float0 arithmetic"}.get(kind, f"dtype {v.aval.dtype}"))
+    for v in eqn.outvars:
+        _refuse_wrapping(v.aval)
+    if rule is None:
+        raise UnprovedError(f"primitive {name}")
+    ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = [read(v) for v in eqn.invars]
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
     return rule(ctx, _plain(eqn.params), inputs, shapes)
+
+
+def _refuse_wrapping(aval: Any) -> None:
+    """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
+    dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
+    if dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4):
+        raise UnprovedError(f"integers of dtype {dtype}, which wrap")
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from flint import fmpq
+
 from .._conditions import Clauses, merged
 from .._facts import ANY, NONNEG, ZERO
 from .._index import Ix, Var, of_const, of_var, template
+from .._power import fn, pred
 from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
@@ -58,6 +63,38 @@ def _extremum(x: Tensor, axes: tuple[int, ...], shape: tuple, sign: int) -> Tens
     if not all(n.positive for _, n in dummies):
         raise UnprovedError("an extremum over a range that may be empty")
     return Tensor(shape, max_over(body.scale(sign), dummies).scale(sign), x.kind, defined, smooth, x.signs)
+
+
+@rule("reduce_or")
+def _reduce_or(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """[Σ p > 0] of booleans p."""
+    (x,) = _booleans(args)
+    body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
+    return [Tensor(shapes[0], pred(sum_over(body, dummies)), "b", defined, smooth, NONNEG)]
+
+
+@rule("reduce_and")
+def _reduce_and(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """1 − [Σ (1 − p) > 0] of booleans p."""
+    (x,) = _booleans(args)
+    (some,) = _reduce_or(ctx, params, [replace(x, body=ONE - x.body)], shapes)
+    return [replace(some, body=ONE - some.body)]
+
+
+@rule("reduce_xor")
+def _reduce_xor(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """Whether Σ p is odd: Σ p − 2·⌊Σ p / 2⌋."""
+    (x,) = _booleans(args)
+    body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
+    total = sum_over(body, dummies)
+    odd = total - fn("floor", total.scale(fmpq(1, 2))).scale(2)
+    return [Tensor(shapes[0], odd, "b", defined, smooth, NONNEG)]
+
+
+def _booleans(args: list[Tensor]) -> list[Tensor]:
+    if any(a.kind != "b" for a in args):
+        raise UnprovedError("a bitwise reduction of integers")
+    return args
 
 
 @rule("dot_general")

@@ -35,6 +35,8 @@ class Context:
         self.notes: dict[str, None] = {}
         self.used_facts: dict[str, None] = {}
         self.primitives: dict[str, None] = {}
+        self.dtypes: tuple[Any, ...] = ()
+        """The operands' types in the equation that is being read."""
 
     def note(self, text: str) -> None:
         self.notes.setdefault(text)

@@ -122,6 +122,8 @@ def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
     kind = kind_of(params["dtype"])
     if kind not in "fi":
         raise UnprovedError(f"iota of dtype {params['dtype']}")
+    if kind == "f" and str(params["dtype"]) != "float64":
+        ctx.note(f"iota in {params['dtype']} is read as exact")
     return [Tensor(shape, index_number(axis_index(axis, shape[axis])), kind, signs=NONNEG)]  # type: ignore[arg-type]
 
 

@@ -14,6 +14,7 @@ from .._facts import ANY, NONNEG, ZERO, times
 from .._index import Ix, Var, of_const, of_var, quotient, row_major, template, whole_number
 from .._index_terms import index_equal, index_pred, within
 from .._jax_internals import dim_poly
+from .._recurrences import joined
 from .._sums import divided, fresh, sum_over
 from .._tensor import Tensor, axis_index, own_index
 from .._terms import ONE, Poly, number
@@ -94,7 +95,8 @@ def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
         moved[axis] = of_const(NOTHING) if x.shape[axis] == ONE else index[axis].shifted(-start)
         parts.append((here, x.indexed(moved, shape)))
         start = start + x.shape[axis]
-    return [chosen(shape, parts)]
+    whole = chosen(shape, parts)
+    return [replace(whole, body=joined(whole.body, ranges_of(shape)))]
 
 
 @rule("stack")

@@ -19,12 +19,12 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
-from certgrad.obligations.verify._points import Point, Space, collapsed, on_boundaries
+from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, positions, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 
 _SMALL = 5
-"""Boundaries are looked for at shapes with at most so many entries."""
+"""Boundaries are looked for at shapes with at most so many entries, at two of them."""
 
 
 class NotCheckedError(Exception):
@@ -58,6 +58,7 @@ class Case:
         self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
         self.open = set(CLAIMS)
         self.asked: set[str] = set()
+        self.boundaries = 2
 
     def _parsed(self, text: str) -> Formula:
         try:
@@ -112,19 +113,18 @@ class _AtShape:
 
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Points inside all hypotheses, one anywhere, and at a small shape those on boundaries."""
-        base: Point | None = None
         for k in draws:
             point = self.space.draw(k, rng, lambda inputs: self.holds(self.case.all, inputs))
             if point is None:
                 break
-            base = base or point
             yield point, False
         anywhere = self.space.draw(rng.randrange(10), rng, lambda inputs: self.holds([], inputs))
         if anywhere is not None:
             yield anywhere, False
-        start = base or anywhere
-        if start is not None and sum(prod(x) for x in self.space.shapes) <= _SMALL:
-            for point in on_boundaries(start, self.space, self.watched):
+        if self.case.boundaries and sum(prod(x) for x in self.space.shapes) <= _SMALL:
+            self.case.boundaries -= 1
+            start = self.space.draw(GENERIC, rng, lambda inputs: self.holds(self.case.all, inputs)) or anywhere
+            for point in on_boundaries(start, self.space, self.watched) if start is not None else ():
                 if self.holds([], point.inputs):
                     yield point, True
 

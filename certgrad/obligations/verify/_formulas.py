@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from certgrad.obligations.balls._values import Array
 
 MAX_LENGTH = 10_000
 """The longest formula that is read, in characters."""
+
+MAX_TERMS = 10_000
+"""The longest sum that is added up."""
 
 _ORDERS: dict[type[ast.cmpop], tuple[int, ...]] = {
     ast.Gt: (1,),
@@ -270,6 +274,8 @@ class _Reader:
 
 def _folded(name: str, ranges: list[tuple[str, Term]], body: Term, scope: _Scope) -> Real:
     counts = [range(s.as_int(n(scope))) for _, n in ranges]
+    if prod(map(len, counts)) > MAX_TERMS:
+        raise FormulaError(f"a sum of more than {MAX_TERMS} terms")
     values = []
     for choice in product(*counts):
         names = dict(zip((v for v, _ in ranges), choice, strict=True))

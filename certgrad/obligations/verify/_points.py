@@ -19,6 +19,8 @@ from certgrad.obligations.balls._values import Array, lifted
 
 TRIES = 200
 """How often a point is drawn again until it satisfies the hypotheses."""
+GENERIC = SCHEDULE.index("eighths")
+"""The number of a point whose entries are rarely equal or 0."""
 _FOUND = 10
 """How many boundary points are taken for one entry."""
 _BALLS = 2
@@ -83,8 +85,8 @@ def _exact(array: Array) -> Array:
 
 
 def _direction(shape: tuple[int, ...], rng: Random) -> Array:
-    """Tangents and cotangents: never 0, and rarely equal, so that a tie of inputs is none beside the point."""
-    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 4000), 1000))
+    """Tangents and cotangents: never 0, and hardly ever equal, so that a tie of inputs is none beside the point."""
+    return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
 def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
@@ -108,7 +110,8 @@ def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[
             yield point.moved(which, at, value + (value - start) / 8)
         balls = 0
         for k, (before, after) in enumerate(zip(here, there[0], strict=False)):
-            if balls < _BALLS and type(before) is arb and type(after) is arb:
+            irrational = s.finite(before) and s.finite(after) and arb in (type(before), type(after))
+            if irrational and balls < _BALLS:
                 zero = _secant(partial(_watched, watch, point, which, at, k), start, before, after)
                 if zero is not None:
                     balls += 1
@@ -146,9 +149,9 @@ def _watched(
     return values[k] if k < len(values) else None
 
 
-def _secant(distance: Callable[[fmpq], Any], start: fmpq, before: arb, after: arb) -> arb | None:
+def _secant(distance: Callable[[fmpq], Any], start: fmpq, before: Any, after: Any) -> arb | None:
     """A small ball around a zero of the distance; None where the search does not close in on one."""
-    x, y, left, right = start, start + _STEPS[0], before, after
+    x, y, left, right = start, start + _STEPS[0], s.ball(before), s.ball(after)
     for _ in range(_ROUNDS):
         if abs(right) < _NEAR:
             return arb(y) + arb(0, _NEAR)

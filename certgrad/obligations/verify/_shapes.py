@@ -51,10 +51,10 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))
     yield _shape(case, distinct, dict.fromkeys(stars, ()))
     if names:
-        yield _shape(
-            case, dict.fromkeys(names, 2), {star: ((2, 2), (2,), (1,))[min(k, 2)] for k, star in enumerate(stars)}
-        )
-    for _ in range(extra):
+        groups: tuple[tuple[int, ...], ...] = ((2, 2), (2,), (1,))
+        ranks = {star: groups[min(k, 2)] for k, star in enumerate(stars)}
+        yield _shape(case, dict.fromkeys(names, 2), ranks)
+    for _ in range(extra if names else extra - 1):
         sizes = {name: rng.randint(1, 4) for name in names}
         yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})
 

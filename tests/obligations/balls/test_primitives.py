@@ -133,6 +133,10 @@ BINARY: dict[str, tuple[Function, float, float]] = {
     "mod": (jnp.mod, -3, 3),
     "atan2": (jnp.arctan2, -3, 3),
     "logaddexp": (jnp.logaddexp, -3, 3),
+    "igamma": (lax.igamma, 0.1, 3),
+    "igammac": (lax.igammac, 0.1, 3),
+    "incomplete beta": (lambda x, y: lax.betainc(jnp.full_like(x, 2.0), jnp.full_like(x, 0.5), x * y), 0.1, 0.9),
+    "zeta by q": (lambda x, q: lax.zeta(lax.stop_gradient(1 + x), lax.stop_gradient(q)) * x, 0.1, 3),
     "compare": (lambda x, y: (x < y) * x + (x <= y) * 2.0 + (x > y) * y + (x >= y) + (x == y) * 3 + (x != y), -3, 3),
     "logic": (lambda x, y: (((x < 0) & (y < 1)) | ~(x > y)) * x + ((x < 1) ^ (y < 0)) * y, -3, 3),
     "where": (lambda x, y: jnp.where(x < y, x * y, x), -3, 3),
@@ -305,6 +309,11 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
         lambda x, i: x * (jnp.abs(i) // 2 + jnp.maximum(i, 1) - i * i + (-i) % 3 + jnp.sign(i) + i**2 + (i << 1)),
         (V[:3], I),
     ),
+    "bits": (
+        lambda x, i: x * (lax.shift_right_logical(i, 60) + lax.clz(i) + lax.mulhi(i << 40, i << 30) + (i >> 1)),
+        (V[:3], I),
+    ),
+    "incomplete gamma, its slope": (lambda x: lax.igamma_grad_a(x, 1.5 + 0 * x), (np.array([0.5, 1.25]),)),
     "integer reductions": (lambda x, i: x * (i.sum() + i.max() + jnp.cumsum(i) + i.prod() + jnp.sort(i)), (V[:3], I)),
 }
 
@@ -312,7 +321,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_structure(name: str) -> None:
     function, inputs = STRUCTURE[name]
-    agree(function, *inputs, derivative=name not in ("conv's derivative", "zeta"))
+    agree(function, *inputs, derivative=name not in ("conv's derivative", "zeta", "incomplete gamma, its slope"))
 
 
 def test_every_rule_is_met() -> None:

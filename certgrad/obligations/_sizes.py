@@ -1,0 +1,57 @@
+"""Sizes that are not polynomials in dimensions: JAX's text of a quotient, a remainder, a maximum, as a number."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+_FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+}
+_OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Pow: operator.pow,
+}
+
+
+def names_in(size: str) -> set[str]:
+    """The dimensions that the text mentions."""
+    tree = _parsed(size)
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
+
+
+def size_at(size: str, dims: Mapping[str, int]) -> int:
+    """The number, given those of the dimensions. Raises ValueError for a text of another form."""
+    return dims[size] if size in dims else _value(_parsed(size), dims)
+
+
+@lru_cache(maxsize=256)
+def _parsed(size: str) -> ast.expr:
+    try:
+        return ast.parse(size, mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"no size: {size}") from error
+
+
+def _value(node: ast.expr, dims: Mapping[str, int]) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return dims[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, dims)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_value(node.left, dims), _value(node.right, dims))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+        function = _FUNCTIONS.get(node.func.id)
+        if function is not None:
+            return function(_value(node.args[0], dims), _value(node.args[1], dims))
+    raise ValueError(f"no size: {ast.unparse(node)}")

@@ -1,0 +1,144 @@
+"""Semantics of loops: what a loop carries becomes a recurrence, at a symbolic time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .._conditions import Clause, Clauses, merged
+from .._facts import ANY, NONNEG
+from .._index import Ix, Var, of_const, of_var, template
+from .._jax_internals import Program, dim_poly, scan_loop
+from .._power import pred
+from .._recurrences import Open, System, Value, fresh_carry, solve, valued
+from .._sums import Rewriter, fresh
+from .._tensor import Tensor, own_index
+from .._terms import ONE, ZERO, Poly, access
+from ._interpreter import interpret
+from ._registry import Context, UnprovedError, control
+
+
+@control("scan")
+def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    loop = scan_loop(eqn)
+    length = dim_poly(loop.length)
+    if not length.positive:
+        raise UnprovedError("a scan that may have no step")
+    s = fresh()
+    place = of_const(ZERO) if length == ONE else of_var(s)
+    if loop.reverse:
+        place = place.scaled(-1).shifted(length - ONE)
+    consts, rows = inputs[: loop.consts], inputs[loop.consts + loop.carries :]
+    initial = inputs[loop.consts : loop.consts + loop.carries]
+    body = _Body(ctx, s, loop.body, initial)
+    fixed = [*consts, *body.carries, *(x and _row(x, place) for x in rows)]
+    outs = body.run(fixed, loop.live_outputs(use))
+    results: list[Tensor | None] = []
+    for k, (out, wanted) in enumerate(zip(outs, use, strict=True)):
+        if not wanted:
+            results.append(None)
+        elif k < loop.carries:
+            results.append(body.carry(k, of_const(length)))
+        else:
+            assert out is not None
+            results.append(body.stacked(out, length, loop.reverse))
+    return results
+
+
+def _row(x: Tensor, place: Ix) -> Tensor:
+    """The slice at a place along the first axis."""
+    shape = x.shape[1:]
+    return x.indexed([place, *own_index(shape)], shape)
+
+
+class _Body:
+    """One step of a loop, interpreted at a generic time s with arbitrary carries."""
+
+    def __init__(self, ctx: Context, s: Var, program: Program, initial: Sequence[Tensor | None]) -> None:
+        self.ctx, self.s, self.program, self.initial = ctx, s, program, initial
+        self.names = [fresh_carry() for _ in initial]
+        self.carries = [x and self._symbol(name, x) for name, x in zip(self.names, initial, strict=True)]
+        self.values: dict[str, Value] = {}
+        self.steps: list[Tensor | None] = []
+        self.conditions: tuple[Clauses, Clauses] = ((), ())
+
+    def _symbol(self, name: str, x: Tensor) -> Tensor:
+        if x.infinite:
+            raise UnprovedError("a loop that starts at an infinity")
+        entry = access(name, (of_var(self.s), *own_index(x.shape)))
+        return Tensor(x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY)
+
+    def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+        """Interpret the step, and solve for the carries that it needs."""
+        outs = interpret(self.ctx, self.program, inputs, needed)
+        self.steps = outs[: len(self.names)]
+        carries = []
+        for name, start, step in zip(self.names, self.initial, self.steps, strict=True):
+            if step is not None:
+                assert start is not None
+                _indices_are_fixed(step, self.names)
+                if step.infinite:
+                    raise UnprovedError("a loop that carries an infinity")
+                axes = tuple(template(k) for k in range(start.rank))
+                carries.append(Open(name, axes, start.shape, start.body, step.body))
+        self.values = solve(System(self.s, carries))
+        live = [x for x in (*outs, *(i for i, o in zip(self.initial, self.steps, strict=True) if o)) if x is not None]
+        self.conditions = (
+            merged(*(self._everywhere(x.defined) for x in live)),
+            merged(*(self._everywhere(x.smooth) for x in live)),
+        )
+        return outs
+
+    def value(self, poly: Poly) -> Poly:
+        """A term with the carries' symbols replaced by their values."""
+        return Rewriter(replace=valued(self.values))(poly)
+
+    def _everywhere(self, clauses: Clauses) -> Clauses:
+        """The conditions at every step and every index."""
+        return tuple(_closed(c.rewritten(self.value)) for c in clauses)
+
+    def carry(self, k: int, time: Ix) -> Tensor:
+        """A carry at a time, over the template variables."""
+        start = self.initial[k]
+        assert start is not None
+        return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
+
+    def _tensor(self, like: Tensor, shape: tuple[Poly, ...], body: Poly) -> Tensor:
+        if like.kind == "b":
+            body = pred(body)  # a boolean carry is a number that is 0 or 1
+        return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY)
+
+    def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
+        """What every step put out, stacked along a new first axis."""
+        _indices_are_fixed(out, self.names)
+        first = of_const(ZERO) if length == ONE else of_var(template(0))
+        time = first.scaled(-1).shifted(length - ONE) if reverse else first
+        moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
+        shape = (length, *out.shape)
+        for name, step in zip(self.names, self.steps, strict=True):
+            if step is not None and step.kind == out.kind and step.shape == out.shape and step.body == out.body:
+                index = tuple(ix.subst(moved) for ix in own_index(out.shape))
+                return self._tensor(step, shape, self.values[name](time.shifted(ONE), index))
+        body = Rewriter({**moved, self.s: time})(self.value(out.body))
+        return replace(self._tensor(replace(out, kind="f"), shape, body), kind=out.kind, signs=out.signs)
+
+
+def _shifted(ix: Ix) -> Ix:
+    """The variable of the next axis; size-1 axes have none."""
+    v = ix.variable()
+    return ix if v is None else of_var(template(v[1] + 1))
+
+
+def _closed(clause: Clause) -> Clause:
+    """The clause for all values of its variables: they get names of their own."""
+    return clause.substituted({v: of_var(fresh("q")) for v in sorted(clause.free)})
+
+
+def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
+    """No index depends on a carry: such an index would not follow the carry's value."""
+    from .._sums import indices_of
+
+    for ix in indices_of(x.body):
+        if any(name in ix.key for name in names):
+            raise UnprovedError("an index that depends on what a loop carries")

@@ -1,0 +1,102 @@
+"""What the author of a rule says about it: shapes, static arguments, hypotheses, intent.
+
+In this order: a declaration by `certgrad.declare`, jaxtyping annotations of the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable)
+_ATTRIBUTE = "__certgrad__"
+_KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """The arguments of `certgrad.check` for one rule. `origin` says where they come from."""
+
+    signature: str
+    static: Mapping[str, Any] = field(default_factory=dict)
+    differentiable: Sequence[str] | None = None
+    domain: str | Sequence[str] = ()
+    surrogate: str = ""
+    origin: str = "declared"
+
+
+def declare(
+    signature: str,
+    *,
+    static: Mapping[str, Any] | None = None,
+    differentiable: Sequence[str] | None = None,
+    domain: str | Sequence[str] = (),
+    surrogate: str = "",
+) -> Callable[[F], F]:
+    """Say beside a rule what `certgrad audit` needs to know of it; takes the arguments of `certgrad.check`.
+
+    @certgrad.declare("n d, d -> n d")
+    @jax.custom_vjp
+    def scale(x, w): ...
+    """
+    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate)
+
+    def mark(function: F) -> F:
+        setattr(function, _ATTRIBUTE, found)
+        return function
+
+    return mark
+
+
+def declaration_of(function: Any, plain: Callable) -> Declaration | None:
+    """What is said of a rule: on any of its wrappers, or by the annotations of its plain function."""
+    layer: Any = function
+    for _ in range(16):
+        found = getattr(layer, _ATTRIBUTE, None)
+        if isinstance(found, Declaration):
+            return found
+        inner = getattr(layer, "func", None) or getattr(layer, "fun", None) or getattr(layer, "__wrapped__", None)
+        if inner is None:
+            break
+        layer = inner
+    return _annotated(plain)
+
+
+def _annotated(plain: Callable) -> Declaration | None:
+    """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static."""
+    try:
+        parameters = inspect.signature(plain, eval_str=True).parameters.values()
+        result = inspect.signature(plain, eval_str=True).return_annotation
+    except (TypeError, ValueError, NameError):
+        return None
+    inputs: list[str] = []
+    static: dict[str, Any] = {}
+    for p in parameters:
+        text = _array(p.annotation)
+        if text is not None:
+            inputs.append(text)
+        elif p.default is not p.empty:
+            static[p.name] = p.default
+        else:
+            return None
+    outputs = result if isinstance(result, tuple) else getattr(result, "__args__", None) or (result,)
+    shown = [_array(one) for one in outputs]
+    if not inputs:
+        return None
+    right = ", ".join(t for t in shown if t is not None) if all(t is not None for t in shown) else ""
+    return Declaration(f"{', '.join(inputs)} -> {right}", static, origin="annotated")
+
+
+def _array(annotation: Any) -> str | None:
+    """`n d` or `n:int` for a jaxtyping annotation; None for anything else."""
+    dims, dtypes = getattr(annotation, "dim_str", None), getattr(annotation, "dtypes", None)
+    if not isinstance(dims, str) or dtypes is None:
+        return None
+    names = [str(d) for d in dtypes] if isinstance(dtypes, (list, tuple, set, frozenset)) else []
+    kinds = {k for k in _KINDS if names and all(n.startswith(k) for n in names)}
+    if any(n.startswith("complex") for n in names) and not any(n.startswith("float") for n in names):
+        return None
+    suffix = next((_KINDS[k] for k in ("bool", "int", "uint") if k in kinds), "")
+    return f"{dims}{suffix}".strip()

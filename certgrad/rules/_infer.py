@@ -1,0 +1,63 @@
+"""Shapes for a rule whose author says nothing: signatures that trace, from rank 2 down.
+
+At rank 0 a forgotten sum vanishes, so ranks start at 2 with distinct symbols; what a rule does with each signature that
+traces is audited, and the worst verdict counts.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from certgrad.errors import CertgradError
+from certgrad.obligations._instances import family
+from certgrad.obligations._problem import rules_of, trace_rules
+
+from ._declaration import Declaration
+from ._user_rule import UserRule, plain_function, unwrapped
+
+CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
+MAX_ARRAYS = 4
+MAX_TRACES = 200
+MAX_SIGNATURES = 2
+
+
+def inferred(function: Callable) -> list[Declaration]:
+    """Signatures at which the rule traces, those of highest rank first; empty where none was found."""
+    plain = plain_function(unwrapped(function))
+    try:
+        parameters = inspect.signature(plain).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    static = {p.name: p.default for p in parameters if p.default is not p.empty}
+    arrays = [p.name for p in parameters if p.default is p.empty]
+    if not 1 <= len(arrays) <= MAX_ARRAYS:
+        return []
+    out: list[Declaration] = []
+    for count, specs in enumerate(_ordered(len(arrays))):
+        if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
+            break
+        declared = Declaration(f"{', '.join(specs)} -> ", static, origin="inferred")
+        if _traces(function, declared):
+            out.append(declared)
+    return out
+
+
+def _ordered(count: int) -> Iterator[tuple[str, ...]]:
+    """All choices of shapes, more axes first, the same shape for all before mixed ones."""
+    choices = [c for c in product(CANDIDATES, repeat=count) if any(":int" not in s for s in c)]
+    rank = {s: len(s.split()) for s in CANDIDATES}
+    return iter(
+        sorted(choices, key=lambda c: (-sum(rank[s] for s in c) + sum(4 for s in c if ":int" in s), len(set(c))))
+    )
+
+
+def _traces(function: Callable, declared: Declaration) -> bool:
+    try:
+        rule = UserRule(function, declared.signature, static=declared.static)
+        instance = family(rule, rule.cases[0]).prove[0]
+        trace_rules(rules_of(rule, instance.statics), instance.shapes(), 0, rule.name)
+    except (CertgradError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
+
+Run as `python -m certgrad.rules._worker RESULT TARGET`: writes one JSON line a rule into RESULT as it goes, so that
+what was done is kept when the process is stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from certgrad.errors import CertgradError, UsageError
+
+
+class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one rule: its certificate, or the reason why it was not audited."""
+
+    name: str
+    where: str
+    origin: str = ""
+    """Where its shapes come from: declared, annotated, or inferred."""
+    certificate: bytes = b""
+    problem: str = ""
+    seconds: float = 0.0
+    undifferentiated: list[str] = []
+    surrogate: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """The target as a whole could not be looked at."""
+
+    message: str
+
+
+def main(arguments: list[str]) -> None:
+    """Audit the target and write the results."""
+    result, target = arguments
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    with Path(result).open("wb") as out:
+        try:
+            for one in _audited(target):
+                out.write(msgspec.json.encode(one) + b"\n")
+                out.flush()
+        except UsageError as error:
+            out.write(msgspec.json.encode(Failure(message=str(error))) + b"\n")
+
+
+def _audited(target: str):  # type: ignore[no-untyped-def]
+    import time
+
+    from ._find import find
+
+    for found in find(target):
+        started = time.perf_counter()
+        if found.problem:
+            yield RuleResult(name=found.name, where=found.where, problem=found.problem)
+            continue
+        try:
+            one = _audit(found.name, found.rule)
+        except CertgradError as error:
+            one = RuleResult(name=found.name, where=found.where, problem=str(error))
+        except Exception as error:  # a rule can do anything while it is traced
+            one = RuleResult(name=found.name, where=found.where, problem=f"{type(error).__name__}: {error}")
+        yield msgspec.structs.replace(one, where=found.where, seconds=time.perf_counter() - started)
+
+
+def _audit(name: str, rule: object) -> RuleResult:
+    from certgrad.obligations.certificate import ORDER
+    from certgrad.report import json
+
+    from ._check import check
+    from ._declaration import declaration_of
+    from ._infer import inferred
+    from ._user_rule import plain_function, unwrapped
+
+    said = declaration_of(rule, plain_function(unwrapped(rule)))
+    declarations = [said] if said is not None else inferred(rule)  # type: ignore[arg-type]
+    if not declarations:
+        problem = "no signature is declared, and none was found that traces: declare one with certgrad.declare"
+        return RuleResult(name=name, where="", problem=problem)
+    reports = [
+        check(
+            rule,  # type: ignore[arg-type]
+            d.signature,
+            static=d.static,
+            differentiable=d.differentiable,
+            domain=d.domain,
+            surrogate=d.surrogate,
+            name=name,
+        )
+        for d in declarations
+    ]
+    report = max(reports, key=lambda r: ORDER.index(r.verdict))
+    return RuleResult(
+        name=name,
+        where="",
+        origin=declarations[0].origin,
+        certificate=json.encode(report.certificate),
+        undifferentiated=list(report.undifferentiated),
+        surrogate=report.surrogate,
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
