@@ -15,7 +15,7 @@ from .._facts import ANY
 from .._index import Ix, Var, of_var, template
 from .._index_cases import Indices, resolved
 from .._index_terms import index_equal
-from .._jax_internals import LuSolve, is_slogdet, lu_solve, program_of
+from .._jax_internals import LuSolve, is_det, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
 from .._power import log_of, sign_of
 from .._sums import fresh, open_sum, substitute, sum_over
@@ -206,6 +206,17 @@ def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) 
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
     defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+
+
+@library("jax.numpy.linalg.det", is_det)
+def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
+    (x,) = args
+    body, row, column = _square(x)
+    axes = [x.rank - 2, x.rank - 1]
+    smooth = merged(_everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    return [Tensor(shapes[0], value, "f", _everywhere(x.defined, axes), smooth)]
 
 
 @library("jax.numpy.linalg.slogdet", is_slogdet)
