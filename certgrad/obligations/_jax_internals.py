@@ -311,7 +311,7 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
     if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
         return False
     aval = eqn.invars[0].aval
-    shape = getattr(aval, "shape", ())
+    shape: Any = getattr(aval, "shape", ())
     square = len(shape) >= 2 and shape[-1] == shape[-2] and aval.dtype in (np.float32, np.float64)
     return square and all(tuple(v.aval.shape) == tuple(shape[:-2]) for v in eqn.outvars)
 
