@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -368,12 +367,3 @@ def _size(scope: _Scope, dim: str) -> Real:
 def _brief(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) < 60 else f"{text[:60]} …"
-
-
-@contextmanager
-def explained(text: str) -> Iterator[None]:
-    """Name the formula in an error about it."""
-    try:
-        yield
-    except FormulaError as error:
-        raise FormulaError(f"the formula {text[:80]!r}: {error}") from None
