@@ -23,6 +23,7 @@ from ._terms import (
     IndexNumber,
     IxEq,
     IxPred,
+    Matrix,
     Max,
     Mono,
     Num,
@@ -40,6 +41,7 @@ _RELATIONS = {
     "not integer": "{} not in integers",
     "not pole": "{} not in nonpositive_integers",
 }
+_OF_MATRICES = {"determinant": "determinant", "smallest minor": "smallest_minor"}
 
 
 class _NoFormula(Exception):
@@ -60,7 +62,7 @@ def formula(clause: Clause, axes: Mapping[str, Sequence[str]]) -> str:
 def _aligned(clause: Clause, axes: Mapping[str, Sequence[str]]) -> bool:
     """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
     atoms = [a for p in polys(clause) for a in deep_atoms(p)]
-    if any(isinstance(a, (Sum, Max, IndexNumber, IxPred, IxEq)) for a in atoms):
+    if any(isinstance(a, (Sum, Max, Matrix, IndexNumber, IxPred, IxEq)) for a in atoms):
         return False
     at: dict[int, Var] = {}
     for a in atoms:
@@ -120,13 +122,17 @@ class _Writer:
             return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
         if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
             return f"{a.name}({self.poly(a.args[0])})"
-        if isinstance(a, (Sum, Max)):
-            bounds = " ".join(
-                f"for {self.var(v)} in range({self.poly(n)})" for v, n in zip(a.vars, a.ranges, strict=True)
-            )
-            body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)
-            return f"{'sum' if isinstance(a, Sum) else 'max'}({body} {bounds})"
+        if isinstance(a, (Sum, Max, Matrix)):
+            return self.binder(a)
         raise _NoFormula
+
+    def binder(self, a: Sum | Max | Matrix) -> str:
+        name = "sum" if isinstance(a, Sum) else "max" if isinstance(a, Max) else _OF_MATRICES.get(a.name)
+        if name is None:
+            raise _NoFormula
+        body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)
+        bounds = [f"for {self.var(v)} in range({self.poly(n)})" for v, n in zip(a.vars, a.ranges, strict=True)]
+        return f"{name}({' '.join([body, *bounds])})"
 
     def var(self, v: Var) -> str:
         if self.names is None:

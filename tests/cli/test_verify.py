@@ -1,5 +1,6 @@
 """`certgrad verify`: exit codes, formats, and what it says of files that are no certificates."""
 
+import importlib
 import json
 import os
 from collections.abc import Callable
@@ -58,6 +59,11 @@ def test_the_result_does_not_depend_on_jobs(folder: Path, certgrad: Run) -> None
 
 def test_quiet_prints_the_summary(folder: Path, certgrad: Run) -> None:
     assert len(certgrad("verify", str(folder), "-q").out.splitlines()) == 1
+
+
+def test_the_number_of_points_is_that_of_the_library() -> None:
+    cli, check = (importlib.import_module(f"certgrad.{name}") for name in ("cli.verify", "obligations.verify._verify"))
+    assert cli.DRAWS == check.DRAWS
 
 
 def test_other_points_are_drawn_by_a_seed(folder: Path, certgrad: Run) -> None:

@@ -227,8 +227,15 @@ def test_what_has_no_meaning_says_why(forward, reason):
     assert any(reason in case.reason for claim in certificate.claims for case in claim.cases)
 
 
-def test_integer_arithmetic_is_an_idealisation_that_is_printed():
-    one = with_integers(lambda x, k: x * (k * k), lambda x, k: k * (k * 1.0))
+@pytest.mark.parametrize(
+    "one",
+    [
+        with_integers(lambda x, k: x * (k * k), lambda x, k: k * (k * 1.0)),
+        declare("n, n:int -> n", lambda x, k: x * jnp.sum(k), lambda x, k, g: g * jnp.sum(k)),
+        declare("n, n:int -> n", lambda x, k: x * (k @ k), lambda x, k, g: g * (k @ k)),
+    ],
+)
+def test_integer_arithmetic_is_an_idealisation_that_is_printed(one):
     certificate = audit(one)
     assert certificate.verdict == "proved"
     assert any("range of its type" in note for claim in certificate.claims for note in claim.idealisations)

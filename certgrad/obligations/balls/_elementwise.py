@@ -294,8 +294,17 @@ def _round(ctx: Context, params: Params, x: Value) -> Value:
 # maximum, minimum, clamp, remainder
 
 _MAX, _MIN = t.extremum(1), t.extremum(-1)
-elementwise("max", value=s.maximum, tangent=_MAX, integer=np.maximum)
-elementwise("min", value=s.minimum, tangent=_MIN, integer=np.minimum)
+
+
+@primitive("max")
+def _max(ctx: Context, params: Params, a: Value, b: Value) -> Value:
+    """A value beside itself has no tie."""
+    return a if a is b else pointwise("max", s.maximum, _MAX, np.maximum, a, b)
+
+
+@primitive("min")
+def _min(ctx: Context, params: Params, a: Value, b: Value) -> Value:
+    return a if a is b else pointwise("min", s.minimum, _MIN, np.minimum, a, b)
 
 
 @primitive("clamp")

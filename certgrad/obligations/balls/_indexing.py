@@ -64,17 +64,21 @@ def _window_start(
 
 
 def _placed(start: list[int], shape: Sequence[int], sizes: Sequence[int], mode: str) -> list[int] | None:
-    """Where a window goes: clamped inside, or nowhere (None) where out of bounds is dropped."""
+    """Where a window goes: clamped inside, or nowhere (None) where out of bounds is dropped, or promised not to be."""
     limits = [n - size for n, size in zip(shape, sizes, strict=True)]
     if all(0 <= a <= limit for a, limit in zip(start, limits, strict=True)):
         return start
-    if mode == "fill_or_drop":
+    if mode in ("fill_or_drop", "promise_in_bounds"):
         return None
     return [max(0, min(a, limit)) for a, limit in zip(start, limits, strict=True)]
 
 
 def _fill(params: Params, x: Array) -> Any:
     given = params["fill_value"]
+    if _mode(params) == "promise_in_bounds":
+        if x.dtype == object:
+            return s.nan
+        raise Undecided("an integer is read outside of the bounds that were promised")
     if x.dtype == object:
         return s.nan if given is None else literal(given, np.float64)
     if given is not None:
@@ -114,7 +118,7 @@ def _gather(ctx: Context, params: Params, x: Value, indices: Value) -> Value:
             out[at] = fill if source is None else array[source]
         return out
 
-    primal = picked(x.primal, _fill(params, x.primal))
+    primal = picked(x.primal, _fill(params, x.primal) if any(source is None for _, source in picks) else None)
     tangent = None if x.tangent is None else tangent_or_none(picked(x.tangent, None))
     return _steered(Value(primal, tangent), indices)
 
@@ -136,6 +140,8 @@ def _landings(
         raw = _window_start(index, batch, d.scatter_dims_to_operand_dims, len(shape), batching)
         start = _placed(raw, shape, sizes, mode)
         if start is None:
+            if mode == "promise_in_bounds":
+                raise Undecided("an update lands outside of the bounds that were promised")
             continue
         for axis, dim in zip(d.update_window_dims, window_dims, strict=True):
             start[dim] += at[axis]

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._scalars import UNKNOWN
 from certgrad.obligations.balls._values import Array, filled, is_float, tangent_or_none
 
 Move = Callable[[Params, Array], Array]
@@ -133,6 +135,14 @@ def padded(x: Array, fill: Any, config: Any) -> Array:
         wide[(*lead, slice(start, start + full, interior + 1))] = out
         out = wide[(*lead, slice(max(-low, 0), shape[axis] - max(-high, 0)))]
     return out
+
+
+@primitive("empty", "empty2")
+def _empty(ctx: Context, params: Params) -> Value:
+    """Arbitrary content."""
+    if not is_float(params["dtype"]):
+        raise Unsupported("an array of arbitrary integers")
+    return Value(np.full(params.get("shape", ()), UNKNOWN, dtype=object))
 
 
 @primitive("iota")

@@ -3,6 +3,7 @@
 from . import (  # noqa: F401  (registration)
     _branches,
     _casts,
+    _cumulative,
     _division,
     _elementwise,
     _gathers,

@@ -30,7 +30,6 @@ def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: lis
     "name",
     "optimization_barrier",
     "sharding_constraint",
-    "with_memory_space_constraint",
 )
 def _identity(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     return list(args)

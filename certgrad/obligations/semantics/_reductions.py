@@ -14,6 +14,7 @@ from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
 from .._terms import ZERO as NOTHING
+from ._elementwise import in_range
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
@@ -43,7 +44,7 @@ def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
         raise UnprovedError("a sum of booleans")
     signs = x.signs if x.signs in (ANY, 5) or nonempty else x.signs | ZERO
     signs = ANY if signs == 5 else signs
-    return [Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs)]
+    return [in_range(ctx, Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs))]
 
 
 @rule("reduce_max")
@@ -134,7 +135,7 @@ def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     signs = NONNEG if not (x.signs | y.signs) & 1 else ANY
     if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
-    return [Tensor(shape, body, x.kind, conditions[0], conditions[1], signs)]
+    return [in_range(ctx, Tensor(shape, body, x.kind, conditions[0], conditions[1], signs))]
 
 
 def _moved(body: Poly, mapping: dict[Var, Ix]) -> Poly:

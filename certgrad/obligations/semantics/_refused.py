@@ -12,6 +12,8 @@ _GROUPS: dict[str, str] = {
         spsolve todense""",
     "a call out of the program": """check debug_callback debug_print ffi_call inspect_sharding io_callback
         pure_callback""",
+    "a place in memory": "with_memory_space_constraint",
+    "an order of effects": "program_order",
     "internal to JAX: in no finished program": "custom_lin eval_jaxpr stage",
     "a mutable reference": """accum_grad_in_ref addupdate array_ref empty_ref free_ref freeze get log_extend log_read
         new_log new_ref run_state swap""",
@@ -23,7 +25,7 @@ _GROUPS: dict[str, str] = {
     "the float next to a number is nothing over the reals": "nextafter",
     "an order of entries": """approx_top_k argmax argmin cummax cummin scatter-max scatter-min
         select_and_gather_add select_and_scatter_add sort top_k""",
-    "a product over a range": "cumlogsumexp cumprod reduce_prod scatter-mul",
+    "a product over a range": "cumprod reduce_prod scatter-mul",
     "a reduction by an arbitrary function": "reduce reduce_window",
     "a maximum over a window": "reduce_window_max reduce_window_min",
     "a factorisation that its equation alone does not determine": "eigh qr schur svd",

@@ -341,7 +341,7 @@ def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("cumsum")
-def _cumsum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def cumsum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     """out[t] = Σ_j [j ≤ t]·x[j], or over j ≥ t in reverse."""
     (x,) = args
     (shape,) = shapes

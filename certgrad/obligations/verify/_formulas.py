@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -32,6 +31,9 @@ MAX_LENGTH = 10_000
 
 MAX_TERMS = 10_000
 """The longest sum that is added up."""
+
+MAX_ROWS = 6
+"""The largest determinant that is expanded."""
 
 _ORDERS: dict[type[ast.cmpop], tuple[int, ...]] = {
     ast.Gt: (1,),
@@ -69,11 +71,8 @@ class Formula:
     test: Test
     arrays: frozenset[str]
     variables: Mapping[str, tuple[tuple[str, int], ...]]
-
-    @property
-    def indexed(self) -> bool:
-        """Whether entries are named by index: then star groups count as one axis each."""
-        return bool(self.variables)
+    indexed: bool
+    """Whether entries are named by index: then star groups count as one axis each."""
 
     def failing(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
         """The entries (or choices of indices) at which the formula is false.
@@ -132,7 +131,7 @@ def parse(text: str, arrays: frozenset[str]) -> Formula:
     free = {v: tuple(places) for v, places in reader.places.items()}
     if any(not places for places in free.values()):
         raise FormulaError("an index variable has no axis")
-    return Formula(text, test, frozenset(reader.used), free)
+    return Formula(text, test, frozenset(reader.used), free, reader.indexed)
 
 
 class _Reader:
@@ -141,6 +140,7 @@ class _Reader:
     def __init__(self, arrays: frozenset[str]) -> None:
         self.arrays = arrays
         self.used: set[str] = set()
+        self.indexed = False
         self.bound: list[str] = []
         self.places: dict[str, list[tuple[str, int]]] = {}
 
@@ -224,6 +224,7 @@ class _Reader:
         if name not in self.arrays:
             raise FormulaError(f"'{name}' is no argument of the op")
         self.used.add(name)
+        self.indexed = True
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         for axis, part in enumerate(parts):
             if isinstance(part, ast.Name) and part.id not in self.bound and part.id not in self.arrays:
@@ -243,9 +244,11 @@ class _Reader:
         if name == "size" and isinstance(node, ast.Name):
             dim = node.id
             return lambda scope: _size(scope, dim)
-        if name in ("sum", "max") and isinstance(node, ast.GeneratorExp):
+        if name in _FOLDS and isinstance(node, ast.GeneratorExp):
             return self.fold(name, node)
         inner = self.term(node)
+        if name == "floor":
+            return lambda scope: s.floor(inner(scope))
         if name == "step":
             return lambda scope: ONE if s.compare(inner(scope), ZERO) == 1 else ZERO
         if name == "abs":
@@ -280,12 +283,57 @@ def _folded(name: str, ranges: list[tuple[str, Term]], body: Term, scope: _Scope
     for choice in product(*counts):
         names = dict(zip((v for v, _ in ranges), choice, strict=True))
         values.append(body(_Scope(scope.arrays, scope.sizes, scope.entry, {**scope.indices, **names})))
-    if name == "max" and not values:
-        raise FormulaError("a maximum over nothing")
-    total = values[0] if values else ZERO
-    for value in values[1:]:
-        total = s.add(total, value) if name == "sum" else s.maximum(total, value)
+    return _FOLDS[name](values, [len(count) for count in counts])
+
+
+def _sum(values: list[Real], counts: list[int]) -> Real:
+    total = ZERO
+    for value in values:
+        total = s.add(total, value)
     return total
+
+
+def _maximum(values: list[Real], counts: list[int]) -> Real:
+    if not values:
+        raise FormulaError("a maximum over nothing")
+    total = values[0]
+    for value in values[1:]:
+        total = s.maximum(total, value)
+    return total
+
+
+def _determinant(values: list[Real], counts: list[int]) -> Real:
+    """Of the square matrix with these entries, by expansion along the first row."""
+    if len(counts) != 2 or counts[0] != counts[1] or not 1 <= counts[0] <= MAX_ROWS:
+        raise FormulaError(f"a determinant of something else than a square matrix of at most {MAX_ROWS} rows")
+    n = counts[0]
+    if n == 1:
+        return values[0]
+    total = ZERO
+    for column in range(n):
+        minor = [values[n * i + j] for i in range(1, n) for j in range(n) if j != column]
+        term = s.mul(values[column], _determinant(minor, [n - 1, n - 1]))
+        total = s.sub(total, term) if column % 2 else s.add(total, term)
+    return total
+
+
+def _smallest_minor(values: list[Real], counts: list[int]) -> Real:
+    """The smallest leading principal minor: positive where a symmetric matrix is positive definite."""
+    n = counts[0]
+    leading = [[values[n * i + j] for i in range(k) for j in range(k)] for k in range(1, n + 1)]
+    minors = [_determinant(entries, [k, k]) for k, entries in enumerate(leading, 1)]
+    smallest = _determinant(values, counts)
+    for minor in minors:
+        smallest = s.minimum(smallest, minor)
+    return smallest
+
+
+_FOLDS: dict[str, Callable[[list[Real], list[int]], Real]] = {
+    "sum": _sum,
+    "max": _maximum,
+    "determinant": _determinant,
+    "smallest_minor": _smallest_minor,
+}
 
 
 def _any(tests: list[Test], scope: _Scope) -> bool:
@@ -319,12 +367,3 @@ def _size(scope: _Scope, dim: str) -> Real:
 def _brief(node: ast.AST) -> str:
     text = ast.unparse(node)
     return text if len(text) < 60 else f"{text[:60]} …"
-
-
-@contextmanager
-def explained(text: str) -> Iterator[None]:
-    """Name the formula in an error about it."""
-    try:
-        yield
-    except FormulaError as error:
-        raise FormulaError(f"the formula {text[:80]!r}: {error}") from None

@@ -40,7 +40,7 @@ class Point:
     tangents: list[Array]
     seeds: list[Array]
 
-    def moved(self, which: int, at: tuple[int, ...], value: fmpq) -> Point:
+    def moved(self, which: int, at: tuple[int, ...], value: Any) -> Point:
         """The point with one entry changed."""
         inputs = list(self.inputs)
         inputs[which] = inputs[which].copy()
@@ -94,12 +94,18 @@ def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[
 
     One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
     zeros, is met exactly. Of the others, those that the secant method brings to 0 are met by a ball around the zero.
+    Integers go to the sizes of the axes, as indices do.
     """
     here = watch(point)
+    sizes = sorted({n for shape in space.shapes for n in shape})
     for which, kind in enumerate(space.kinds):
-        if kind != "float" or not point.inputs[which].size:
+        if kind == "bool" or not point.inputs[which].size:
             continue
         at = (0,) * point.inputs[which].ndim
+        if kind == "int":
+            around = {sign * n + shift for n in (0, *sizes) for sign in (1, -1) for shift in (-1, 0, 1)}
+            yield from (point.moved(which, at, value) for value in sorted(around))
+            continue
         start = point.inputs[which][at]
         there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
         found: dict[fmpq, None] = {}

@@ -53,7 +53,7 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     if names:
         groups: tuple[tuple[int, ...], ...] = ((2, 2), (2,), (1,))
         ranks = {star: groups[min(k, 2)] for k, star in enumerate(stars)}
-        yield _shape(case, dict.fromkeys(names, 2), ranks)
+        yield _shape(case, dict.fromkeys(names, 2 if len(names) > 1 else 3), ranks)
     for _ in range(extra if names else extra - 1):
         sizes = {name: rng.randint(1, 4) for name in names}
         yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})

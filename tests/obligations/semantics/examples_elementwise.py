@@ -92,6 +92,8 @@ ELEMENTWISE: list[Example] = [
     example("div", lax.div, K, whole("l", "n", 1, 3), name="integers"),
     example("rem", lambda k, by: lax.rem(k, jnp.full_like(k, by)), K, name="integers by a number", by=(2, -2, 3)),
     example("rem", lax.rem, K, whole("l", "n", 1, 3), name="integers"),
+    example("log2", jnp.log2, X),  # primitives of their own in some versions of JAX
+    example("one_minus_square", lambda x: jax.jvp(jnp.tanh, (x,), (x,))[1], X),
     example("name", lambda x: checkpoint_name(x, "x"), X),
     example("device_put", lambda x: jax.device_put(x, jax.devices()[0]), X),
     example("sharding_constraint", lambda x: lax.with_sharding_constraint(x, one_device()), X),

@@ -95,8 +95,5 @@ UNREACHABLE = {
     "empty",  # undefined until it is written
     "empty2",
     "copy_p",  # names of other versions of JAX
-    "log2",
-    "one_minus_square",
-    "with_memory_space_constraint",
     "lu",  # opaque: recognised by what solves with it
 }

@@ -53,6 +53,9 @@ SIZES = {"n": 3, "b": 2}
         ("log(x) > 0", False),
         ("1/(x - 1) > 0 or x < 10", True),
         ("cos(pi) < 0", True),
+        ("floor(x/2)*2 == x or abs(x) != 2", True),
+        ("determinant(x[i, j] + step(i - j) for i in range(2) for j in range(2)) == -2", True),
+        ("smallest_minor(x[i, j]*step(1 - i - j) + step(i*j) for i in range(2) for j in range(2)) == 1", True),
     ],
 )
 def test_truth(text: str, true: bool) -> None:
