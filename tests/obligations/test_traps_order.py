@@ -11,6 +11,8 @@ from tests.obligations.traps import Trap, check, declare, hypotheses, named
 
 A = np.array([[0.5, 2.0, -1.0], [3.0, 1.0, 2.5]])
 V = np.array([0.5, 2.0, -1.0, 3.0])
+NEGATIVE = np.array([[1.0, -1.0], [-3.0, -2.0]])
+IMAGE_PADDING = ((0, 0), (1, 1), (1, 1), (0, 0))
 TIED = np.array([[2.0, 2.0, -1.0], [3.0, 1.0, 2.5]])
 ROWS = "argmax of x[i,j] over j is unique"
 WINDOW = "argmax of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"
@@ -88,7 +90,7 @@ MAXIMA = [
         right=by_jax("n -> ", lambda x: jnp.argmax(x).astype(x.dtype) * jnp.sum(x)),
         hypotheses={"argmax of x[i] over i is unique"}),
     Trap("a maximum of maxima", by_jax(
-        "n m -> ", lambda x: jnp.max(jnp.max(x, axis=1) ** 2), lambda x: jnp.max(x) ** 2), at=(np.array([[1.0, -1.0], [-3.0, -2.0]]),),
+        "n m -> ", lambda x: jnp.max(jnp.max(x, axis=1) ** 2), lambda x: jnp.max(x) ** 2), at=(NEGATIVE,),
         right=by_jax("n m -> ", lambda x: jnp.max(jnp.max(x, axis=1) ** 2)),
         hypotheses={ROWS, "argmax of maxj(x[i,j])^2 over i is unique"}),
 ]  # fmt: skip
@@ -117,7 +119,7 @@ def test_traps(trap):
     ("signature", "forward", "expected"),
     [
         ("b 2*h 2*w c -> b h w c",
-         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0))),
+         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), IMAGE_PADDING),
          {"argmax of x[i,a,b,l] over a,b where [-a+2j+1 ≥ 0]·[-b+2k+1 ≥ 0]·[a-2j+1 ≥ 0]·[b-2k+1 ≥ 0] = 1 is unique"}),
         ("2*n -> n", pool(1, 1, 3, 2, lax.min, jnp.inf),
          {"argmin of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"}),
