@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import certgrad
@@ -21,6 +22,7 @@ from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_wit
 from ._entailment import entailed
 from ._facts import Facts
 from ._formula import formula
+from ._index import of_const
 from ._instances import Family, Instance, family
 from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
@@ -29,7 +31,7 @@ from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
-from ._terms import clear_caches
+from ._terms import ZERO, clear_caches
 from .certificate import (
     CODES,
     FORMAT,
@@ -298,12 +300,19 @@ def _beyond(
     """
     if not listed or not fixed:
         return listed
-    here = [at_sizes(c, fixed) for c in general]
+    here = [c for g in general for c in _at_first_index(at_sizes(g, fixed))]
     signs, others = facts_of(here)
     facts = Facts(signs)
     said = {show_clause(c, inputs=inputs) for c in here}
     said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
     return [h for h in listed if h.text not in said]
+
+
+def _at_first_index(clause: Clause) -> list[Clause]:
+    """The clause, and what it says where some of its indices are 0, as along an axis of size 1."""
+    free = sorted(clause.free)[:4]
+    choices = [set(s) for k in range(len(free) + 1) for s in combinations(free, k)]
+    return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:

@@ -1,18 +1,21 @@
 """The directional derivative of a term, by structure: d/dt at x + t·dx, t = 0.
 
 Predicates count as locally constant here; `_seams` adds the hypotheses under which that is true. A maximum, and a value
-behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes the value does not matter.
+behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes the value does not matter. A maximum for
+which it does not is differentiated where it is attained once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from flint import fmpq
 
 from ._index import Var, of_var
 from ._matrices import derivative, opened
+from ._order import argument
+from ._order import opened as opened_maximum
 from ._power import power
 from ._recurrences import System, fresh_carry, open_loop, solve
 from ._scalar_derivatives import NoDerivativeError, derivative_of
@@ -46,11 +49,15 @@ ARBITRARY = "τ"
 class Differentiator:
     """d of terms, given the tangent of each input tensor by name; other inputs are constant."""
 
-    def __init__(self, tangents: Mapping[str, str]) -> None:
-        self.tangents = tangents
+    def __init__(self, tangents: Mapping[str, str], attained_once: Collection[str] = ()) -> None:
+        self.tangents, self.attained_once = tangents, attained_once
         self.seen: dict[Atom, Poly] = {}
         self.arbitrary: dict[str, str] = {}
         """For each arbitrary tangent, whether a `stop_gradient` or a maximum made it."""
+        self.ranges: dict[Var, Poly] = {}
+        """The ranges of variables that were opened on the way."""
+        self.maxima: dict[Max, None] = {}
+        """The maxima that were differentiated where they are attained once."""
 
     def __call__(self, poly: Poly) -> Poly:
         total = Accumulator()
@@ -85,6 +92,7 @@ class Differentiator:
             return self(a.poly)
         if isinstance(a, Sum):
             dummies, body = open_sum(a)
+            self.ranges.update(dummies)
             return sum_over(self(body), dummies)
         if isinstance(a, Fn):
             if not depends(a, self.tangents):
@@ -106,7 +114,7 @@ class Differentiator:
                 raise NoDerivativeError(f"the {a.name} of a matrix")
             return change
         if isinstance(a, Max):
-            return self._free_tangent(a, "maximum") if depends(a, self.tangents) else ZERO
+            return self._of_maximum(a) if depends(a, self.tangents) else ZERO
         if isinstance(a, Rec):
             return self._carried(a) if depends(a, self.tangents) else ZERO
         return ZERO
@@ -121,13 +129,28 @@ class Differentiator:
         both = System(system.step, [*system.carries, *tangents])
         return solve(both)[moved[system.carries[a.position].name]](a.time, a.index)
 
+    def _of_maximum(self, a: Max) -> Poly:
+        """Where a maximum is attained once, the derivative of what it is taken of, there."""
+        if _tangent_name(a)[0] not in self.attained_once:
+            return self._free_tangent(a, "maximum")
+        self.maxima.setdefault(a)
+        dummies, body, _ = opened_maximum(a)
+        self.ranges.update(dummies)
+        place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}
+        return Rewriter(place)(self(body))
+
     def _free_tangent(self, a: Atom, why: str) -> Poly:
         """An arbitrary tangent, the same for equal values: a function of the value's own free indices."""
-        variables: list[Var] = sorted(a.free)
-        abstract = Rewriter({v: of_var(("c", k, 9)) for k, v in enumerate(variables)})(poly_of(a))
-        name = f"{ARBITRARY}{abstract.key}"
+        name, variables = _tangent_name(a)
         self.arbitrary[name] = why
         return access(name, tuple(of_var(v) for v in variables))
+
+
+def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
+    """The arbitrary tangent of an atom, and its indices."""
+    variables = sorted(a.free)
+    abstract = Rewriter({v: of_var(("c", k, 9)) for k, v in enumerate(variables)})(poly_of(a))
+    return f"{ARBITRARY}{abstract.key}", variables
 
 
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:

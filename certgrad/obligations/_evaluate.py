@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import cmp_to_key, reduce
 from itertools import product
 from math import prod
 
 from flint import arb, arb_mat, fmpq
 
 from ._evaluate_functions import UndecidedError, function
-from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._sizes import size_at
 from ._terms import (
     PREDICATES,
@@ -48,6 +48,12 @@ def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
     return type(factor[0]) not in PREDICATES
 
 
+def attained_once_at(a: Max, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]) -> bool:
+    """One of the values that the maximum is taken over is greater than each other one."""
+    found = [*_Evaluation(dims, values).entries(a.vars, a.ranges, a.body, a.where, dict(env)).values()]
+    return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+
+
 class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
@@ -80,6 +86,8 @@ class _Evaluation:
         if not isinstance(v, IntegerAtom):
             return env[v]
         inner = [self.index(ix, env) for ix in v.parts()]
+        if isinstance(v, Chosen):
+            return self.chosen(v, inner)
         if isinstance(v, Entry):
             return int(self.values(v.tensor, tuple(inner)))
         if isinstance(v, RowMajor):
@@ -123,23 +131,65 @@ class _Evaluation:
         if isinstance(a, Matrix):
             return self.matrix(a, env)
         if isinstance(a, (Sum, Max)):
+            if isinstance(a, Max):
+                entries = self.entries(a.vars, a.ranges, a.body, a.where, env)
+                return reduce(arb.max, entries.values())
             sizes = [self.size(n, env) for n in a.ranges]
-            entries = [
-                self.poly(
-                    Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body,
-                    {**env, **dict(zip(a.vars, k, strict=True))},
-                )
-                for k in product(*(range(n) for n in sizes))
-            ]
-            if isinstance(a, Sum):
-                return sum(entries, arb(0))
-            best = entries[0]
-            for x in entries[1:]:
-                best = best.max(x)
-            return best
+            places = product(*(range(n) for n in sizes))
+            term = Poly({a.body: fmpq(1)})
+            return sum((self.poly(term, {**env, **dict(zip(a.vars, k, strict=True))}) for k in places), arb(0))
         if isinstance(a, Fn):
             return function(a.name, [self.poly(p, env) for p in a.args])
         raise TypeError(f"no value for {type(a).__name__}")
+
+    def entries(
+        self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: dict[Var, int]
+    ) -> dict[tuple[int, ...], arb]:
+        """The values of a term over bound variables, where the 0/1-valued one is 1: at least one."""
+        found: dict[tuple[int, ...], arb] = {}
+        for place in product(*(range(self.size(n, env)) for n in ranges)):
+            here = {**env, **dict(zip(variables, place, strict=True))}
+            if self.poly(where, here) == 1:
+                found[place] = self.poly(body, here)
+        if not found:
+            raise UndecidedError("an extremum over nothing")
+        return found
+
+    def chosen(self, a: Chosen, inner: list[int]) -> int:
+        """The first arg-maximum, or the entry that comes to a place in a stable order."""
+        rule = a.comparison
+        place, arguments = (inner[0], inner[1:]) if rule.kind == "order" else (0, inner)
+        env: dict[Var, int] = {("p", k, 0): i for k, i in enumerate(arguments)}
+        columns = [self.entries(rule.variables, rule.ranges, b, rule.where, env) for b in rule.bodies]
+        places = sorted(columns[0])
+        if rule.kind == "order":
+            if not 0 <= place < len(places):
+                raise UndecidedError("a place beyond the axis")
+            return self.sorted([[c[k] for c in columns] for k in places])[place]
+        best = places[0]
+        for k in places[1:]:
+            if self.before(columns[0][best], columns[0][k]):
+                best = k
+        return best[a.component]
+
+    def sorted(self, rows: list[list[arb]]) -> list[int]:
+        def order(i: int, j: int) -> int:
+            for x, y in zip(rows[i], rows[j], strict=True):
+                if self.before(x, y):
+                    return -1
+                if self.before(y, x):
+                    return 1
+            return 0
+
+        return sorted(range(len(rows)), key=cmp_to_key(order))
+
+    @staticmethod
+    def before(x: arb, y: arb) -> bool:
+        if x < y:
+            return True
+        if x >= y:
+            return False
+        raise UndecidedError("an order that the precision does not decide")
 
     def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
         n = self.size(a.ranges[0], env)

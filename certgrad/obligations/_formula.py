@@ -14,6 +14,7 @@ from flint import fmpq
 from ._conditions import Clause, polys
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
+    ONE,
     Access,
     Atom,
     Base,
@@ -122,7 +123,7 @@ class _Writer:
             return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
         if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
             return f"{a.name}({self.poly(a.args[0])})"
-        if isinstance(a, (Sum, Max, Matrix)):
+        if isinstance(a, (Sum, Max, Matrix)) and (not isinstance(a, Max) or a.where == ONE):
             return self.binder(a)
         raise _NoFormula
 

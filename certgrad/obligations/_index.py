@@ -4,10 +4,11 @@ A variable is a triple `(kind, major, minor)`. Kinds: `t` template position of a
 on), `b` bound (canonical, inside a closed sum), `u` freed for comparison, `q` universally quantified in a condition,
 `c` colour (used while labelling), `s` slot (any integer that stands for part of an index). Bound variables carry the
 nesting level of their binder as `major`; a binder's level is above the level of every binder inside it, so renaming
-never captures. Variables of all kinds but `s` are indices, hence not negative.
+never captures. `p` stands for an argument of a comparison.
+Variables of all kinds but `s` are indices, hence not negative.
 
 An index expression is affine in variables and in integer atoms: entries of integer tensors, quotients and remainders,
-and row-major pairs whose stride is a symbolic dimension.
+row-major pairs whose stride is a symbolic dimension, and what a comparison of real numbers chooses.
 """
 
 from __future__ import annotations
@@ -117,6 +118,48 @@ class RowMajor(IntegerAtom):
 
     def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
         return row_major(parts[0], parts[1], self.stride)
+
+
+class Comparison:
+    """A rule that chooses integers by comparing real numbers: an arg-maximum, or the order of the entries of an axis.
+
+    `variables` run over `ranges`; `bodies` are the numbers that are compared, and `where` (0 or 1) says which of them
+    take part. Variables `(p, k, 0)` stand for the arguments. Nothing else is free, so that a rule is a constant.
+    """
+
+    __slots__ = ("arity", "bodies", "key", "kind", "ranges", "variables", "where")
+
+    def __init__(
+        self, kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly
+    ) -> None:
+        self.kind, self.variables, self.ranges, self.bodies, self.where = kind, variables, ranges, bodies, where
+        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        self.key = f"{kind}[{bound}|{where.key}]({';'.join(b.key for b in bodies)})"
+
+
+class Chosen(IntegerAtom):
+    """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
+
+    Of an order, the first argument is a place, and the value is the index of the entry that comes to that place.
+    """
+
+    __slots__ = ("arguments", "comparison", "component")
+
+    def __init__(self, comparison: Comparison, component: int, arguments: tuple[Ix, ...]) -> None:
+        self.comparison, self.component, self.arguments = comparison, component, arguments
+        self.key = f"<{comparison.key}.{component}({','.join(ix.key for ix in arguments)})>"
+        self.free = frozenset(v for ix in arguments for v in ix.free)
+
+    @property
+    def room(self) -> Poly:
+        """The chosen integer is at least 0 and less than this."""
+        return self.comparison.ranges[self.component]
+
+    def parts(self) -> tuple[Ix, ...]:
+        return self.arguments
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return of_atom(Chosen(self.comparison, self.component, parts))
 
 
 IxTerm = Var | IntegerAtom

@@ -20,8 +20,21 @@ import islpy as isl
 from flint import fmpq
 
 from ._budget import budget
-from ._index import Entry, IntegerAtom, Ix, Quotient, Remainder, RowMajor, Var, of_const, of_term, of_var, whole_number
-from ._isl import Condition, Knowledge, Words
+from ._index import (
+    Chosen,
+    Entry,
+    IntegerAtom,
+    Ix,
+    Quotient,
+    Remainder,
+    RowMajor,
+    Var,
+    of_const,
+    of_term,
+    of_var,
+    whole_number,
+)
+from ._isl import Condition, Knowledge, Words, conditions_on
 from ._sums import fresh, open_sum
 from ._terms import (
     ONE,
@@ -122,6 +135,8 @@ class Piece:
                 v = names[a] = fresh()
                 self.dummies[v] = None
                 self.factors.append(Factor(_function_text(a), 1, [*inner, of_var(v)]))
+                if isinstance(a, Chosen):
+                    known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
                 if isinstance(a, Entry):
                     known.extend(ix for ix, relation in known_of(a) if relation == ">=")
             return of_var(names[a])
@@ -140,6 +155,8 @@ def _function_text(a: IntegerAtom) -> str:
         return f"integer {a.tensor}"
     if isinstance(a, RowMajor):
         return f"row-major {a.stride.key}"
+    if isinstance(a, Chosen):
+        return f"{a.comparison.key}.{a.component}"
     assert isinstance(a, (Quotient, Remainder))
     return f"{type(a).__name__} {a.divisor.key}"
 
@@ -228,7 +245,8 @@ class _Blanks:
         if isinstance(a, (Sum, Max)):
             bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
             body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
-            return f"{type(a).__name__}[{bound}]({body})"
+            kept = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"
+            return f"{type(a).__name__}[{bound}]({body}{kept})"
         if isinstance(a, Matrix):
             bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
             return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"

@@ -10,7 +10,7 @@ from math import gcd
 
 from flint import fmpq
 
-from ._index import Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
+from ._index import Chosen, Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
 from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
 
 Ranges = Mapping[Var, Poly]
@@ -108,6 +108,8 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
         top: Poly | None = None
         if isinstance(v, Remainder):
             top = v.divisor - ONE
+        elif isinstance(v, Chosen):
+            top = v.room - ONE
         elif isinstance(v, IntegerAtom) or v[0] == "s":
             return None, None
         elif v in ranges:

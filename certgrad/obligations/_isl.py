@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import islpy as isl
+from flint import fmpq
 
 from ._budget import budget
-from ._index import Entry, IntegerAtom, Ix, Quotient, Var, whole_number
-from ._terms import Dim, Mono, Poly, memo, mono_positive
+from ._index import Chosen, Entry, IntegerAtom, Ix, Quotient, Var, of_atom, whole_number
+from ._terms import Dim, IxEq, IxPred, Mono, Poly, atoms_of, memo, mono_positive
 
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
+MAX_CONDITIONS = 8
 Knowledge = Callable[[Entry], list[Condition]]
 """What is assumed of an entry of an integer tensor."""
 
@@ -131,6 +134,11 @@ class Words:
         divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
         if isinstance(a, Quotient) and divisor is not None:
             return f"floor({self.ix(a.ix)}/{divisor})"
+        if isinstance(a, Chosen) and a not in self.names:
+            name = self.parameter(a)
+            self.known += [f"0 <= {name} < {self.const(a.room)}"]
+            self.known += [self.condition((ix, ">=")) for ix in conditions_on(a)]
+            return name
         if a in self.names or not isinstance(a, Entry):
             return self.parameter(a)
         name = self.parameter(a)
@@ -142,7 +150,51 @@ class Words:
         return f"{self.ix(ix)} {relation} 0"
 
 
+def conditions_on(a: Chosen) -> list[Ix]:
+    """What the condition on the indices that a comparison looks at says of the chosen ones: each is at least 0."""
+    rule = a.comparison
+    single = rule.where.single()
+    if rule.kind != "argmax" or single is None or single[1] != 1:
+        return []
+    place = {v: of_atom(Chosen(rule, k, a.arguments)) for k, v in enumerate(rule.variables)}
+    place |= {("p", k, 0): ix for k, ix in enumerate(a.arguments)}
+    out: list[Ix] = []
+    for b, _ in single[0]:
+        if isinstance(b, IxPred):
+            out.append(b.ix.subst(place))
+        elif isinstance(b, IxEq):
+            out += [b.ix.subst(place), b.ix.subst(place).scaled(-1)]
+    return out
+
+
 _answers: dict[str, bool] = memo()
+
+
+def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
+    """Whatever the sizes and the other indices are, the 0/1-valued term is 1 for some value of the dummies."""
+    atoms = atoms_of(where)
+    if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):
+        return False
+    words = Words(ranges, _nothing)
+    names = [f"d{k}" for k in range(len(dummies))]
+    words.variables.update(zip(dummies, names, strict=True))
+    try:
+        kept = []
+        for values in product((True, False), repeat=len(atoms)):
+            truth = dict(zip(atoms, values, strict=True))
+            if sum((c for m, c in where.items() if all(truth[a] for a, _ in m)), fmpq(0)) == 0:
+                continue
+            parts = ["true"]
+            for a, holds in truth.items():
+                relation = (">= 0" if holds else "< 0") if isinstance(a, IxPred) else ("= 0" if holds else "!= 0")
+                parts.append(f"{words.ix(a.ix)} {relation}")  # type: ignore[attr-defined]
+            kept.append(f"({' and '.join(parts)})")
+        bounds = [f"0 <= {d} < {words.const(n)}" for d, n in zip(names, dummies.values(), strict=True)]
+        some = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(kept) or 'false'}))"
+        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {some}'])} }}"
+        return bool(isl.Set(text).is_empty())
+    except (ValueError, isl.Error):
+        return False
 
 
 def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge = _nothing) -> bool:

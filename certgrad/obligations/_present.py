@@ -10,9 +10,11 @@ from typing import Literal
 from flint import fmpq
 
 from ._conditions import Atomic, Clause
-from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._order import sole_maximum
 from ._terms import (
     ONE,
+    PREDICATES,
     Access,
     Atom,
     Base,
@@ -35,6 +37,7 @@ from ._terms import (
     Sum,
     carried,
     deep_atoms,
+    poly_of,
 )
 
 Style = Literal["text", "latex"]
@@ -240,7 +243,9 @@ class _Printer:
         printer, letters = self.inside(a)
         bounds = [f"{letter}<{self.poly(n)}" for letter, n in zip(letters, a.ranges, strict=True)]
         body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
+        kept = "" if isinstance(a, Sum) or a.where == ONE else printer.poly(a.where)
         if self.latex:
+            bounds += [f"{kept} = 1"] if kept else []
             head = r"\sum" if isinstance(a, Sum) else r"\max"
             return (
                 rf"{head}_{{{', '.join(bounds)}}} {body}"
@@ -248,7 +253,11 @@ class _Printer:
                 else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
             )
         variables = "".join(letters)
-        return f"(Σ{variables} {body})" if isinstance(a, Sum) else f"max{variables}({body})"
+        return (
+            f"(Σ{variables} {body})"
+            if isinstance(a, Sum)
+            else f"max{variables}({body}{' where ' + kept + ' = 1' if kept else ''})"
+        )
 
     def comparison(self, p: Poly, relation: str) -> str:
         """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
@@ -302,11 +311,30 @@ class _Printer:
             )
         if isinstance(v, RowMajor):
             return f"({inner[0]})·{self.poly(v.stride)}+{inner[1]}"
+        if isinstance(v, Chosen):
+            return self.chosen(v, inner)
         assert isinstance(v, (Quotient, Remainder))
         divisor = self.poly(v.divisor)
         if isinstance(v, Quotient):
             return rf"\lfloor ({inner[0]})/{divisor} \rfloor" if self.latex else f"⌊({inner[0]})/{divisor}⌋"
         return rf"(({inner[0]}) \bmod {divisor})" if self.latex else f"(({inner[0]}) mod {divisor})"
+
+    def chosen(self, v: Chosen, inner: list[str]) -> str:
+        """`argmax(x[i,j] over j)`, or `order(x[j] over j)[i]`."""
+        rule = v.comparison
+        letters = (x for x in LETTERS if x not in self.names.values())
+        names = {b: next(letters, f"i{k}") for k, b in enumerate(rule.variables)}
+        ordered = rule.kind == "order"
+        places, arguments = (inner[:1], inner[1:]) if ordered else (list(names.values())[v.component :][:1], inner)
+        names_inside = {**names, **{("p", k, 0): text for k, text in enumerate(arguments)}}
+        printer = _Printer(self.style, names_inside, False, self.inputs)
+        bodies = ", ".join(printer.poly(b) for b in rule.bodies)
+        over = ",".join(names.values())
+        word = rule.kind if ordered else "argmax"
+        part = f"[{places[0]}]" if ordered else f".{places[0]}" if len(rule.variables) > 1 else ""
+        if self.latex:
+            return rf"\operatorname{{{word}}}_{{{over}}}({bodies})" + (f"_{{{places[0]}}}" if part else "")
+        return f"{word}({bodies} over {over}){part}"
 
     def index(self, ix: Ix) -> str:
         parts = [f"{c if abs(c) != 1 else '' if c == 1 else '-'}{self.integer(v)}" for v, c in ix.terms]
@@ -328,6 +356,9 @@ _SYMBOLS = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 
 def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = ()) -> str:
     """A condition: its alternatives joined by "or", with the guards under which it is asked."""
+    once = sole_maximum(clause)
+    if once is not None and not clause.guards:
+        return _attained_once(once, style, inputs)
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
     bare = _elementwise(polys)
     printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)
@@ -337,6 +368,20 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
         text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
     return printer.with_definitions(text)
+
+
+def _attained_once(a: Max, style: Style, inputs: Sequence[str]) -> str:
+    """`argmax of x[i,j] over j is unique`; of a negated term, argmin."""
+    printer = _Printer(style, name_variables([poly_of(a)]), False, inputs)
+    inner, letters = printer.inside(a)
+    least = all(c < 0 for _, c in a.body.items())
+    entry, where = inner.poly(-a.body if least else a.body), "" if a.where == ONE else inner.poly(a.where)
+    if style == "latex":
+        kept = rf",\, {where} = 1" if where else ""
+        head = r"\operatorname{argmin}" if least else r"\operatorname{argmax}"
+        return rf"{head}_{{{','.join(letters)}{kept}}} {entry} \text{{ is unique}}"
+    kept = f" where {where} = 1" if where else ""
+    return f"{'argmin' if least else 'argmax'} of {entry} over {','.join(letters)}{kept} is unique"
 
 
 def _show_atomic(a: Atomic, printer: _Printer) -> str:
@@ -370,6 +415,11 @@ _WORDS = {
 def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
     """The condition in words."""
     parts: list[str] = []
+    once = sole_maximum(clause)
+    if once is not None and not clause.guards:
+        least = all(c < 0 for _, c in once.body.items())
+        what = show_clause(clause, inputs=inputs).removeprefix("argmin of ").removeprefix("argmax of ")
+        return f"the {'minimum' if least else 'maximum'} of {what.removesuffix(' is unique')} is attained only once"
     for a in clause.alternatives:
         text = show_clause(Clause((a,)), inputs=inputs)
         entry = "at every entry, " if not parts and a.poly.free else ""
@@ -386,9 +436,25 @@ def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
 
 
 def negligible(clause: Clause) -> bool:
-    """The excluded set has measure zero: an alternative is `≠` or `not an integer` of a term that is not piecewise."""
+    """The excluded set has measure zero: an alternative is `≠` or `not an integer` of a term that is not piecewise.
+
+    Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
+    """
+    once = sole_maximum(clause)
+    if once is not None:
+        return not clause.guards and _of_separate_entries(once)
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
         and not any(isinstance(b, (Pred, Max)) for b in deep_atoms(a.poly))
         for a in clause.alternatives
     )
+
+
+def _of_separate_entries(a: Max) -> bool:
+    bound = {*a.vars}
+    deep = deep_atoms(a.body)
+    entries = [b for b in deep if b.free & bound and isinstance(b, Access)]
+    analytic = not any(isinstance(b, (Max, Sum, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
+        isinstance(b, Fn) and b.name in ("floor", "ceil", "round_even", "round_away", "stop") for b in deep
+    )
+    return analytic and len(entries) == 1 and bound <= {ix.variable() for ix in entries[0].index}

@@ -13,7 +13,9 @@ from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._index import of_var, template
+from ._index_cases import Indices
 from ._induction import by_induction, oriented
+from ._order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from ._pairing import paired, paired_by_coordinates
 from ._power import UndefinedTermError, side
 from ._present import show_relation
@@ -55,6 +57,8 @@ class Obligation:
     """The two sides, and the shape of the tensor whose entries they are."""
     conditions: Clauses
     derivative: bool = False
+    once: tuple[Unique, ...] = ()
+    """The maxima that the conditions say are attained once."""
 
 
 @dataclass
@@ -63,6 +67,8 @@ class Differentiated:
 
     derivatives: list[Poly] = field(default_factory=list)
     conditions: Clauses = ()
+    once: tuple[Unique, ...] = ()
+    """The maxima that the conditions say are attained once."""
     failure: Outcome | None = None
 
 
@@ -71,10 +77,15 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     derivatives: list[Poly] = []
     conditions: list[Clauses] = []
     extra: list[Clause] = []
+    once: list[Unique] = []
     for out in problem.forward:
-        differentiate = Differentiator(problem.tangents)
-        derivative = without_stops(differentiate(out.body))
-        smooth = tuple(c.rewritten(without_stops) for c in out.smooth)
+        differentiate, derivative = _derivative(out.body, problem, Region(facts, clauses).over(dict(out.variables)))
+        ranges = {**differentiate.ranges, **dict(out.variables)}
+        extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
+        stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
+        once += [u for a in (*differentiate.maxima, *stated) if (u := unique(a, ranges)) is not None]
+        moving = (c for c in out.smooth if c.origin != "kink" or _moves(c, problem))
+        smooth = tuple(c.rewritten(without_stops) for c in moving)
         value = split_products(without_stops(out.body))
         known = settle(merged(out.defined, smooth), facts)
         more, others = facts_of(known)
@@ -98,7 +109,20 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
                 return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
         derivatives.append(_without(derivative, set(arbitrary)))
         conditions += [out.defined, smooth]
-    return Differentiated(derivatives, merged(*conditions, extra))
+    return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
+
+
+def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Differentiator, Poly]:
+    """The derivative, with those maxima differentiated whose arbitrary tangents do not cancel."""
+    needed: set[str] = set()
+    while True:
+        differentiate = Differentiator(problem.tangents, needed)
+        derivative = without_stops(differentiate(body))
+        maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and _mentions(derivative, n)]
+        more = {n for n in maxima if _coefficient_left(derivative, n, region) is not None}
+        if more <= needed:  # none, or one that stands in a recurrence
+            return differentiate, derivative
+        needed |= more
 
 
 def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
@@ -108,7 +132,9 @@ def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation
         (tangent.body, derivative, out.shape)
         for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
     ]
-    return Obligation(pairs, merged(found.conditions, *(t.defined for t in problem.jvp)), derivative=True)
+    return Obligation(
+        pairs, merged(found.conditions, *(t.defined for t in problem.jvp)), derivative=True, once=found.once
+    )
 
 
 def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
@@ -119,6 +145,11 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
         if not any(k.guards == clause.guards and {a.key for a in k.alternatives} <= have for k in kept):
             kept.append(clause)
     return kept
+
+
+def _moves(clause: Clause, problem: Problem) -> bool:
+    """The clause is about something that is differentiated: a mask of booleans has no boundary."""
+    return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
 
 
 def _mentions(poly: Poly, tensor: str) -> bool:
@@ -178,7 +209,7 @@ def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) ->
     for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
         total = total + inner_product(derivative, seed.body, out.shape)
     conditions = merged(found.conditions, *(t.defined for t in problem.vjp))
-    return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True)
+    return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True, once=found.once)
 
 
 def _pulled_back(problem: Problem) -> Poly:
@@ -216,7 +247,7 @@ def forward_obligation(problem: Problem) -> Obligation:
     )
 
 
-def settle(clauses: Clauses, facts: Facts) -> Clauses:
+def settle(clauses: Iterable[Clause], facts: Facts) -> Clauses:
     return tuple(c for c in clauses if not discharged(c, facts))
 
 
@@ -260,7 +291,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = adjoint_obligation(problem)
         else:
             obligation = forward_obligation(problem)
-        left = [c for c in settle(obligation.conditions, facts) if not entailed(c, facts, assumed_clauses)]
+        asked = [c.rewritten(lambda p: ordered(p, Indices(facts=facts))) for c in obligation.conditions]
+        left = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
         free = {*tangents, *seeds}
@@ -272,10 +304,16 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
         for left_side, right_side, shape in obligation.pairs:
+            ranges = {template(k): n for k, n in enumerate(shape)}
+            place = Indices(ranges, facts=region.facts)
+            left_side, right_side = (
+                ordered(left_side, place, obligation.once),
+                ordered(right_side, place, obligation.once),
+            )
             left_side, right_side = split_products(left_side), split_products(right_side)
             if obligation.derivative:
                 right_side = sided(right_side, region.facts, problem.tangents)
-            here = region.over({template(k): n for k, n in enumerate(shape)})
+            here = region.over(ranges)
             difference, found_relations = by_induction(left_side - right_side, here, tangents if adjoint else None)
             relations |= dict.fromkeys(show_relation(*r) for r in found_relations)
             residue = _residue(difference, here, families, problem)

@@ -14,6 +14,7 @@ from ._index import Ix, Var, of_const, of_var
 from ._index_terms import NO_RANGES, Ranges, at_least, bounds, index_number
 from ._sums import Rewriter, fresh, sum_over
 from ._terms import (
+    CARRY,
     ONE,
     ZERO,
     Access,
@@ -65,7 +66,7 @@ class System:
 
 def fresh_carry() -> str:
     """A name for a carry that is used nowhere else in this proof."""
-    return f"κ~{fresh()[1]}"
+    return f"{CARRY}~{fresh()[1]}"
 
 
 def open_loop(loop: Loop) -> System:

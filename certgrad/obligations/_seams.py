@@ -112,7 +112,8 @@ class _Search:
                 self.term(summand)
             return
         if isinstance(a, (Max, Matrix)):
-            self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(a.body))
+            for part in parts(a):
+                self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(part))
             return
         for part in parts(a):
             self.term(part)

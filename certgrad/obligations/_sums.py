@@ -139,7 +139,8 @@ class Rewriter:
         if isinstance(a, Max):
             names = {v: fresh() for v in a.vars}
             inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
-            return max_over(inner(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
+            dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+            return max_over(inner(a.body), dummies, inner(a.where))
         if isinstance(a, Matrix):
             from ._matrices import rebuilt
 
@@ -474,21 +475,32 @@ def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
 # --- maxima --------------------------------------------------------------------------------------------------------
 
 
-def max_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
-    """max of a polynomial over variables. Terms without the variables move out of it."""
+def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> Poly:
+    """max of a polynomial over the variables where the 0/1-valued term `where` is 1.
+
+    The caller has shown that it is 1 somewhere, or has recorded that. Terms without the variables move out.
+    """
+    outside, atom, _ = maximum(poly, dummies, where)
+    return outside if atom is None else outside + poly_of(atom)
+
+
+def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
+    """The maximum as terms without the variables, a `Max` if there are others, and the variables that it binds."""
+    if where.is_zero:
+        raise UndefinedTermError("a maximum over nothing")
     inside, outside = Accumulator(), Accumulator()
     variables = {v for v, _ in dummies}
     for mono, c in poly.items():
         (inside if mono_free(mono) & variables else outside).add(mono, c)
     body = inside.poly()
     if body.is_zero:
-        return outside.poly()
-    used = [(v, r) for v, r in dummies if v in body.free]
-    level = 1 + body.level
-    ranges = dict(used)
+        return outside.poly(), None, []
+    if where == ONE:
+        dummies = [(v, r) for v, r in dummies if v in body.free]
+    level = 1 + max(body.level, where.level)
+    ranges = dict(dummies)
     order = sorted(ranges)  # maxima over several variables keep the order of their axes
-    names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
-    atom = Max(
-        tuple(("b", level, k) for k in range(len(order))), tuple(ranges[v] for v in order), Rewriter(names)(body)
-    )
-    return outside.poly() + poly_of(intern(atom))
+    bound = tuple(("b", level, k) for k in range(len(order)))
+    rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
+    atom = intern(Max(bound, tuple(ranges[v] for v in order), rename(body), rename(where)))
+    return outside.poly(), atom, order

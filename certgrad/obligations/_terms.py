@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from flint import fmpq
 
 from ._budget import budget
-from ._index import IntegerAtom, Ix, IxTerm, Var
+from ._index import Chosen, IntegerAtom, Ix, IxTerm, Var, of_term
 
 Exponent = int | Fraction
 Mono = tuple[tuple["Atom", Exponent], ...]
@@ -228,17 +228,22 @@ class Sum(Atom):
 
 
 class Max(Atom):
-    """max over bound variables of a polynomial."""
+    """max of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
 
-    __slots__ = ("body", "ranges", "vars")
+    Whoever makes one has shown that there are such values, or has recorded that as a condition.
+    """
 
-    def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly) -> None:
-        self.vars, self.ranges, self.body = variables, ranges, body
+    __slots__ = ("body", "ranges", "vars", "where")
+
+    def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly, where: Poly) -> None:
+        self.vars, self.ranges, self.body, self.where = variables, ranges, body, where
         bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
         positive = body.positive and all(r.positive for r in ranges)
-        free = body.free - frozenset(variables)
-        key = f"max[{bound}]({body.key})"
-        self._finish(key, free, variables[0][1], positive, body.piecewise, body.structured)
+        free = (body.free | where.free) - frozenset(variables)
+        kept = "" if where == ONE else f"|{where.key}"
+        key = f"max[{bound}{kept}]({body.key})"
+        piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
+        self._finish(key, free, variables[0][1], positive, piecewise, structured)
 
 
 class Carry(NamedTuple):
@@ -254,9 +259,13 @@ class Carry(NamedTuple):
     step: Poly
 
 
+CARRY = "κ"
+"""First letter of the names of carries."""
+
+
 def carried(level: int, position: int) -> str:
     """The name under which a step reads a carry. (No identifier has a dot.)"""
-    return f"κ{level}.{position}"
+    return f"{CARRY}{level}.{position}"
 
 
 class Loop:
@@ -768,8 +777,28 @@ def tensors_in(a: Atom) -> frozenset[str]:
     found = _tensors.get(a)
     if found is None:
         own = [a.tensor] if isinstance(a, Access) else [a.loop.key] if isinstance(a, Rec) else []
-        found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in parts(a) for b in atoms_of(p)))
+        inside = [*parts(a), *(p for ix in own_indices(a) for p in _compared(ix))]
+        found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
     return found
+
+
+def own_indices(a: Atom) -> list[Ix]:
+    """The index expressions that stand in an atom directly."""
+    if isinstance(a, (Access, Matrix)):
+        return list(a.index)
+    if isinstance(a, (IxPred, IxEq)):
+        return [a.ix]
+    return [of_term(a.var)] if isinstance(a, IndexNumber) else []
+
+
+def _compared(ix: Ix) -> Iterator[Poly]:
+    """The numbers that are compared to choose integers in an index expression."""
+    for t in ix.atoms:
+        if isinstance(t, Chosen):
+            yield from t.comparison.bodies
+            yield t.comparison.where
+        for inner in t.parts():
+            yield from _compared(inner)
 
 
 def mentions(poly: Poly, names: Iterable[str]) -> bool:
@@ -783,7 +812,9 @@ def parts(a: Atom) -> list[Poly]:
         return list(a.args)
     if isinstance(a, (Base, Pred, Side)):
         return [a.poly]
-    if isinstance(a, (Max, Matrix)):
+    if isinstance(a, Max):
+        return [a.body] if a.where == ONE else [a.body, a.where]
+    if isinstance(a, Matrix):
         return [a.body]
     if isinstance(a, Sum):
         return [Poly({a.body: fmpq(1)})]

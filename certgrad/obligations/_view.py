@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import sympy
 from flint import fmpq
 
-from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
     Access,
     Atom,
@@ -143,6 +143,8 @@ class SympyView:
             return sympy.IndexedBase(v.tensor, integer=True)[tuple(inner)] if inner else sympy.Symbol(v.tensor)
         if isinstance(v, RowMajor):
             return inner[0] * self(v.stride) + inner[1]
+        if isinstance(v, Chosen):
+            return sympy.Function(f"{v.comparison.kind}{v.component}", integer=True)(*inner)
         assert isinstance(v, (Quotient, Remainder))
         whole = sympy.floor(inner[0] / self(v.divisor))
         return whole if isinstance(v, Quotient) else inner[0] - self(v.divisor) * whole

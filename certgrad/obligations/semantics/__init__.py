@@ -10,6 +10,7 @@ from . import (  # noqa: F401  (registration)
     _integers,
     _linear_algebra,
     _loops,
+    _order,
     _reductions,
     _special,
     _structure,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._budget import budget
+from .._conditions import merged
 from .._facts import NEG, POS, ZERO
 from .._jax_internals import (
     CALLS,
@@ -114,7 +116,22 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = [read(v) for v in eqn.invars]
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
-    return rule(ctx, _plain(eqn.params), inputs, shapes)
+    outs = rule(ctx, _plain(eqn.params), inputs, shapes)
+    return [_at_steady_positions(x, inputs) for x in outs] if name in POSITIONED else outs
+
+
+POSITIONED = ("dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add", "scatter_add")
+"""Primitives whose rules use the values of integer operands as indices."""
+
+
+def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    """With the conditions of the indices: where an arg-maximum jumps, so does what is read there."""
+    defined, smooth = out.defined, out.smooth
+    for x in inputs:
+        if x.kind == "i" and (x.defined or x.smooth):
+            more = x.conditions_over(range(x.rank), {})
+            defined, smooth = merged(defined, more[0]), merged(smooth, more[1])
+    return replace(out, defined=defined, smooth=smooth)
 
 
 def _refuse_wrapping(aval: Any) -> None:

@@ -9,12 +9,17 @@ from jax import lax
 from tests.obligations.semantics.example import Example, example, real
 
 X = real("x", "n")
+Y = real("y", "n")
 M = real("a", "n m")
-N = real("b", "m n")
+N = real("b", "n m")
 
 
-def pooled(a, extremum, start):
-    return lax.reduce_window(a, start, extremum, (2, 2), (1, 1), "SAME")
+def pooled(x, size, stride, low, high, fold=lax.max, empty=-jnp.inf):
+    return lax.reduce_window(x, empty, fold, (size,), (stride,), ((low, high),))
+
+
+def same(a, fold=lax.max, empty=-jnp.inf):
+    return lax.reduce_window(a, empty, fold, (2, 2), (1, 1), "SAME")
 
 
 def open_example(primitive, program, *arguments, **options):
@@ -23,14 +28,60 @@ def open_example(primitive, program, *arguments, **options):
 
 
 ORDER: list[Example] = [
-    open_example("argmax", lambda a, axis: lax.argmax(a, axis, jnp.int64), M, axis=(0, 1)),
-    open_example("argmin", lambda a, axis: lax.argmin(a, axis, jnp.int64), M, axis=(0, 1)),
+    example(
+        "reduce_window_max",
+        lambda x, size, low, high: pooled(jnp.concatenate([x, x]), size, 2, low, high),
+        X,
+        size=(3, 2),
+        low=(1, 0),
+        high=(1, 0),
+        smallest=2,
+    ),
+    example("reduce_window_max", same, M, name="of both axes"),
+    example(
+        "reduce_window_max",
+        lambda a: lax.reduce_window(jnp.tile(a, (2, 4)), -jnp.inf, lax.max, (3, 4), (2, 1), ((1, 1), (0, 3)), (2, 1)),
+        M,
+        name="in a spread operand",
+    ),
+    example(
+        "reduce_window_max",
+        lambda x: lax.reduce_window(
+            jnp.concatenate([x, x]), -jnp.inf, lax.max, (3,), (1,), ((2, 1),), window_dilation=(2,)
+        ),
+        X,
+        name="dilated",
+        smallest=2,
+    ),
+    example("reduce_window_min", lambda a: same(a, lax.min, jnp.inf), M),
+    example("select_and_gather_add", lambda a, b: jax.jvp(same, (a,), (b,))[1], M, N),
+    example(
+        "select_and_gather_add",
+        lambda x, y: jax.jvp(lambda x: pooled(x, 3, 1, 1, 1, lax.min, jnp.inf), (x,), (y,))[1],
+        X,
+        Y,
+        name="of the least",
+    ),
+    example("select_and_scatter_add", lambda a, b: jax.vjp(same, a)[1](b)[0], M, N),
+    example(
+        "select_and_scatter_add",
+        lambda x, y: jax.vjp(lambda x: pooled(x, 3, 1, 1, 1, lax.min, jnp.inf), x)[1](y)[0],
+        X,
+        Y,
+        name="of the least",
+    ),
+    example("cummax", lambda a, reverse: lax.cummax(a, 1, reverse=reverse) + a, M, reverse=(False, True)),
+    example("cummin", lambda x: lax.cummin(x) + lax.cummin(x, reverse=True) ** 2, X),
+    example("argmax", lambda a: jnp.argmax(a, axis=1) + 2 * jnp.argmax(a * a, axis=0)[0], M, derivative=False),
+    example("argmax", lambda x: x * x[jnp.argmax(x)], X, name="as an index"),
+    example("argmin", lambda a, x: x * jnp.argmin(a, axis=1) + a[jnp.argmin(x), 0], M, X),
     open_example("sort", lambda x: jnp.sort(x), X),
     open_example("top_k", lambda x: lax.top_k(x, 1), X),
     open_example("approx_top_k", lambda x: lax.approx_max_k(x, 1), X, smallest=2),
-    open_example("cummax", lambda a, axis: lax.cummax(a, axis), M, axis=(0, 1)),
-    open_example("cummin", lambda a, axis: lax.cummin(a, axis), M, axis=(0, 1)),
     open_example("cumprod", lambda a, axis: lax.cumprod(a, axis), M, axis=(0, 1)),
+    open_example("reduce_prod", lambda a, axis: jnp.prod(a, axis), M, axis=(0, 1)),
+    open_example("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + 2 * b, (0,)), X),
+    open_example("reduce_window", lambda a: lax.reduce_window(a, 1.0, lax.mul, (2, 2), (1, 1), "SAME"), M),
     example(
         "cumlogsumexp",
         lambda a, axis, reverse: lax.cumlogsumexp(a, axis, reverse=reverse),
@@ -38,13 +89,4 @@ ORDER: list[Example] = [
         axis=(0, 1),
         reverse=(False, True),
     ),
-    open_example("reduce_prod", lambda a, axis: jnp.prod(a, axis), M, axis=(0, 1)),
-    open_example("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + 2 * b, (0,)), X),
-    open_example("reduce_window_max", lambda a: pooled(a, lax.max, -jnp.inf), M),
-    open_example("reduce_window_min", lambda a: pooled(a, lax.min, jnp.inf), M),
-    open_example("reduce_window", lambda a: pooled(a, lax.mul, 1.0), M),
-    open_example("select_and_scatter_add", lambda a: jax.grad(lambda x: jnp.sum(pooled(x, lax.max, -jnp.inf)))(a), M),
-    open_example(
-        "select_and_gather_add", lambda a: jax.jvp(lambda x: pooled(x, lax.max, -jnp.inf), (a,), (a * a,))[1], M
-    ),
-]  # fmt: skip
+]

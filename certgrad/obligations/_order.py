@@ -1,0 +1,235 @@
+"""Maxima and their arguments: where a maximum is attained, whether at one index only, and what that makes of masks.
+
+The arg-maximum is an integer that the entries determine, an index like any other. Where it is unique, max_j e(j) has
+the derivative of e at it, and the mask [e(j) = max e] is [j = argmax e]. That it is unique is an ordinary condition:
+the number of indices at which the maximum is attained is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ._conditions import Atomic, Clause
+from ._index import Chosen, Comparison, Ix, Var, of_atom, of_const, of_var
+from ._index_cases import Indices, holding, resolved
+from ._index_terms import index_equal
+from ._power import UndefinedTermError, pred
+from ._sums import Rewriter, fresh, indices_of, maximum, substitute, sum_over
+from ._terms import ONE, ZERO, Access, Atom, Fn, IxEq, IxPred, Max, Mono, Poly, Pred, deep_atoms, poly_of
+
+
+def comparison(
+    kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly = ONE
+) -> tuple[Comparison, tuple[Ix, ...]]:
+    """The comparison with its free variables made arguments, and those variables."""
+    free = {v for p in (*bodies, where) for v in p.free} - {*variables}
+
+    def mark(v: Var) -> tuple[list[str], Var]:
+        names = {w: of_var(("c", 0, 1 if w == v else 0)) for w in free}
+        return [Rewriter(names)(p).key for p in (*bodies, where)], v
+
+    order = sorted(free, key=mark)  # an order that does not depend on names, ties aside
+    place = Rewriter({v: of_var(("p", k, 0)) for k, v in enumerate(order)})
+    rule = Comparison(kind, variables, ranges, tuple(place(b) for b in bodies), place(where))
+    return rule, tuple(of_var(v) for v in order)
+
+
+def argument(a: Max) -> tuple[Ix, ...]:
+    """Where the maximum is attained: the first index in row-major order, one expression for each bound variable."""
+    rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    return tuple(of_atom(Chosen(rule, k, free)) for k in range(len(a.vars)))
+
+
+def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[dict[Var, Ix], Max | None]:
+    """Where the maximum over the variables is attained first, and the maximum, unless all entries are equal.
+
+    Raises UndefinedTermError where they are, and not all indices take part.
+    """
+    _, a, bound = maximum(_without_stops(body), dummies, _without_stops(where))
+    if a is None and where != ONE:
+        raise UndefinedTermError("the first of equal entries among those that a mask leaves")
+    place = {v: of_const(ZERO) for v, _ in dummies}
+    return place | (dict(zip(bound, argument(a), strict=True)) if a is not None else {}), a
+
+
+def _without_stops(poly: Poly) -> Poly:
+    """An integer that a comparison chooses is the same without the markers of `stop_gradient`."""
+    return Rewriter(replace=lambda a: _without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(
+        poly
+    )
+
+
+def opened(a: Max) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
+    """Fresh variables with their ranges, and the body and its condition over them."""
+    names = {v: fresh() for v in a.vars}
+    rename = Rewriter({v: of_var(w) for v, w in names.items()})
+    return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], rename(a.body), rename(a.where)
+
+
+def attained_once(a: Max) -> Clause:
+    """The condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1."""
+    return Clause((Atomic("= 0", _ties(a)),), origin="a unique maximum")
+
+
+def _ties(a: Max) -> Poly:
+    dummies, body, where = opened(a)
+    return sum_over(where * (ONE - pred(poly_of(a) - body)), dummies) - ONE
+
+
+def sole_maximum(clause: Clause) -> Max | None:
+    """The maximum that the clause says is attained once, if it says that."""
+    if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
+        return None
+    poly = clause.alternatives[0].poly
+    for a in deep_atoms(poly):
+        if (
+            isinstance(a, Max) and not any(v[0] == "b" for v in a.free) and _ties(a).key == poly.key
+        ):  # by key: the clause may be older than the atoms of now
+            return a
+    return None
+
+
+def attained(clause: Clause) -> bool:
+    """The clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
+    return any(
+        x.relation in ("> 0", ">= 0", "!= 0") and x.poly.key == (_ties(a) + ONE).key
+        for x in clause.alternatives
+        for a in deep_atoms(x.poly)
+        if isinstance(a, Max) and not any(v[0] == "b" for v in a.free)
+    )
+
+
+@dataclass(frozen=True)
+class Unique:
+    """A maximum that is attained once, for all arguments of its comparison within the ranges."""
+
+    key: str
+    ranges: tuple[Poly, ...]
+
+
+def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
+    """The maximum as it is known to be attained once, where its free variables run over the ranges."""
+    rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    variables = [ix.variable() for ix in free]
+    found = [ranges[v] for v in variables if v is not None and v in ranges]
+    return Unique(rule.key, tuple(found)) if len(found) == len(free) else None
+
+
+def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
+    """The term with the predicates decided that compare a maximum with an entry that it is taken over.
+
+    [e(k) > max e] is 0; where the maximum is attained once, [max e > e(k)] is 1 − [k = argmax e].
+    """
+    if not any(isinstance(a, Max) for a in deep_atoms(poly)):
+        return poly
+    return _at_arguments(_Ordered(indices, known)(poly) if poly.piecewise else poly)
+
+
+def _at_arguments(poly: Poly) -> Poly:
+    """max e is e(argmax e): so written where the arg-maximum occurs as an index too."""
+    if not poly.structured:
+        return poly
+    rules = {t.comparison.key for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)}
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Max) and argument_rule(a) in rules:
+            return substitute(a.body, dict(zip(a.vars, argument(a), strict=True)))
+        return None
+
+    return Rewriter(replace=value)(poly) if rules else poly
+
+
+def argument_rule(a: Max) -> str:
+    """The key of the comparison that finds where the maximum is attained."""
+    return comparison("argmax", a.vars, a.ranges, (a.body,), a.where)[0].key
+
+
+class _Ordered(Rewriter):
+    """`true` are predicates that stand beside the one that is looked at, in the rewriter's own names."""
+
+    def __init__(
+        self, context: Indices, known: Sequence[Unique], names: Mapping[Var, Ix] | None = None, true: Mono = ()
+    ) -> None:
+        super().__init__(names, replace=self._value)
+        self.context, self.known, self.true = context, known, true
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        context = replace(self.context, ranges={**self.context.ranges, **ranges})
+        return _Ordered(context, self.known, {**self.indices, **names}, self.true)
+
+    def mono(self, mono: Mono) -> Poly:
+        conditions = [type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))]
+        # What is assumed of a factor must stay a factor, so it is no predicate that is decided here.
+        plain = [a for a, _ in mono if isinstance(a, Pred) and not any(isinstance(b, Max) for b in deep_atoms(a.poly))]
+        true = [b for a in plain if (b := Rewriter(self.indices)(poly_of(a)).atom())]
+        if not conditions and not true:
+            return super().mono(mono)
+        context = self.context
+        for a in conditions:
+            context = context.where(holding(a))
+        here = _Ordered(context, self.known, self.indices, (*self.true, *((b, 1) for b in true)))
+        return Rewriter.mono(here, mono)
+
+    def _value(self, a: Atom) -> Poly | None:
+        if not a.piecewise:
+            return poly_of(a)
+        return self._decided(Rewriter(self.indices)(a.poly)) if isinstance(a, Pred) else None
+
+    def _decided(self, p: Poly) -> Poly | None:
+        """The value of [p > 0], where p is a positive multiple of max e − e(k) or of e(k) − max e."""
+        for mono, c in p.items():
+            a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+            if not isinstance(a, Max):
+                continue
+            entry = poly_of(a) - p.scale(1 / c)
+            place = _place(a, entry)
+            if place is None or not self._takes_part(a, place):
+                continue
+            if c < 0:
+                return ZERO
+            if self._once(a):
+                return ONE - self._at_argument(a, place)
+        return None
+
+    def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
+        """The maximum is taken over this place too."""
+        if not all(self._within(place[v], n) for v, n in zip(a.vars, a.ranges, strict=True)):
+            return False
+        true = {b for b, _ in self.true}
+        where = Rewriter(replace=lambda b: ONE if b in true else None)(substitute(a.where, place))
+        return resolved(where, self.context) == ONE
+
+    def _within(self, ix: Ix, size: Poly) -> bool:
+        below, above = ix.scaled(-1).shifted(-ONE), ix.shifted(-size)
+        return not self.context.feasible((below, ">=")) and not self.context.feasible((above, ">="))
+
+    def _once(self, a: Max) -> bool:
+        rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+        return any(
+            u.key == rule.key and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True))
+            for u in self.known
+        )
+
+    def _at_argument(self, a: Max, place: Mapping[Var, Ix]) -> Poly:
+        total = ONE
+        for v, ix in zip(a.vars, argument(a), strict=True):
+            total = total * index_equal(place[v].minus(ix))
+        return total
+
+
+def _place(a: Max, entry: Poly) -> dict[Var, Ix] | None:
+    """The values of the bound variables at which the body is the entry."""
+    targets = [t for t in deep_atoms(entry) if isinstance(t, Access)]
+    for pattern in deep_atoms(a.body):
+        if not isinstance(pattern, Access):
+            continue
+        at = {v: k for k, ix in enumerate(pattern.index) if (v := ix.variable()) in a.vars}
+        if len(at) != len(a.vars):
+            continue
+        for target in targets:
+            if target.tensor == pattern.tensor:
+                place = {v: target.index[k] for v, k in at.items() if v is not None}
+                if substitute(a.body, place) == entry:
+                    return place
+    return None

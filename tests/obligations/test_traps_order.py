@@ -1,0 +1,162 @@
+"""Maxima, windows and arguments of maxima: ties, wrong masks, wrong windows; the right twin of each is proved."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from certgrad.obligations import audit
+from tests.obligations.traps import Trap, check, declare, hypotheses, named
+
+A = np.array([[0.5, 2.0, -1.0], [3.0, 1.0, 2.5]])
+V = np.array([0.5, 2.0, -1.0, 3.0])
+NEGATIVE = np.array([[1.0, -1.0], [-3.0, -2.0]])
+IMAGE_PADDING = ((0, 0), (1, 1), (1, 1), (0, 0))
+TIED = np.array([[2.0, 2.0, -1.0], [3.0, 1.0, 2.5]])
+ROWS = "argmax of x[i,j] over j is unique"
+WINDOW = "argmax of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"
+
+
+def by_jax(signature, forward, derivative=None, adjoint=None):
+    """JAX's own rules; those of `derivative` and `adjoint` in place of the forward's, where given."""
+    f = derivative or forward
+    g = adjoint or f
+    return declare(
+        signature,
+        lambda x: forward(x),
+        lambda x, dx: jax.jvp(f, (x,), (dx,))[1],
+        lambda x, seed: jax.vjp(g, x)[1](seed)[0],
+    )
+
+
+def masked(mask, jvp_mask=None):
+    """max along rows, with a mask for its derivative."""
+    of_jvp = jvp_mask or mask
+    return declare(
+        "n m -> n",
+        lambda x: jnp.max(x, axis=1),
+        lambda x, dx: jnp.sum(of_jvp(x) * dx, axis=1),
+        lambda x, seed: mask(x) * seed[:, None],
+    )
+
+
+def top(x):
+    return jnp.max(x, axis=1, keepdims=True)
+
+
+def counted(x):
+    mask = (x == top(x)).astype(x.dtype)
+    return mask / jnp.sum(mask, axis=1, keepdims=True)
+
+
+def pool(low, high, size=3, stride=2, fold=lax.max, empty=-jnp.inf):
+    return lambda x: lax.reduce_window(x, empty, fold, (size,), (stride,), ((low, high),))
+
+
+def zero_padded(x):
+    return lax.reduce_window(jnp.pad(x, 1), -jnp.inf, lax.max, (3,), (2,), ((0, 0),))
+
+
+def one_hot_argmax(x):
+    return jax.nn.one_hot(jnp.argmax(x, axis=1), x.shape[1], dtype=x.dtype)
+
+
+RIGHT = by_jax("n m -> n", lambda x: jnp.max(x, axis=1))
+POOL = by_jax("2*n -> n", pool(1, 1))
+
+MAXIMA = [
+    Trap("all but the greatest", masked(lambda x: x < top(x)), at=(A,), right=RIGHT, hypotheses={ROWS}),
+    Trap("none: strictly greater", masked(lambda x: x > top(x)), at=(A,)),
+    Trap("not smaller", masked(lambda x: x <= top(x)), at=(A,), right=masked(lambda x: x >= top(x)), hypotheses={ROWS}),
+    Trap("the least", masked(lambda x: x == jnp.min(x, axis=1, keepdims=True)), at=(A,)),
+    Trap("twice", masked(lambda x: 2.0 * (x == top(x))), at=(A,)),
+    Trap("the count in the JVP only", masked(lambda x: x == top(x), counted), at=(TIED,), right=masked(counted),
+         hypotheses={ROWS}, fine=(A,)),
+    Trap("the mean", by_jax("n m -> n", lambda x: jnp.max(x, axis=1), lambda x: jnp.mean(x, axis=1)), at=(A,)),
+    Trap("along the other axis", declare(
+        "n n -> n", lambda x: jnp.max(x, axis=1),
+        lambda x, dx: jnp.sum((x == jnp.max(x, axis=0)) * dx, axis=1),
+        lambda x, seed: (x == jnp.max(x, axis=0)) * seed[:, None]), at=(np.array([[2.0, 1.0], [3.0, 0.5]]),)),
+    Trap("the argument of the least", masked(
+        lambda x: jax.nn.one_hot(jnp.argmin(x, axis=1), x.shape[1], dtype=x.dtype)), at=(A,),
+        right=masked(one_hot_argmax), hypotheses={ROWS}),
+    Trap("the entry at the argument of the maximum", by_jax(
+        "n -> n", lambda x: x * x[jnp.argmax(x)], lambda x: x * lax.stop_gradient(x[jnp.argmax(x)])), at=(V,),
+        right=by_jax("n -> n", lambda x: x * x[jnp.argmax(x)], lambda x: x * jnp.max(x)),
+        hypotheses={"argmax of x[i] over i is unique"}),
+    Trap("a place as a number jumps where it changes", by_jax(
+        "n -> ", lambda x: jnp.argmax(x).astype(x.dtype) * jnp.sum(x), lambda x: jnp.sum(x * jnp.max(x))), at=(V,),
+        right=by_jax("n -> ", lambda x: jnp.argmax(x).astype(x.dtype) * jnp.sum(x)),
+        hypotheses={"argmax of x[i] over i is unique"}),
+    Trap("a maximum of maxima", by_jax(
+        "n m -> ", lambda x: jnp.max(jnp.max(x, axis=1) ** 2), lambda x: jnp.max(x) ** 2), at=(NEGATIVE,),
+        right=by_jax("n m -> ", lambda x: jnp.max(jnp.max(x, axis=1) ** 2)),
+        hypotheses={ROWS, "argmax of maxj(x[i,j])^2 over i is unique"}),
+]  # fmt: skip
+
+WINDOWS = [
+    Trap("one to the left", by_jax("2*n -> n", pool(1, 1), pool(2, 0)), at=(V,), right=POOL, hypotheses={WINDOW}),
+    Trap(
+        "windows of three for windows of two",
+        by_jax("2*n -> n", pool(0, 0, 2), pool(1, 1)),
+        at=(np.array([0.5, 2.0, -1.0, 1.0]),),
+    ),
+    Trap("scattered to another window", by_jax("2*n -> n", pool(1, 1), None, pool(2, 0)), at=(V,)),
+    Trap("the least of each window", by_jax("2*n -> n", pool(1, 1), pool(1, 1, 3, 2, lax.min, jnp.inf)), at=(V,)),
+    Trap("the average", by_jax("2*n -> n", pool(1, 1), lambda x: pool(1, 1, 3, 2, lax.add, 0.0)(x) / 3), at=(V,)),
+    Trap("padding with 0 wins", by_jax("2*n -> n", zero_padded, pool(1, 1)), at=(-np.abs(V),)),
+    Trap("padding with 0 in the rule", by_jax("2*n -> n", pool(1, 1), zero_padded), at=(-np.abs(V),)),
+]
+
+
+@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS))
+def test_traps(trap):
+    check(trap)
+
+
+@pytest.mark.parametrize(
+    ("signature", "forward", "expected"),
+    [
+        ("b 2*h 2*w c -> b h w c",
+         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), IMAGE_PADDING),
+         {"argmax of x[i,a,b,l] over a,b where [-a+2j+1 ≥ 0]·[-b+2k+1 ≥ 0]·[a-2j+1 ≥ 0]·[b-2k+1 ≥ 0] = 1 is unique"}),
+        ("2*n -> n", pool(1, 1, 3, 2, lax.min, jnp.inf),
+         {"argmin of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"}),
+        ("n m k -> m", lambda x: jnp.max(x, axis=(0, 2)), {"argmax of x[j,i,k] over j,k is unique"}),
+        ("n m -> n", lambda x: jnp.max(jnp.exp(x) * 2 + x, axis=1),
+         {"argmax of x[i,j] + 2·exp(x[i,j]) over j is unique"}),
+        ("n m -> n", lambda x: jnp.max(x, axis=1) - jnp.min(x, axis=1),
+         {ROWS, "argmin of x[i,j] over j is unique"}),
+        ("n -> n", lambda x: jnp.maximum(x, x), set()),
+        ("n m -> ", lambda x: jnp.sum(jax.nn.logsumexp(x, axis=1)), set()),
+    ],
+)  # fmt: skip
+def test_the_rules_of_jax(signature, forward, expected):
+    certificate = audit(by_jax(signature, forward))
+    assert certificate.verdict.startswith("proved")
+    assert hypotheses(certificate) == expected
+    adjoint = next(c for c in certificate.claims if c.kind == "vjp_is_adjoint")
+    assert not adjoint.hypotheses
+
+
+@pytest.mark.parametrize(
+    ("signature", "forward"),
+    [
+        ("n -> ", lambda x: jnp.max(jnp.concatenate([x, x]))),
+        ("n -> n", lambda x: jnp.where(x < jnp.max(x), x, 5 * x)),
+        ("n -> n+4", pool(3, 3, 3, 1)),
+    ],
+    ids=["a tensor with itself", "the greatest left out", "windows of padding alone"],
+)
+def test_what_ties_everywhere_or_may_be_empty_is_not_proved(signature, forward):
+    assert not audit(by_jax(signature, forward)).verdict.startswith("proved")
+
+
+def test_ties_on_an_open_set_are_said_to_be():
+    """Entries of a relu tie at 0 on an open set; those of a tensor only on one of measure zero."""
+    for forward, negligible in ((lambda x: x, True), (jax.nn.relu, False)):
+        certificate = audit(by_jax("n m -> n", lambda x, f=forward: jnp.max(f(x), axis=1)))
+        (tie,) = [h for c in certificate.claims for h in c.hypotheses if "argmax" in h.text]
+        assert tie.negligible is negligible
+        assert tie.prose.endswith("over j is attained only once")
