@@ -398,14 +398,38 @@ class ScanLoop:
 
     def live_outputs(self, use: Sequence[bool]) -> list[bool]:
         """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
-        needed = list(use)
-        while True:
-            inputs = live_inputs(self.body.jaxpr, needed)
-            carried = inputs[self.consts : self.consts + self.carries]
-            more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
-            if more == needed:
-                return needed
-            needed = more
+        return _live_through_steps(self.body.jaxpr, self.consts, self.carries, use)
+
+
+@dataclass(frozen=True)
+class WhileLoop:
+    """A `while`: its test and its body take constants of their own, and the carries."""
+
+    test: Program
+    body: Program
+    test_consts: int
+    body_consts: int
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which carries the needed ones depend on, through any number of steps."""
+        return _live_through_steps(self.body.jaxpr, self.body_consts, len(use), use)
+
+
+def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:
+    needed = list(use)
+    while True:
+        carried = live_inputs(body, needed)[consts : consts + carries]
+        more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+        if more == needed:
+            return needed
+        needed = more
+
+
+def while_loop(eqn: Any) -> WhileLoop:
+    """The parts of a `while` equation."""
+    p = eqn.params
+    test, body = (Program(jaxpr_of(p[k]), getattr(p[k], "consts", ())) for k in ("cond_jaxpr", "body_jaxpr"))
+    return WhileLoop(test, body, p["cond_nconsts"], p["body_nconsts"])
 
 
 def scan_loop(eqn: Any) -> ScanLoop:
