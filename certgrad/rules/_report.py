@@ -7,7 +7,6 @@ from textwrap import indent
 
 from certgrad.obligations.certificate import Certificate, Claim, VerdictName, Witness
 
-
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
 

@@ -154,7 +154,7 @@ class UserRule:
         return parameters
 
     def _nondifferentiable(self, names: Sequence[str]) -> list[str]:
-        """The arguments that the custom function was told to take as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+        """The arguments that the custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
         numbers = getattr(self.custom, "nondiff_argnums", ()) or ()
         said = getattr(self.custom, "nondiff_argnames", ()) or ()
         given = [names[k] for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if k < len(names)]

@@ -63,7 +63,7 @@ def test_none_is_no_gradient_and_no_finding(cotangents, missing):
 
 def test_none_is_seen_under_jit():
     rule = jax.jit(dense_rule(lambda p, x, g: (None, g @ p["w"].T)))
-    rule(dict(w=jnp.ones((2, 2)), b=jnp.ones(2)), jnp.ones((2, 2)))
+    rule({"w": jnp.ones((2, 2)), "b": jnp.ones(2)}, jnp.ones((2, 2)))
     assert certgrad.check(rule, SIGNATURE).without_gradient == ("params_b", "params_w")
 
 
