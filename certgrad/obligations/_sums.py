@@ -88,7 +88,8 @@ class Rewriter:
                 plain[a] = plain.get(a, 0) + e
                 continue
             single = new.single()
-            if single and single[1] == 1 and len(single[0]) == 1 and single[0][0][1] == 1:
+            alone = bool(single) and single[1] == 1 and len(single[0]) == 1 and single[0][0][1] == 1
+            if alone and not (e < 0 and type(single[0][0][0]) in PREDICATES):
                 b = single[0][0][0]
                 plain[b] = plain.get(b, 0) + e
             else:
