@@ -18,8 +18,7 @@ from .._terms import ZERO as NOTHING
 UNDEFINED: Clauses = (Clause((Atomic("!= 0", NOTHING),), origin="undefined at every input"),)
 
 MOVES = frozenset(
-    "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy copy_p optimization_barrier stop_gradient "
-    "stack unstack".split()
+    "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
 )
 """Primitives that put entries elsewhere as they are."""
 AWARE = MOVES | frozenset(
