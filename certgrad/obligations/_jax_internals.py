@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from jax.interpreters import partial_eval
 
 from certgrad.errors import TraceError
 
+from ._jax_dimensions import arithmetic_of_dimensions, number_of
 from ._terms import ONE, ZERO, Poly, dimension, number
 
 DimExpr: Any = _shape_poly._DimExpr
@@ -195,7 +197,7 @@ def wide_floats(on: bool = True) -> Iterator[None]:
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record:
+    with recorded_decisions() as record, arithmetic_of_dimensions(_from_library):
         jaxpr, consts, tree = _jaxpr(fn, specs)
     pairs = {(str(a), str(b), by_library): (a, b) for a, b, by_library in record}
     decisions = {
@@ -600,6 +602,9 @@ def serialised_all(
     return {name: serialiser.program(p) for name, p in programs.items()}
 
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
 class Serialiser:
     """Writes programs as text; subclasses choose how dimensions and parameters are written.
 
@@ -622,6 +627,7 @@ class Serialiser:
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}
+        numbers: dict[Any, float] = {}
         count = itertools.count()
 
         def name(v: Any) -> str:
@@ -643,8 +649,27 @@ class Serialiser:
             if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
                 source = name(eqn.invars[0])
                 if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
+                    if eqn.invars[0] in numbers:
+                        numbers[eqn.outvars[0]] = numbers[eqn.invars[0]]
                     return f"lit({source[4:-1].removesuffix('.0')})"
+            if len(eqn.outvars) == 1 and not eqn.outvars[0].aval.shape and kind_of(eqn.outvars[0].aval.dtype) == "f":
+                operands = [number(v) for v in eqn.invars]
+                if all(x is not None for x in operands):
+                    value = number_of(eqn.primitive.name, operands, eqn.params)  # type: ignore[arg-type]
+                    if value is not None:
+                        numbers[eqn.outvars[0]] = value
+                        shown = str(np.float32(value)) if self.erase else repr(value)
+                        return f"lit({shown.removesuffix('.0')})"
             return None
+
+        def number(v: Any) -> float | None:
+            """The number that a scalar stands for: as it was computed, or as it is written."""
+            if is_literal(v):
+                return float(np.asarray(v.val)) if not v.aval.shape and np.asarray(v.val).dtype.kind in "fiu" else None
+            if v in numbers:
+                return numbers[v]
+            text = names.get(v, "")
+            return float(text[4:-1]) if text.startswith("lit(") and _NUMBER.fullmatch(text[4:-1]) else None
 
         jaxpr = program.jaxpr
         lines = ["in " + " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in jaxpr.invars)]
