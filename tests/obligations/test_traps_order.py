@@ -1,4 +1,4 @@
-"""Maxima, windows and arguments of maxima: ties, wrong masks, wrong windows; the right twin of each is proved."""
+"""Maxima, windows, arguments of maxima, sorting: ties, wrong masks, wrong windows; the right twin of each is proved."""
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ NEGATIVE = np.array([[1.0, -1.0], [-3.0, -2.0]])
 IMAGE_PADDING = ((0, 0), (1, 1), (1, 1), (0, 0))
 TIED = np.array([[2.0, 2.0, -1.0], [3.0, 1.0, 2.5]])
 ROWS = "argmax of x[i,j] over j is unique"
+DIFFERENT = "x[i] differ over i"
 WINDOW = "argmax of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"
 
 
@@ -119,6 +120,23 @@ def earlier_or_zero(x):
     return jnp.where(jnp.isfinite(earlier(x)), x, 0.0)
 
 
+def three_least(x):
+    return jnp.sort(x)[:3]
+
+
+ORDERED = [
+    Trap("sorted the other way", by_jax("n -> n", jnp.sort, lambda x: -jnp.sort(-x)), at=(V,),
+         right=by_jax("n -> n", lambda x: jnp.sort(x)), hypotheses={DIFFERENT}),
+    Trap("not sorted back", by_jax("n -> n", lambda x: jnp.sort(x), None, lambda x: x), at=(V,),
+         right=by_jax("n -> n", lambda x: x[jnp.argsort(x)], jnp.sort), hypotheses={DIFFERENT}),
+    Trap("the least for the greatest", by_jax("n+3 -> 3", lambda x: lax.top_k(x, 3)[0], three_least), at=(V,),
+         right=by_jax("n+3 -> 3", lambda x: lax.top_k(x, 3)[0], lambda x: -jnp.sort(-x)[:3]), hypotheses={DIFFERENT}),
+    Trap("places as numbers", by_jax("n -> n", lambda x: x * jnp.argsort(x).astype(x.dtype), lambda x: x * x), at=(V,),
+         right=by_jax("n -> n", lambda x: x * jnp.argsort(x).astype(x.dtype)), hypotheses={DIFFERENT}),
+    Trap("entries of a relu tie on an open set", by_jax("n -> n", lambda x: jnp.sort(jax.nn.relu(x)), jnp.sort),
+         at=(V,), right=by_jax("n -> n", lambda x: jnp.sort(jax.nn.relu(x))),
+         hypotheses={"x ≠ 0", "x[i]·[x[i] > 0] differ over i"}, fine=(V[1::2],)),
+]  # fmt: skip
 SQUARE = np.array([[-0.5, 2.0], [-3.0, -1.0]])
 MASKS = [
     Trap("a mask of 0 for one of −∞", by_jax(
@@ -136,7 +154,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS))
+@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS + ORDERED))
 def test_traps(trap):
     check(trap)
 
@@ -172,8 +190,9 @@ def test_the_rules_of_jax(signature, forward, expected):
         ("n -> ", lambda x: jnp.max(jnp.concatenate([x, x]))),
         ("n -> n", lambda x: jnp.where(x < jnp.max(x), x, 5 * x)),
         ("n -> n+4", pool(3, 3, 3, 1)),
+        ("n -> 2*n", lambda x: jnp.sort(jnp.concatenate([x, x]))),
     ],
-    ids=["a tensor with itself", "the greatest left out", "windows of padding alone"],
+    ids=["a tensor with itself", "the greatest left out", "windows of padding alone", "twice the same entries"],
 )
 def test_what_ties_everywhere_or_may_be_empty_is_not_proved(signature, forward):
     assert not audit(by_jax(signature, forward)).verdict.startswith("proved")
