@@ -453,7 +453,8 @@ def negligible(clause: Clause) -> bool:
     """
     once, different = sole_maximum(clause), different_entries(clause)
     if once is not None:
-        return not clause.guards and _of_separate_entries(once.body, {*once.vars})
+        some = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
+        return some and not clause.guards and _of_separate_entries(once.body, {*once.vars})
     if different is not None:
         return not clause.guards and _of_separate_entries(different[0], {different[1]})
     return any(
