@@ -100,6 +100,16 @@ def exclusive(x, g):
     return lax.scan(lambda c, r: (c + r, c), jnp.zeros(()), g, reverse=True)[1]
 
 
+def test_an_accumulator_is_a_sum():
+    rule = declare(
+        "n -> n", running_sum, jvp_of(running_sum, 1), lambda x, g: lax.rev(jnp.cumsum(lax.rev(g, (0,))), (0,))
+    )
+    found, certificate = verdicts(rule)
+    assert found == ["proved"] * 3, certificate.claims
+    wrong = declare("n -> n", running_sum, jvp_of(running_sum, 1), lambda x, g: jnp.cumsum(g))
+    assert verdicts(wrong)[0] == ["proved", "refuted", "proved"]
+
+
 WRONG = [
     (running_sum, "n -> n", flipped),
     (running_sum, "n -> n", exclusive),
