@@ -137,6 +137,47 @@ ORDERED = [
          at=(V,), right=by_jax("n -> n", lambda x: jnp.sort(jax.nn.relu(x))),
          hypotheses={"x ≠ 0", "x[i]·[x[i] > 0] differ over i"}, fine=(V[1::2],)),
 ]  # fmt: skip
+
+
+def doubled_where(tied, forward, adjoint, signature):
+    """The right rule of a forward, doubled where the number of ties is positive."""
+    return declare(
+        signature,
+        lambda x: forward(x),
+        lambda x, dx: jax.jvp(forward, (x,), (dx,))[1] * jnp.where(tied(x) > 0, 2.0, 1.0),
+        lambda x, seed: adjoint(x, seed) * jnp.where(tied(x) > 0, 2.0, 1.0),
+    )
+
+
+def rowwise(x):
+    return jnp.max(x, axis=1)
+
+
+def ties(x):
+    """How many entries more than one in each row are the greatest."""
+    return jnp.sum((x == top(x)) * 1.0, axis=1) - 1.0
+
+
+ELSEWHERE = [
+    Trap("a tie in a row that the forward does not look at", doubled_where(
+        lambda x: ties(x)[-1], lambda x: rowwise(x)[:-1],
+        lambda x, seed: jax.vjp(lambda x: rowwise(x)[:-1], x)[1](seed)[0], "n+1 m -> n"), at=(TIED[::-1],)),
+    Trap("a tie in a column", doubled_where(
+        lambda x: jnp.sum((x == jnp.max(x, axis=0)) * 1.0) - x.shape[1], rowwise,
+        lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0], "n m -> n"),
+        at=(np.array([[1.0, 2.0], [1.0, 3.0]]),),
+        right=doubled_where(lambda x: jnp.sum(ties(x)), rowwise,
+                            lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0], "n m -> n"), hypotheses={ROWS}),
+    Trap("a tie across windows", doubled_where(
+        lambda x: jnp.sum((x[1:] == x[:-1]) * 1.0), pool(0, 0, 2),
+        lambda x, seed: jax.vjp(pool(0, 0, 2), x)[1](seed)[0], "2*n -> n"), at=(np.array([1.0, 2.0, 2.0, 3.0]),)),
+    Trap("the argument of the greatest tangent", declare(
+        "n m -> n", rowwise, lambda x, dx: jnp.max(dx, axis=1), lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0]),
+        at=(A,)),
+    Trap("the first place alone", declare(
+        "n -> n", lambda x: jnp.sort(x), lambda x, dx: jax.jvp(jnp.sort, (x,), (dx,))[1].at[0].set(dx[0]),
+        lambda x, seed: jax.vjp(jnp.sort, x)[1](seed)[0]), at=(V,)),
+]  # fmt: skip
 SQUARE = np.array([[-0.5, 2.0], [-3.0, -1.0]])
 MASKS = [
     Trap("a mask of 0 for one of −∞", by_jax(
@@ -154,7 +195,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS + ORDERED))
+@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS + ORDERED + ELSEWHERE))
 def test_traps(trap):
     check(trap)
 
