@@ -7,7 +7,7 @@ from tests.mutation.index_rules import rules
 
 SUBJECTS: dict[str, Op] = {op.name: op for op in (*registry, *rules)}
 INDEX_RULES: tuple[Op, ...] = tuple(rules)
-HEAVY = ("causal_attention", "plane_convolution", "cross_entropy")
+HEAVY = ("attention", "causal_attention", "plane_convolution", "cross_entropy")
 """Rules whose broken forms take seconds each: a tenth of the mutants of others."""
 
 
