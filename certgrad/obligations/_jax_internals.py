@@ -646,7 +646,7 @@ class Serialiser:
         self.render, self.erase, self.fold = dims, erase, fold
         self.rendered: dict[int, tuple[Any, str]] = {}
         self.types: dict[int, tuple[Any, str]] = {}
-        self.inner: dict[int, tuple[Any, str]] = {}
+        self.others: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
         """One dimension as text."""
@@ -759,12 +759,17 @@ class Serialiser:
             return str(value)
         if kind is tuple:
             return "(" + ",".join(map(self.param, value)) + ")"
+        if kind is DimExpr:
+            return self.dims(value)
+        return remembered(self.others, value, self._param)
+
+    def _param(self, value: Any) -> str:
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-            return f"{{{remembered(self.inner, value, self.nested)}}}"
+            return f"{{{self.nested(value)}}}"
         if isinstance(value, (tuple, list)):
             return "(" + ",".join(map(self.param, value)) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):
