@@ -709,7 +709,7 @@ class Serialiser:
                 continue
             params = self.params(eqn) if eqn.params else ""
             out = " ".join([f"{name(v)}:{aval(v.aval)}" for v in eqn.outvars])
-            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(map(name, eqn.invars))}")
+            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join([name(v) for v in eqn.invars])}")
         lines.append("out " + " ".join(map(name, jaxpr.outvars)))
         return "\n".join(lines)
 
@@ -723,7 +723,8 @@ class Serialiser:
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
 
     def params(self, eqn: Any) -> str:
-        return ",".join([f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED])
+        ignored, param = self.IGNORED, self.param
+        return ",".join([f"{k}={param(v)}" for k, v in sorted(eqn.params.items()) if k not in ignored])
 
     def aval(self, aval: Any) -> str:
         found = self.types.get(id(aval))
