@@ -65,7 +65,9 @@ def audit(targets: Sequence[str]) -> Code:
             out.notes.append(f"{place} was not audited: {result.problem}")
             out.lenient = True
             continue
-        out.audited.append(Audited(json.decode(result.certificate), result.seconds, result.reproduction))
+        certificate = json.decode(result.certificate)
+        if certificate.claims:  # else all its findings are ignored
+            out.audited.append(Audited(certificate, result.seconds, result.reproduction))
         out.notes += [f"{place}: {note}" for note in _notes(result)]
         out.lenient = (
             out.lenient or result.origin == "inferred" or bool(result.undifferentiated or result.without_gradient)
@@ -80,6 +82,7 @@ def _notes(result: "RuleResult") -> Iterator[str]:
         yield f"no claim is made about {', '.join(result.undifferentiated)}"
     if result.without_gradient:
         yield f"no gradient for {', '.join(result.without_gradient)}"
+    yield from result.notes
     if result.surrogate:
         yield f"a surrogate by intent: {result.surrogate}"
 

@@ -1,7 +1,8 @@
 """`certgrad audit`: prove the rules and print what is proved, under which hypotheses, and what is not."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,14 @@ from certgrad.cli._output import Format
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
     from certgrad.obligations.certificate import Certificate
+
+
+class Failing(StrEnum):
+    """The verdicts that `--fail-on` takes."""
+
+    refuted = "refuted"
+    unproved = "unproved"
+    surrogate = "surrogate"
 
 
 def audit(
@@ -40,6 +49,10 @@ def audit(
         list[str] | None, typer.Option(metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
+    fail_on: Annotated[
+        list[Failing] | None,
+        typer.Option("--fail-on", help="Exit 1 for this verdict, in place of refuted. May be repeated."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
@@ -80,7 +93,8 @@ def audit(
     typer.echo(_output.render(format, audited, seconds, quiet=quiet, width=_console.width()), nl=False)
     if strict and code.lenient:
         raise typer.Exit(ExitCode.REFUTED)
-    raise typer.Exit(exit_code([entry.certificate for entry in audited], strict=strict))
+    failing = {verdict.value for verdict in fail_on or []}
+    raise typer.Exit(exit_code([entry.certificate for entry in audited], strict=strict, failing=failing))
 
 
 def _selection(
@@ -96,7 +110,7 @@ def _selection(
     return _select.choose(known, aliases, [_library.resolve(target) for target in targets], select, ignore)
 
 
-def exit_code(certificates: Sequence["Certificate"], *, strict: bool) -> ExitCode:
-    """1 if something is refuted; with `strict` also if something is unproved or a surrogate."""
-    failing = {"refuted", "unproved", "surrogate"} if strict else {"refuted"}
+def exit_code(certificates: Sequence["Certificate"], *, strict: bool, failing: Collection[str] = ()) -> ExitCode:
+    """1 if a verdict is among the `failing`, refuted if none is; with `strict` also if unproved or a surrogate."""
+    failing = {*(failing or ("refuted",)), *(("refuted", "unproved", "surrogate") if strict else ())}
     return ExitCode.REFUTED if any(c.verdict in failing for c in certificates) else ExitCode.DISCHARGED

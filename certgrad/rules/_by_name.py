@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from certgrad.errors import UsageError
@@ -10,6 +11,7 @@ from certgrad.obligations.certificate import ORDER
 
 from ._check import check
 from ._declaration import Declaration, declaration_of
+from ._ignores import ignores_of, without_ignored
 from ._infer import inferred
 from ._layers import plain_function, unwrapped
 from ._report import Report
@@ -21,12 +23,18 @@ def audited(name: str, rule: Callable, table: Mapping[str, Declaration] | None =
     Raises:
         UsageError: nothing declares its shapes, and none was found that traces.
     """
-    said = declaration_of(rule, plain_function(unwrapped(rule))) or (table or {}).get(name)
+    plain = plain_function(unwrapped(rule))
+    said = declaration_of(rule, plain) or (table or {}).get(name)
     declarations = [said] if said is not None else inferred(rule)
     if not declarations:
         raise UsageError("no signature is declared, and none was found that traces: declare one with certgrad.declare")
     reports = [check(rule, d.signature, name=name, **_options(d)) for d in declarations]
-    return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0].origin
+    report = max(reports, key=lambda r: ORDER.index(r.verdict))
+    ignores = ignores_of(plain)
+    certificate, used = without_ignored(report.certificate, ignores)
+    notes = [f"{code} is ignored: {ignores[code]}" for code in used]
+    notes += [f"the comment that ignores {code} is not needed" for code in ignores if code not in used]
+    return replace(report, certificate=certificate, notes=tuple(notes)), declarations[0].origin
 
 
 def _options(d: Declaration) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Report:
     """Float arguments for which the rule returns `None`: nothing is proved of them."""
     arguments: tuple[ArgumentClaim, ...] = ()
     """One for each float argument that the claim is about."""
+    notes: tuple[str, ...] = ()
+    """What was ignored, and what need not be."""
     location: str = ""
     """File and line of the function, in full."""
     reproduction: str = ""

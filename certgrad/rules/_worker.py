@@ -34,6 +34,7 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
     surrogate: str = ""
     without_gradient: list[str] = []
     reproduction: str = ""
+    notes: list[str] = []
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +91,8 @@ def _audit(name: str, rule: object, table: Mapping[str, Declaration]) -> RuleRes
         undifferentiated=list(report.undifferentiated),
         surrogate=report.surrogate,
         without_gradient=list(report.without_gradient),
-        reproduction=report.reproduction,
+        reproduction=report.reproduction if report.witness is not None else "",
+        notes=list(report.notes),
     )
 
 

@@ -94,3 +94,38 @@ def test_a_target_that_is_not_there(folder, target):
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+IGNORED = """
+import jax
+
+@jax.custom_vjp
+def f(x):{}
+    return 2 * x
+
+f.defvjp(lambda x: (2 * x, None), lambda _, g: ({} * g,))
+"""
+
+
+@pytest.mark.parametrize(
+    ("comment", "factor", "code", "said"),
+    [
+        ("  # certgrad: ignore[CG102] known, see the tracker", 3, 0, "CG102 is ignored: known, see the tracker"),
+        ("  # certgrad: ignore[CG103] another one", 3, 1, "the comment that ignores CG103 is not needed"),
+        ("  # certgrad: ignore[CG102] outdated", 2, 0, "the comment that ignores CG102 is not needed"),
+        ("  # certgrad: ignore[CG102]", 3, 5, "without a reason"),
+        ("  # certgrad: ignore[CG999] why", 3, 5, "'CG999', which is no code"),
+    ],
+)
+def test_findings_that_are_ignored(folder, comment, factor, code, said):
+    (folder / "mypkg" / "fine.py").write_text(IGNORED.format(comment, factor))
+    done = audit(folder, "mypkg/fine.py")
+    assert said in done.stderr
+    assert done.returncode == code
+
+
+def test_fail_on(folder):
+    (folder / "mypkg" / "fine.py").write_text(IGNORED.format("", 3))
+    assert audit(folder, "mypkg/fine.py").returncode == 1
+    assert audit(folder, "mypkg/fine.py", "--fail-on", "unproved").returncode == 0
+    assert audit(folder, "mypkg/fine.py", "--fail-on", "nothing").returncode == 2
