@@ -267,8 +267,8 @@ def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:
             text = f"right only where {name} ≥ 0: the forward counts negative indices from the end"
             yield text, plain, {}, (f"{name} >= 0",)
         elif spec.dtype in ("float", "held"):
-            for sign in "><":
-                yield f"right only where {name} {sign} 0", plain, {}, (f"{name} {sign} 0",)
+            for sign, shown in (("!=", "≠"), (">", ">"), ("<", "<")):
+                yield f"right only where {name} {shown} 0", plain, {}, (f"{name} {sign} 0",)
 
 
 def _at_sizes(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:

@@ -151,7 +151,10 @@ def _certificate(rule: UserRule) -> Certificate:
     try:
         return audit(rule)
     except (TraceError, RuleError) as error:
-        return _untraced(rule, str(error))
+        reason = str(error)
+        if "UnexpectedTracerError" in reason:
+            reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
+        return _untraced(rule, reason)
 
 
 def _untraced(rule: UserRule, reason: str) -> Certificate:

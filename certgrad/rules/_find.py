@@ -89,7 +89,7 @@ def _submodules(module: ModuleType) -> Iterator[Found]:
     for info in pkgutil.walk_packages(
         getattr(module, "__path__", []), f"{module.__name__}.", onerror=lambda name: None
     ):
-        if any(part.startswith("test") for part in info.name.split(".")):
+        if any(part.startswith("test") or part.endswith("_test") for part in info.name.split(".")):
             continue
         try:
             yield Found(info.name, importlib.import_module(info.name))

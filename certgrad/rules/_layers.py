@@ -40,7 +40,8 @@ def kind_of_rule(value: Any) -> str:
 
 
 def _of_custom_gradient(value: jax.custom_vjp) -> bool:
-    return getattr(value.fun, "__qualname__", "").startswith("custom_gradient.<locals>")
+    code = getattr(value.fun, "__code__", None)
+    return code is not None and code.co_qualname.startswith("custom_gradient.<locals>")
 
 
 def incomplete(custom: Any) -> str:

@@ -52,6 +52,7 @@ CASES = {
     "through": (lambda x: jax.lax.round(x), lambda x, g: (g,), "n -> n", "straight-through"),
     "clipped": (lambda x: x, lambda x, g: (jnp.clip(g, -1, 1),), "n -> n", "not linear"),
     "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "right only where x > 0"),
+    "at zero": (lambda x: x, lambda x, g: (jnp.where(x == 0, 0, g),), "n -> n", "right only where x ≠ 0"),
     "cumulative": (lambda x: jnp.cumsum(x, 1), lambda x, g: (jnp.cumsum(g, 1),), "n d -> n d", None),
 }
 
