@@ -30,6 +30,8 @@ PATTERN = "perturbed arguments"
 """In place of a static argument: the arguments that move, for a rule that can see which ones do."""
 USED = "used outputs"
 """In place of a static argument: the float outputs that are used, for a rule that can see which ones are."""
+ALSO = "also perturbed"
+"""In place of a static argument: arrays without a gradient that are differentiated all the same."""
 MAX_PATTERNS = 16
 
 
@@ -89,6 +91,9 @@ class UserRule:
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))
         self.cases = tuple(self._cases())
+        if self.sees_zeros and self.excluded:
+            also = {ALSO: ", ".join(self.excluded)}
+            self.cases += tuple(replace(c, statics={**c.statics, **also}) for c in self.cases)
         reverse = self.kind in ("jax.custom_vjp", "jax.custom_gradient", "equinox.filter_custom_vjp")
         self.kinds: tuple[str, ...] = REVERSE_ONLY if reverse else BOTH_MODES
         self.forward = self.plain
@@ -235,10 +240,11 @@ class UserRule:
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
         statics = dict(statics)
-        pattern, used = statics.pop(PATTERN, None), statics.pop(USED, None)
+        pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
+        also = [k for k, n in enumerate(self.arg_names) if extra is not None and n in extra.split(", ")]
         names = self.moving if pattern is None else pattern.split(", ")
         moving = [k for k, n in enumerate(self.arg_names) if n in names]
-        moved = moving or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
+        moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
         def outputs(args: Sequence[Any]) -> list[Any]:
             found = jax.tree_util.tree_leaves(self.call(args, statics))
@@ -263,7 +269,8 @@ class UserRule:
         def vjp(args: list, seeds: list, params: list) -> list:
             if not moving:
                 return []
-            return list(jax.vjp(of_moving(args), *(args[k] for k in moving))[1](list(seeds)))
+            both = [*moving, *also]
+            return list(jax.vjp(of_moving(args, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
 
         def primal(args: list, params: list) -> list:
             points = [args[k] for k in moved]

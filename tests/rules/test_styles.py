@@ -163,6 +163,30 @@ def test_a_rule_that_sees_which_outputs_are_used():
     assert certgrad.check(custom_vjp(both, fwd, forgetful, symbolic_zeros=True), "n -> n, n").verdict == "refuted"
 
 
+def test_an_array_without_gradient_may_be_perturbed_all_the_same():
+    def product(x, w):
+        return x * w
+
+    def fwd(x, w):
+        return x.value * w.value, w.value * (2 if w.perturbed else 1)
+
+    right = custom_vjp(
+        product, lambda x, w: (x.value * w.value, w.value), lambda w, g: (g * w, None), symbolic_zeros=True
+    )
+    report = certgrad.check(right, "n, n -> n")
+    assert (report.verdict, report.without_gradient) == ("proved", ("w",))
+    wrong = custom_vjp(product, fwd, lambda w, g: (g * w, None), symbolic_zeros=True)
+    assert certgrad.check(wrong, "n, n -> n").verdict == "refuted"
+    other = custom_vjp(
+        product,
+        lambda x, w: (x.value * w.value * (2 if w.perturbed else 1), w.value),
+        lambda w, g: (g * w, None),
+        symbolic_zeros=True,
+    )
+    report = certgrad.check(other, "n, n -> n")
+    assert {c.kind: c.verdict for c in report.claims}["rule_runs_forward"] == "refuted"
+
+
 def test_an_intended_surrogate_still_has_the_value_of_its_function():
     rule = custom_vjp(lambda x: x, lambda x: (2 * x, None), lambda _, g: (-g,))
     report = certgrad.check(rule, "n -> n", surrogate="reversal")
