@@ -305,6 +305,7 @@ def _reachable(op: Any) -> tuple[Callable, ...]:
 
 def _search(op: Any) -> Iterator[Callable]:
     queue: list[Any] = [f for f in (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule) if f is not None]
+    queue += getattr(op, "further", ())
     seen: set[int] = set()
     while queue:
         f = inspect.unwrap(queue.pop())

@@ -80,3 +80,15 @@ def place_of(function: Callable) -> tuple[str, int]:
     if code is None:
         return "?", 0
     return inspect.getsourcefile(function) or "?", code.co_firstlineno
+
+
+def closed_over(function: Any) -> tuple[Callable, ...]:
+    """The functions that a library's wrapper around a rule closes over, also in lists: the rule's own code."""
+    found: list[Callable] = []
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            continue
+        found += [f for f in (value if isinstance(value, (tuple, list)) else (value,)) if inspect.isfunction(f)]
+    return tuple(found)

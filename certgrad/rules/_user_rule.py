@@ -21,7 +21,7 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
-from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
@@ -100,6 +100,7 @@ class UserRule:
         self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
         self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
+        self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
 
     @property
     def where(self) -> str:

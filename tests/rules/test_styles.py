@@ -260,3 +260,23 @@ def test_a_cotangent_of_the_wrong_shape_is_a_verdict():
 def test_signatures_that_do_not_fit(signature, said):
     with pytest.raises(SignatureError, match=said):
         certgrad.check(lambda x: x.sum(-1), signature)
+
+
+def test_rules_behind_a_wrapper_are_searched_for_ranks():
+    def slope(dx, y, x):
+        return 2 * x * dx if x.ndim < 9 else 0 * dx
+
+    @jax.custom_jvp
+    def square(x):
+        return x**2
+
+    square.defjvps(slope)
+    assert certgrad.check(square, "*s -> *s").claims[0].cases[0].scope.startswith("all shapes, ranks 0, 1, 2, 3, 4")
+    equinox = pytest.importorskip("equinox")
+    filtered = equinox.filter_custom_jvp(lambda x: x**2)
+
+    @filtered.def_jvp
+    def _(primals, tangents):
+        return primals[0] ** 2, slope(tangents[0], None, primals[0])
+
+    assert certgrad.check(filtered, "*s -> *s").claims[0].cases[0].scope.startswith("all shapes, ranks 0, 1, 2, 3, 4")
