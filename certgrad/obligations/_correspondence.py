@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ._cases import Region, nonzero_part
 from ._index import Var, of_var
 from ._index_terms import Ranges, at_least, bounds
-from ._recurrences import Open, entry, open_loop, renaming, stepped
+from ._recurrences import Open, entry, has_loop, open_loop, renaming, stepped
 from ._sums import Rewriter, fresh, max_over, open_sum, sum_over
 from ._terms import ONE, Atom, Loop, Max, Poly, Rec, Sum, atoms_of, parts, poly_of, tensors_in
 
@@ -22,11 +22,6 @@ MOST_STEPS = 8
 
 Relation = tuple[Rec, Rec]
 """Two carries, shown at time 0, that are equal at every time that is looked at."""
-
-
-def has_recurrence(poly: Poly) -> bool:
-    """A value carried by a loop occurs in the term."""
-    return any(name.startswith("#") for a in atoms_of(poly) for name in tensors_in(a))
 
 
 def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
@@ -166,7 +161,7 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
     """Every carry as early as it can be shown to go back: c[t + 1] as the step of c[t]."""
 
     def earlier(a: Atom) -> Poly | None:
-        if not has_recurrence(poly_of(a)):
+        if not has_loop(poly_of(a)):
             return poly_of(a)
         if isinstance(a, Sum):
             dummies, body = open_sum(a)

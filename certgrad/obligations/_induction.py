@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from itertools import product
 
 from ._cases import Region
-from ._correspondence import Relation, has_recurrence, matched
+from ._correspondence import Relation, matched
 from ._index import Ix, of_var
+from ._recurrences import has_loop
 from ._sums import Rewriter, indices_of, open_sum, sum_over
 from ._terms import ONE, Access, Atom, Poly, Rec, Sum, deep_atoms, poly_of
 from ._transposition import without_carried
@@ -21,7 +22,7 @@ def by_induction(poly: Poly, region: Region, tangents: Iterable[str] | None = No
     With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
     NoInvariantError where no relation between the loops is found.
     """
-    if not has_recurrence(poly):
+    if not has_loop(poly):
         return poly, []
     poly, relations = matched(poly, region)
     if tangents is not None:
@@ -34,7 +35,7 @@ def oriented(poly: Poly) -> Poly:
     """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t)."""
 
     def turned(a: Atom) -> Poly | None:
-        if isinstance(a, Rec) or not has_recurrence(poly_of(a)):
+        if isinstance(a, Rec) or not has_loop(poly_of(a)):
             return poly_of(a)
         if not isinstance(a, Sum):
             return None

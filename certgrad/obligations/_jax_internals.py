@@ -288,26 +288,45 @@ def lu_solve(closed: Any) -> LuSolve | None:
     return None
 
 
-_slogdet: Any = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009  (without the `jit` around it)
-_slogdet_texts: dict[tuple, str] = {}
+_UNWRAPPED = {f: getattr(f, "__wrapped__") for f in (_dense.slogdet, _dense.det)}  # noqa: B009 (without their `jit`)
+_library_texts: dict[tuple[str, str], str] = {}
 
 
 def is_slogdet(eqn: Any) -> bool:
     """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it."""
-    if eqn.primitive.name != "custom_jvp_call" or len(eqn.invars) != 1 or len(eqn.outvars) != 2:
+    if eqn.primitive.name != "custom_jvp_call" or not _of_a_matrix(eqn, 2):
+        return False
+    return _is_library(_dense.slogdet, eqn.invars[0].aval, eqn.params["call_jaxpr"])
+
+
+def is_det(eqn: Any) -> bool:
+    """JAX's own determinant, recognised in the same way."""
+    if eqn.primitive.name not in ("jit", "pjit") or not _of_a_matrix(eqn, 1):
+        return False
+    return _is_library(_dense.det, eqn.invars[0].aval, eqn.params["jaxpr"])
+
+
+def _of_a_matrix(eqn: Any, outputs: int) -> bool:
+    """The equation makes so many numbers of each square matrix."""
+    if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
         return False
     aval = eqn.invars[0].aval
-    if len(aval.shape) < 2 or aval.shape[-1] != aval.shape[-2] or aval.dtype not in (np.float32, np.float64):
-        return False
-    key = (str(aval), str(getattr(aval.shape[-1], "scope", "")))
-    if key not in _slogdet_texts:
+    shape: Any = getattr(aval, "shape", ())
+    square = len(shape) >= 2 and shape[-1] == shape[-2] and aval.dtype in (np.float32, np.float64)
+    return square and all(tuple(v.aval.shape) == tuple(shape[:-2]) for v in eqn.outvars)
+
+
+def _is_library(function: Any, aval: Any, closed: Any) -> bool:
+    """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
+    key = (function.__name__, str(aval))
+    if key not in _library_texts:
         with wide_floats(aval.dtype == np.float64):
-            specs = jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-            traced = jax.make_jaxpr(_slogdet)(specs)
-        own = [e for e in jaxpr_of(traced).eqns if e.primitive.name == "custom_jvp_call"]
-        _slogdet_texts[key] = serialised(program_of(own[0].params["call_jaxpr"])) if len(own) == 1 else ""
-    text = _slogdet_texts[key]
-    return bool(text) and serialised(program_of(eqn.params["call_jaxpr"])) == text
+            traced: Any = jax.make_jaxpr(_UNWRAPPED[function])(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+        equations = jaxpr_of(traced).eqns
+        if function is _dense.slogdet:
+            traced = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
+        _library_texts[key] = serialised(program_of(traced)) if traced is not None else ""
+    return bool(_library_texts[key]) and serialised(program_of(closed)) == _library_texts[key]
 
 
 def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
@@ -379,14 +398,38 @@ class ScanLoop:
 
     def live_outputs(self, use: Sequence[bool]) -> list[bool]:
         """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
-        needed = list(use)
-        while True:
-            inputs = live_inputs(self.body.jaxpr, needed)
-            carried = inputs[self.consts : self.consts + self.carries]
-            more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
-            if more == needed:
-                return needed
-            needed = more
+        return _live_through_steps(self.body.jaxpr, self.consts, self.carries, use)
+
+
+@dataclass(frozen=True)
+class WhileLoop:
+    """A `while`: its test and its body take constants of their own, and the carries."""
+
+    test: Program
+    body: Program
+    test_consts: int
+    body_consts: int
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which carries the needed ones depend on, through any number of steps."""
+        return _live_through_steps(self.body.jaxpr, self.body_consts, len(use), use)
+
+
+def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:
+    needed = list(use)
+    while True:
+        carried = live_inputs(body, needed)[consts : consts + carries]
+        more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+        if more == needed:
+            return needed
+        needed = more
+
+
+def while_loop(eqn: Any) -> WhileLoop:
+    """The parts of a `while` equation."""
+    p = eqn.params
+    test, body = (Program(jaxpr_of(p[k]), getattr(p[k], "consts", ())) for k in ("cond_jaxpr", "body_jaxpr"))
+    return WhileLoop(test, body, p["cond_nconsts"], p["body_nconsts"])
 
 
 def scan_loop(eqn: Any) -> ScanLoop:

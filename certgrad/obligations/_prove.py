@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
 from ._conditions import Clause, Clauses, discharged, merged, polys
-from ._correspondence import has_recurrence, unfolded
+from ._correspondence import unfolded
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
@@ -21,6 +21,7 @@ from ._power import UndefinedTermError, side
 from ._present import show_relation
 from ._problem import Problem
 from ._products import split_products
+from ._recurrences import has_loop
 from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
@@ -317,7 +318,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             difference, found_relations = by_induction(left_side - right_side, here, tangents if adjoint else None)
             relations |= dict.fromkeys(show_relation(*r) for r in found_relations)
             residue = _residue(difference, here, families, problem)
-            if residue is not None and has_recurrence(difference):
+            if residue is not None and has_loop(difference):
                 residue = _residue(oriented(unfolded(difference, here.indices.ranges)), here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
@@ -334,7 +335,7 @@ def _residue(
     difference: Poly, region: Region, families: Sequence[set[str]], problem: Problem
 ) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""
-    if has_recurrence(difference):
+    if has_loop(difference):
         families = families[:1]  # seeds inside a loop do not show: then only the tangents are read off
     tangents, seeds = [*families, set(), set()][:2]
     groups = paired(difference, sorted(tangents), sorted(seeds))

@@ -69,6 +69,11 @@ def fresh_carry() -> str:
     return f"{CARRY}~{fresh()[1]}"
 
 
+def has_loop(poly: Poly) -> bool:
+    """A value that a loop carries occurs in the term."""
+    return any(name.startswith("#") for a in atoms_of(poly) for name in tensors_in(a))
+
+
 def open_loop(loop: Loop) -> System:
     """A loop with fresh names and variables."""
     s = fresh()

@@ -28,7 +28,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
         for simple in _split(_unguarded(clause), facts):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
-    return _strict(list(out.values()))
+    return _strict(_in_either_case(list(out.values())))
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
@@ -120,6 +120,21 @@ def _always_in_range(clause: Clause) -> Clause:
 def _alone(clause: Clause) -> Atomic | None:
     """The clause's one relation, where it has no guard."""
     return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
+
+
+def _in_either_case(clauses: list[Clause]) -> list[Clause]:
+    """Clauses that are asked where a guard holds and where it fails are asked without it."""
+    bare: dict[tuple[Atomic, ...], list[Poly]] = {}
+    for c in clauses:
+        if len(c.guards) == 1:
+            ((guard, value),) = c.guards
+            bare.setdefault(c.alternatives, []).append(guard if value else ONE - guard)
+    always = {a for a, guards in bare.items() if any(ONE - g in guards for g in guards)}
+    out: dict[str, Clause] = {}
+    for c in clauses:
+        c = replace(c, guards=()) if len(c.guards) == 1 and c.alternatives in always else c
+        out.setdefault(c.key, c)
+    return list(out.values())
 
 
 def _without_idle_guards(clause: Clause) -> Clause:

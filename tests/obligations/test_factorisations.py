@@ -147,11 +147,26 @@ def test_cholesky_by_hand():
 
 
 def test_cholesky_of_a_matrix_that_is_not_symmetrised():
-    """Only the lower triangle is read then; JAX's own rule takes the whole tangent and is not the derivative."""
-    raw = lambda a: lax.linalg.cholesky(a, symmetrize_input=False)
-    certificate = audit(declare("n n -> n n", lambda a: raw(a), own_jvp(raw), own_vjp(raw, several=False)))
-    claims = {claim.kind: claim.verdict for claim in certificate.claims}
-    assert claims["jvp_is_derivative"] == "refuted"
+    """Only the lower triangle is read then. (JAX 0.10's own rule takes the whole tangent; 0.11's is right.)"""
+
+    def raw(a):
+        return lax.linalg.cholesky(a, symmetrize_input=False)
+
+    def read(a):
+        return jnp.tril(a) + jnp.tril(a, -1).T
+
+    def jvp(a, da, seen=read):
+        low = inverse(raw(a))
+        return raw(a) @ halved(low @ seen(da) @ low.T)
+
+    def vjp(a, g):
+        low = inverse(raw(a))
+        whole = low.T @ halved(raw(a).T @ g) @ low
+        return jnp.tril(whole) + jnp.triu(whole, 1).T
+
+    assert audit(declare("n n -> n n", lambda a: raw(a), jvp, vjp)).verdict == "proved under hypotheses"
+    wrong = audit(declare("n n -> n n", lambda a: raw(a), lambda a, da: jvp(a, da, lambda x: x), vjp))
+    assert {claim.kind: claim.verdict for claim in wrong.claims}["jvp_is_derivative"] == "refuted"
 
 
 def test_the_factor_solves_its_equation():
@@ -231,3 +246,42 @@ def test_the_sign_of_a_determinant_is_locally_constant():
     certificate = audit(right)
     assert certificate.verdict == "proved under hypotheses"
     assert any("determinant(a) ≠ 0" in h for h in hypotheses(certificate))
+
+
+def log_determinant(a):
+    return 2 * jnp.sum(jnp.log(jnp.diagonal(cholesky(a))))
+
+
+def test_the_logarithm_of_a_determinant_from_the_factor():
+    one = declare(
+        "n n -> ",
+        lambda a: log_determinant(a),
+        lambda a, da: jnp.trace(solve(symmetric(a), symmetric(da))),
+        lambda a, g: g * inverse(symmetric(a)),
+    )
+    certificate = audit(one)
+    assert certificate.verdict == "proved under hypotheses"
+    assert POSITIVE in hypotheses(certificate)
+
+
+def test_regression_with_a_penalty():
+    """(XᵀX + 2·I)⁻¹·Xᵀ·y: a matrix that is itself a sum of products, and a multiple of the identity."""
+
+    def forward(x, y):
+        return solve(x.T @ x + 2 * jnp.eye(x.shape[1]), x.T @ y)
+
+    certificate = audit(declare("m n, m -> n", lambda x, y: forward(x, y), own_jvp(forward), own_vjp(forward)))
+    assert certificate.verdict == "proved under hypotheses", [c.cases for c in certificate.claims]
+
+
+def test_the_inverse_of_the_inverse():
+    twice = declare("n n -> n n", lambda a: inverse(inverse(a)), lambda a, da: da, lambda a, g: g)
+    assert audit(twice).verdict == "proved under hypotheses"
+    wrong = declare("n n -> n n", lambda a: inverse(inverse(a.T)), lambda a, da: da, lambda a, g: g)
+    assert audit(wrong).verdict == "refuted"
+
+
+@pytest.mark.parametrize("function", [lambda a: jnp.linalg.eigvalsh(a), lambda a: jnp.linalg.qr(a)[1]])
+def test_what_has_no_semantics_is_unproved(function):
+    certificate = audit(declare("n n -> n n", lambda a: a * jnp.sum(function(a)), lambda a, da: da, lambda a, g: g))
+    assert not certificate.verdict.startswith("proved")

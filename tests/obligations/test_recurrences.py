@@ -125,7 +125,10 @@ FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+QUICK = {"stale", "accumulator forgotten", "forward", "last step", "carry dropped"}
+
+
+@pytest.mark.parametrize("fault", [f if f in QUICK else pytest.param(f, marks=pytest.mark.slow) for f in FAULTS])
 def test_wrong_backward_pass_of_elman(fault):
     found, _ = verdicts(declare(ELMAN, elman, elman_jvp, lambda *a: elman_vjp(*a, fault=fault)))
     assert found["vjp_is_adjoint"] == "refuted"
@@ -190,9 +193,10 @@ def test_gru(rule):
     assert found == PROVED, [(c.kind, c.cases) for c in certificate.claims]
 
 
-@pytest.mark.parametrize(
-    "fault", ["reset gate forgotten", "path of r", "weights of the ungated state", "seed of the last state"]
-)
+GRU_FAULTS = ["reset gate forgotten", "path of r", "weights of the ungated state", "seed of the last state"]
+
+
+@pytest.mark.parametrize("fault", [GRU_FAULTS[0], *(pytest.param(f, marks=pytest.mark.slow) for f in GRU_FAULTS[1:])])
 def test_wrong_backward_pass_of_a_gru(fault):
     found, _ = verdicts(declare(GRU, gru, gru_jvp, lambda *a: gru_vjp(*a, fault=fault)))
     assert found["vjp_is_adjoint"] == "refuted"

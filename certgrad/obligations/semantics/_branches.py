@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._conditions import Clauses, discharged, merged
-from .._facts import NONNEG, Facts
+from .._facts import Facts
+from .._index import template
+from .._index_cases import Indices, resolved
 from .._index_terms import index_equal
 from .._jax_internals import branch_programs
 from .._tensor import Tensor
@@ -13,18 +16,7 @@ from .._terms import ONE, Poly, number
 from .._terms import ZERO as NOTHING
 from ._index_numbers import index_cases
 from ._interpreter import interpret
-from ._registry import Context, Params, UnprovedError, control, rule
-
-
-@rule("platform_index")
-def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    """The branch that runs where the platform is none of those that are named."""
-    platforms = params["platforms"]
-    if None not in platforms:
-        raise UnprovedError("a program that depends on the platform")
-    named = ", ".join(str(p) for entry in platforms if entry is not None for p in entry)
-    ctx.note(f"the platform is not {named}")
-    return [Tensor((), number(platforms.index(None)), "i", signs=NONNEG)]
+from ._registry import Context, UnprovedError, control
 
 
 @control("cond")
@@ -57,7 +49,7 @@ def _guards(index: Tensor, count: int) -> list[Poly]:
 
 def _chosen(index: Tensor, guards: list[Poly], branches: list[Tensor | None]) -> Tensor:
     """The output of the branch that runs. A branch's conditions drop only where its guard says that it does not."""
-    outs = [b for b in branches if b is not None]
+    outs = [_inside(b) for b in branches if b is not None]
     if any(b.infinite for b in outs):
         raise UnprovedError("a branch that is infinite")
     last = outs[-1]
@@ -68,6 +60,11 @@ def _chosen(index: Tensor, guards: list[Poly], branches: list[Tensor | None]) ->
     defined = tuple(c for c in _either(guards, [o.defined for o in outs]) if not discharged(c, Facts()))
     smooth = _either(guards, [o.smooth for o in outs])
     return Tensor(last.shape, body, last.kind, merged(index.defined, defined), merged(index.smooth, smooth), signs)
+
+
+def _inside(x: Tensor) -> Tensor:
+    """With the conditions on indices decided that hold in the whole tensor, so that equal branches are seen equal."""
+    return replace(x, body=resolved(x.body, Indices({template(k): n for k, n in enumerate(x.shape)})))
 
 
 def _either(guards: list[Poly], branches: list[Clauses]) -> Clauses:

@@ -13,8 +13,9 @@ from .._conditions import Clauses, merged
 from .._derivative import without_stops
 from .._facts import ANY
 from .._index import Ix, Var, of_var, template
+from .._index_cases import Indices, resolved
 from .._index_terms import index_equal
-from .._jax_internals import LuSolve, is_slogdet, lu_solve, program_of
+from .._jax_internals import LuSolve, is_det, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
 from .._power import log_of, sign_of
 from .._sums import fresh, open_sum, substitute, sum_over
@@ -31,7 +32,12 @@ def _square(x: Tensor) -> tuple[Poly, Var, Var]:
     row, column = fresh(), fresh()
     last = x.rank - 2
     names = {template(last): of_var(row), template(last + 1): of_var(column)}
-    return substitute(x.body, names), row, column
+    return _within(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}), row, column
+
+
+def _within(body: Poly, shape: tuple[Poly, ...], ranges: dict[Var, Poly]) -> Poly:
+    """The term with the conditions on indices decided that hold in the whole of a tensor."""
+    return resolved(body, Indices({**{template(k): n for k, n in enumerate(shape)}, **ranges}))
 
 
 def _everywhere(clauses: Clauses, axes: list[int]) -> Clauses:
@@ -107,6 +113,7 @@ def _operator(
     total = ZERO
     for mono, c in image.body.items():
         total = total + _coefficient(mono, b.shape, axis, row, column).scale(c)
+    total = _within(total, b.shape, {row: b.shape[axis], column: b.shape[axis]})
     return total, _everywhere(image.defined, [axis]), _everywhere(image.smooth, [axis])
 
 
@@ -123,6 +130,9 @@ def _coefficient(mono: Mono, shape: tuple, axis: int, row: Var, column: Var) -> 
     entry = entries[0][0]
     assert isinstance(entry, Access)
     own, bound = own_index(shape), dict(dummies)
+    if not hosts and entry.index == own:  # a multiple of the identity
+        rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
+        return substitute(rest, {template(axis): of_var(row)}) * index_equal(of_var(row).minus(of_var(column)))
     v = entry.index[axis].variable()
     if any(ix != own[k] for k, ix in enumerate(entry.index) if k != axis) or (
         shape[axis] != ONE and (v not in bound or bound[v] != shape[axis])
@@ -196,6 +206,17 @@ def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) 
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
     defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+
+
+@library("jax.numpy.linalg.det", is_det)
+def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
+    (x,) = args
+    body, row, column = _square(x)
+    axes = [x.rank - 2, x.rank - 1]
+    smooth = merged(_everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    return [Tensor(shapes[0], value, "f", _everywhere(x.defined, axes), smooth)]
 
 
 @library("jax.numpy.linalg.slogdet", is_slogdet)

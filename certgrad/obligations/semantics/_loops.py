@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._conditions import Clause, Clauses, merged
+from .._conditions import Clause, Clauses, merged, polys
 from .._facts import ANY, NONNEG
 from .._index import Ix, Var, of_const, of_var, template
-from .._jax_internals import Program, dim_poly, scan_loop
+from .._index_terms import at_least
+from .._jax_internals import Program, dim_poly, scan_loop, while_loop
 from .._power import pred
-from .._recurrences import Open, System, Value, fresh_carry, solve, valued
-from .._sums import Rewriter, fresh
+from .._recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
+from .._sums import Rewriter, fresh, indices_of
 from .._tensor import Tensor, own_index
-from .._terms import ONE, ZERO, Poly, access
+from .._terms import ONE, ZERO, IxPred, Poly, access, mentions
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
 
@@ -71,13 +72,13 @@ class _Body:
 
     def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
         """Interpret the step, and solve for the carries that it needs."""
+        inputs = self._with_counters(inputs, needed)
         outs = interpret(self.ctx, self.program, inputs, needed)
         self.steps = outs[: len(self.names)]
         carries = []
         for name, start, step in zip(self.names, self.initial, self.steps, strict=True):
             if step is not None:
                 assert start is not None
-                _indices_are_fixed(step, self.names)
                 if step.infinite:
                     raise UnprovedError("a loop that carries an infinity")
                 axes = tuple(template(k) for k in range(start.rank))
@@ -88,7 +89,35 @@ class _Body:
             merged(*(self._everywhere(x.defined) for x in live)),
             merged(*(self._everywhere(x.smooth) for x in live)),
         )
+        for x in live:
+            _indices_are_fixed(x, self.names)
         return outs
+
+    def counted(self, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The inputs, with integer carries that only count as terms in s."""
+        return self._with_counters(inputs, [True] * len(self.program.jaxpr.outvars))
+
+    def _with_counters(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+        """The inputs, with needed integer carries that only count as terms in s: they may be indices."""
+        out = list(inputs)
+        for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
+            k = self.names.index(name)
+            if x is None or start is None or x.kind != "i" or not needed[k]:
+                continue
+            at = next(j for j, y in enumerate(out) if y is x)
+            try:
+                step = interpret(self.ctx, self.program, out, [j == k for j in range(len(needed))])[k]
+            except UnprovedError:
+                continue
+            assert step is not None
+            if any(mentions(step.body, [other]) for other in self.names if other != name):
+                continue
+            axes = tuple(template(j) for j in range(x.rank))
+            one = System(self.s, [Open(name, axes, x.shape, start.body, step.body)])
+            value = solve(one)[name](of_var(self.s), own_index(x.shape))
+            if not has_loop(value):
+                out[at] = replace(x, body=value, signs=self.ctx.facts.signs(value))
+        return out
 
     def value(self, poly: Poly) -> Poly:
         """A term with the carries' symbols replaced by their values."""
@@ -111,7 +140,6 @@ class _Body:
 
     def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
         """What every step put out, stacked along a new first axis."""
-        _indices_are_fixed(out, self.names)
         first = of_const(ZERO) if length == ONE else of_var(template(0))
         time = first.scaled(-1).shifted(length - ONE) if reverse else first
         moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
@@ -137,8 +165,34 @@ def _closed(clause: Clause) -> Clause:
 
 def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
     """No index depends on a carry: such an index would not follow the carry's value."""
-    from .._sums import indices_of
+    for poly in (x.body, *(p for c in (*x.defined, *x.smooth) for p in polys(c))):
+        for ix in indices_of(poly):
+            if any(name in ix.key for name in names):
+                raise UnprovedError("an index that depends on what a loop carries")
 
-    for ix in indices_of(x.body):
-        if any(name in ix.key for name in names):
-            raise UnprovedError("an index that depends on what a loop carries")
+
+@control("while")
+def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    """A loop that counts up to a size. Its number of steps is a dimension, whatever its other values are."""
+    loop = while_loop(eqn)
+    s = fresh()
+    tested, consts = inputs[: loop.test_consts], inputs[loop.test_consts : loop.test_consts + loop.body_consts]
+    initial = inputs[loop.test_consts + loop.body_consts :]
+    body = _Body(ctx, s, loop.body, initial)
+    at_s = body.counted([*consts, *body.carries])
+    (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
+    assert goes_on is not None
+    steps = _count(goes_on, s)
+    if steps is None:
+        raise UnprovedError("while: the number of steps depends on values")
+    body.run([*consts, *body.carries], loop.live_outputs(use))
+    return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
+
+
+def _count(goes_on: Tensor, s: Var) -> Poly | None:
+    """The number T of steps of a loop that goes on exactly while s < T, where that is a size."""
+    ended = (ONE - goes_on.body).atom()
+    if goes_on.defined or not isinstance(ended, IxPred) or ended.ix.terms != ((s, 1),):
+        return None
+    count = -ended.ix.const
+    return count if at_least(count) == ONE else None

@@ -1,0 +1,163 @@
+"""Loops of other forms: what they carry, in which direction, and how often; each with a wrong twin."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from certgrad.obligations import audit
+from tests.obligations.traps import declare, hypotheses
+
+
+def verdicts(one):
+    certificate = audit(one)
+    return [c.verdict for c in certificate.claims], certificate
+
+
+def jvp_of(f, count):
+    return lambda *a: jax.jvp(f, a[:count], a[count:])[1]
+
+
+def vjp_of(f, count):
+    return lambda *a: jax.vjp(f, *a[:count])[1](a[count] if len(a) == count + 1 else a[count:])
+
+
+def lstm(x, h0, c0, W, V):
+    def step(carry, row):
+        h, c = carry
+        gate = jax.nn.sigmoid(W @ h + row)
+        c = jnp.tanh(V @ h) * c + gate * row
+        return (gate * c, c), gate * c
+
+    return lax.scan(step, (h0, c0), x)[1]
+
+
+def two_layers(x, a, b):
+    rows = lax.scan(lambda h, r: (a * h + r * r, a * h + r * r), jnp.zeros(()), x)[1]
+    return lax.scan(lambda h, r: (b * h + r, h * h), jnp.zeros(()), rows)[1]
+
+
+def backwards(x, a):
+    return lax.scan(lambda c, r: (a * c + r, c * r), jnp.ones(()), x, reverse=True)
+
+
+def running_sum(x):
+    return lax.scan(lambda c, r: (c + r, c + r), jnp.zeros(()), x)[1]
+
+
+def delayed(x):
+    """A carry that is only the row before."""
+    return lax.scan(lambda c, r: ((r, c[0]), c[0] * r + c[1]), (jnp.zeros(()), jnp.ones(())), x)[1]
+
+
+def counted(x):
+    return lax.scan(lambda c, r: ((c[0] + 1, c[1] + r * c[0]), None), (0, jnp.zeros(())), x)[0][1]
+
+
+def seven_steps(h, a):
+    return lax.scan(lambda h, _: (jnp.sin(a * h), None), h, None, length=7)[0]
+
+
+def batched(x, h0, W):
+    return lax.scan(lambda h, row: (jnp.tanh(h @ W + row), None), h0, x)[0]
+
+
+RIGHT = [
+    (lstm, "n m, m, m, m m, m m -> n m", 5),
+    (two_layers, "n, , -> n", 3),
+    (backwards, "n, -> , n", 2),
+    (running_sum, "n -> n", 1),
+    (delayed, "n -> n", 1),
+    (counted, "n -> ", 1),
+    (seven_steps, ", -> ", 2),
+    (batched, "n b m, b m, m m -> b m", 3),
+    (lambda x: lax.map(lambda r: jnp.exp(r) * jnp.sum(r * r), x), "n d -> n d", 1),
+]
+
+
+@pytest.mark.parametrize(("f", "signature", "count"), RIGHT, ids=[f.__name__ for f, _, _ in RIGHT])
+def test_jaxs_own_rules(f, signature, count):
+    found, certificate = verdicts(declare(signature, f, jvp_of(f, count), vjp_of(f, count)))
+    assert found == ["proved"] * 3, [(c.kind, c.cases) for c in certificate.claims]
+
+
+def flipped(x, g):
+    return lax.scan(lambda c, r: (c + r, c + r), jnp.zeros(()), g)[1]
+
+
+def exclusive(x, g):
+    return lax.scan(lambda c, r: (c + r, c), jnp.zeros(()), g, reverse=True)[1]
+
+
+WRONG = [
+    (running_sum, "n -> n", flipped),
+    (running_sum, "n -> n", exclusive),
+    (running_sum, "n -> n", lambda x, g: 1.0 * g),  # right at n = 1
+    (counted, "n -> ", lambda x, g: g * (1 + lax.iota(x.dtype, x.shape[0]))),
+    (delayed, "n -> n", lambda x, g: jax.vjp(delayed, lax.rev(x, (0,)))[1](g)[0]),
+    (seven_steps, ", -> ", lambda h, a, g: vjp_of(lambda h, a: seven_steps(jnp.sin(a * h), a), 2)(h, a, g)),
+]
+
+
+@pytest.mark.parametrize(("f", "signature", "rule"), WRONG)
+def test_wrong_adjoints(f, signature, rule):
+    count = signature.split("->")[0].count(",") + 1
+    found, _ = verdicts(declare(signature, f, jvp_of(f, count), rule))
+    assert found == ["proved", "refuted", "proved"]
+
+
+def relu_network(x, h0, W):
+    return lax.scan(lambda h, row: ((y := jax.nn.relu(W @ h + row)), y), h0, x)[1]
+
+
+def test_boundaries_inside_a_step_are_excluded_at_every_step():
+    rule = declare("n m, m, m m -> n m", relu_network, jvp_of(relu_network, 3), vjp_of(relu_network, 3))
+    found, certificate = verdicts(rule)
+    assert found == ["proved under hypotheses", "proved", "proved"]
+    (text,) = hypotheses(certificate)
+    assert text.startswith("x[i,j] + (Σk W[j,k]·c[i,k]) ≠ 0 where c[0,k] = h0[k], c[s+1,k] =")
+
+
+def test_conditions_inside_a_step_are_asked_at_every_step():
+    def rooted(x, h):
+        return lax.scan(lambda h, r: (jnp.sqrt(h) + r, None), h, x)[0]
+
+    certificate = audit(declare("n, -> ", rooted, jvp_of(rooted, 2), vjp_of(rooted, 2)))
+    assert certificate.verdict in ("proved under hypotheses", "unproved")
+    if certificate.verdict == "proved under hypotheses":
+        assert any("c[" in h and "> 0" in h for h in hypotheses(certificate))
+
+
+def test_a_step_that_is_not_linear_in_the_tangent():
+    def jvp(x, dx):
+        return lax.scan(lambda c, r: (c + r, c * c), jnp.zeros(()), dx)[1]
+
+    found, _ = verdicts(declare("n -> n", running_sum, jvp, vjp_of(running_sum, 1)))
+    assert found[0] == "refuted"
+    assert found[1] != "proved"
+
+
+def power(x, a):
+    return lax.fori_loop(0, x.shape[0], lambda i, c: jnp.sin(c) + x[i] * c, a)
+
+
+def test_fori_loop_over_a_size():
+    found, _ = verdicts(declare("n, -> ", power, jvp_of(power, 2), lambda x, a, g: (0 * x, g)))
+    assert found == ["proved", "refuted", "proved"]
+
+
+def test_while_whose_length_depends_on_values():
+    def doubled(x):
+        return lax.while_loop(lambda c: c < 10.0, lambda c: 2 * c, x)
+
+    certificate = audit(declare(" -> ", doubled, jvp_of(doubled, 1), lambda x, g: g))
+    assert not certificate.verdict.startswith("proved")
+    assert "while" in certificate.claims[0].cases[0].reason
+
+
+def test_a_loop_that_indexes_by_what_it_carries():
+    def jump(x):
+        return lax.scan(lambda i, _: ((3 * i + 1) % x.shape[0], x[i]), 0, x)[1]
+
+    certificate = audit(declare("n -> n", jump, lambda x, dx: dx, lambda x, g: g))
+    assert not certificate.verdict.startswith("proved")
