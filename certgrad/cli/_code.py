@@ -57,9 +57,11 @@ def audit(targets: Sequence[str]) -> Code:
             out.notes.append(f"{place} was not audited: {result.problem}")
             out.lenient = True
             continue
-        out.audited.append(Audited(json.decode(result.certificate), result.seconds))
+        out.audited.append(Audited(json.decode(result.certificate), result.seconds, result.reproduction))
         out.notes += [f"{place}: {note}" for note in _notes(result)]
-        out.lenient = out.lenient or result.origin == "inferred" or bool(result.undifferentiated)
+        out.lenient = (
+            out.lenient or result.origin == "inferred" or bool(result.undifferentiated or result.without_gradient)
+        )
     return out
 
 
@@ -68,6 +70,8 @@ def _notes(result: "RuleResult") -> Iterator[str]:
         yield "its shapes are inferred, as nothing declares them; certgrad.declare does"
     if result.undifferentiated:
         yield f"no claim is made about {', '.join(result.undifferentiated)}"
+    if result.without_gradient:
+        yield f"no gradient for {', '.join(result.without_gradient)}"
     if result.surrogate:
         yield f"a surrogate by intent: {result.surrogate}"
 

@@ -57,7 +57,11 @@ def audit(
     code = _code.audit(targeted)
     selection = _selection(ops, select or [], ignore or [], none=bool(targeted) and not ops)
     results = [*_console.progress(_run.run(selection.ops, jobs), len(selection.ops), shown=not quiet), *code.audited]
-    audited = [Audited(narrow, one.seconds) for one in results if (narrow := selection.narrow(one.certificate))]
+    audited = [
+        Audited(narrow, one.seconds, one.reproduction)
+        for one in results
+        if (narrow := selection.narrow(one.certificate))
+    ]
     _code.show(code.notes)
     if targeted and not results:
         typer.echo(f"nothing to audit: no derivative rule was audited in {', '.join(targeted)}.", err=True)

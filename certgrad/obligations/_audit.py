@@ -31,6 +31,7 @@ from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
+from ._simplify import simplified
 from ._terms import ZERO, clear_caches
 from .certificate import (
     CODES,
@@ -300,7 +301,8 @@ def _beyond(
     """
     if not listed or not fixed:
         return listed
-    here = [c for g in general for c in _at_first_index(at_sizes(g, fixed))]
+    set_ = simplified((at_sizes(g, fixed) for g in general), Facts())
+    here = [c for g in set_ for c in _at_first_index(g)]
     signs, others = facts_of(here)
     facts = Facts(signs)
     said = {show_clause(c, inputs=inputs) for c in here}

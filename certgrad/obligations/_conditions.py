@@ -16,6 +16,8 @@ from ._power import content
 from ._sums import Rewriter
 from ._terms import ONE, Atom, Poly, Pred
 
+EXIT = "exit of a while"
+"""Origin of the conditions under which a loop's number of steps does not change."""
 Relation = Literal["> 0", ">= 0", "!= 0", "= 0", "not integer", "not pole"]
 _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
 

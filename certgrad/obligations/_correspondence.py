@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ._cases import Region, nonzero_part
-from ._index import Var, of_var
+from ._index import Var, of_const, of_var
 from ._index_terms import Ranges, at_least, bounds
 from ._recurrences import Open, entry, has_loop, open_loop, renaming, stepped
 from ._sums import Rewriter, fresh, max_over, open_sum, sum_over
-from ._terms import ONE, Atom, Loop, Max, Poly, Rec, Sum, atoms_of, parts, poly_of, tensors_in
+from ._terms import ONE, ZERO, Atom, Loop, Max, Poly, Rec, Sum, atoms_of, deep_atoms, number, parts, poly_of, tensors_in
 
 MOST_STEPS = 8
 """A loop of a fixed number of steps is written out where it has at most so many."""
@@ -172,13 +172,39 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
             dummies = [(names[v], n) for v, n in zip(a.vars, a.ranges, strict=True)]
             return max_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
         if isinstance(a, Rec):
-            back = None if _far(a) else stepped(a, ranges)
+            back = None if _number(a.time.const) is not None and not a.time.terms else stepped(a, ranges)
             return poly_of(a) if back is None else unfolded(back, ranges)
         return None
 
     return Rewriter(replace=earlier)(poly)
 
 
-def _far(a: Rec) -> bool:
-    number = a.time.const.constant() if not a.time.terms else None
-    return number is not None and number > MOST_STEPS
+def written_out(poly: Poly) -> Poly:
+    """The term with loops of a few steps, and sums over a few of their entries, written out."""
+
+    def whole(a: Atom) -> Poly | None:
+        if not has_loop(poly_of(a)):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            times = {v for b in deep_atoms(body) if isinstance(b, Rec) for v in b.time.free}
+            few = [k for k, (v, n) in enumerate(dummies) if v in times and (_number(n) or MOST_STEPS + 1) <= MOST_STEPS]
+            if not few:
+                return None
+            v, n = dummies[few[0]]
+            total = ZERO
+            for place in range(_number(n) or 0):
+                at = Rewriter({v: of_const(number(place))})(body)
+                total = total + sum_over(at, [d for k, d in enumerate(dummies) if k != few[0]])
+            return written_out(total)
+        if isinstance(a, Rec) and not a.time.terms and (_number(a.time.const) or MOST_STEPS + 1) <= MOST_STEPS:
+            back = stepped(a)
+            return poly_of(a) if back is None else written_out(back)
+        return None
+
+    return Rewriter(replace=whole)(poly)
+
+
+def _number(size: Poly) -> int | None:
+    c = size.constant()
+    return None if c is None else int(c.p)

@@ -21,9 +21,10 @@ from ._conditions import Clause
 from ._facts import ZERO, Facts
 from ._instances import Instance, evaluate_size
 from ._jax_internals import Decision, DimExpr, dim_poly, serialised_all
+from ._order import opened
 from ._problem import Programs, rules_of, trace_rules
-from ._sums import Rewriter
-from ._terms import Dim, Poly, dimension, number
+from ._sums import Rewriter, max_over, open_sum, sum_over
+from ._terms import Atom, Dim, Max, Poly, Sum, dimension, number
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
@@ -221,9 +222,22 @@ def _render(fixed: Fixed) -> Callable[[Any], str]:
 
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
-    """A clause with dimensions set."""
+    """A clause with dimensions set, in the ranges of sums and maxima too."""
     values = {n: _read(v) for n, v in fixed.items()}
-    return clause.rewritten(Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None))
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Dim):
+            return values.get(a.name)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies])
+        if isinstance(a, Max):
+            dummies, body, where = opened(a)
+            return max_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies], set_sizes(where))
+        return None
+
+    set_sizes = Rewriter(replace=value)
+    return clause.rewritten(set_sizes)
 
 
 def _read(text: str) -> Poly:

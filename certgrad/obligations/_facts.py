@@ -122,6 +122,8 @@ class Facts:
         return infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def _signs(self, poly: Poly) -> int:
+        if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
+            return POS
         poly = _number(poly)
         c = poly.constant()
         if c is not None:
@@ -180,6 +182,17 @@ class Facts:
         if isinstance(a, Fn):
             return self._fn_signs(a) & self._by_match(poly_of(a))
         return self._by_match(poly_of(a)) & self._by_bounds(a)
+
+    def _of_positive_definite(self, a: Matrix) -> bool:
+        """It is the determinant of a positive multiple of a matrix that is assumed to be positive definite."""
+        if a.name != "determinant":
+            return False
+        minors = [m for f in self.facts if f.signs == POS and isinstance(m := f.poly.atom(), Matrix)]
+        if not any(m.name == "smallest minor" for m in minors):
+            return False
+        _, taken, rest = content(a.body, only_positive=True)
+        body = monomial({b: e for b, e in taken.items() if b.free & set(a.vars)}) * rest
+        return any(m.name == "smallest minor" and m.ranges == a.ranges and m.body == body for m in minors)
 
     def _fn_signs(self, a: Fn) -> int:
         if a.name in ("erf", "atan", "asinh", "asin", "atanh", "erf_inv", "cbrt", "bessel_i1", "stop"):

@@ -20,12 +20,15 @@ from typing import Any
 import jax
 import numpy as np
 from jax import api_util, export
+from jax._src import source_info_util as _source_info
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax import linalg as _linalg
 from jax._src.numpy import linalg as _dense
 from jax.extend import core as jex
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
+
+from certgrad.errors import TraceError
 
 from ._terms import ONE, ZERO, Poly, dimension, number
 
@@ -381,6 +384,49 @@ def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
     return [True] * len(eqn.invars)
 
 
+def nested_primitives(jaxpr: Any) -> set[str]:
+    """The names of all primitives of a program and of the programs in its parameters."""
+    found: set[str] = set()
+    for eqn in jaxpr.eqns:
+        found.add(eqn.primitive.name)
+        for value in eqn.params.values():
+            for part in value if isinstance(value, (tuple, list)) else (value,):
+                inner = jaxpr_of(part)
+                if hasattr(inner, "eqns"):
+                    found |= nested_primitives(inner)
+    return found
+
+
+def evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
+    """Run a program, called programs inlined; `seen(equation, outputs)` may replace what an equation gives.
+
+    A custom function with a rule in forward mode keeps it; of one in reverse mode its primal function runs.
+    """
+    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=False)) | dict(
+        zip(jaxpr.invars, args, strict=True)
+    )
+
+    def read(atom: Any) -> Any:
+        return atom.val if is_literal(atom) else values[atom]
+
+    for eqn in jaxpr.eqns:
+        operands = [read(v) for v in eqn.invars]
+        inner = inner_program(eqn) if eqn.primitive.name not in ("custom_jvp_call", "custom_lin") else None
+        if inner is not None:
+            outs = evaluate(inner.jaxpr, inner.consts, operands, seen)
+        else:
+            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+            outs = seen(eqn, list(found) if eqn.primitive.multiple_results else [found])
+        values |= dict(zip(eqn.outvars, outs, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def source_line(eqn: Any) -> tuple[str, int]:
+    """File and line of the user's code that made an equation; an empty file where that is not known."""
+    frame = _source_info.user_frame(eqn.source_info.traceback)
+    return (frame.file_name, frame.start_line) if frame is not None else ("", 0)
+
+
 def branch_programs(eqn: Any) -> list[Program]:
     """The branches of a `cond`, the one for index 0 first."""
     return [Program(jaxpr_of(b), getattr(b, "consts", ())) for b in eqn.params["branches"]]
@@ -632,6 +678,11 @@ class Serialiser:
         return f"{'?' if dtype is None else kind_of(dtype) if self.erase else _dtype_text(dtype)}[{shape}]"
 
     def value(self, value: Any) -> str:
+        if isinstance(value, jax.core.Tracer):
+            raise TraceError(
+                "A custom rule closes over a traced value: its gradient there would silently be 0. "
+                "Pass it as an argument."
+            )
         array = np.asarray(value) if not isinstance(value, np.ndarray) else value
         if self.erase and array.dtype.kind == "f":
             array = array.astype(np.float32)

@@ -93,11 +93,16 @@ def sole_maximum(clause: Clause) -> Max | None:
 def attained(clause: Clause) -> bool:
     """The clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
     return any(
-        x.relation in ("> 0", ">= 0", "!= 0") and x.poly.key == (_ties(a) + ONE).key
+        x.relation in ("> 0", ">= 0", "!= 0") and _primitive(x.poly).key == _primitive(_ties(a) + ONE).key
         for x in clause.alternatives
         for a in deep_atoms(x.poly)
         if isinstance(a, Max) and not any(v[0] == "b" for v in a.free)
     )
+
+
+def _primitive(poly: Poly) -> Poly:
+    """The term up to a positive number."""
+    return poly.scale(1 / abs(poly.sorted_items()[0][1])) if not poly.is_zero else poly
 
 
 @dataclass(frozen=True)
@@ -127,17 +132,30 @@ def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
 
 
 def _at_arguments(poly: Poly) -> Poly:
-    """max e is e(argmax e): so written where the arg-maximum occurs as an index too."""
+    """max e is e(argmax e), so written where the arg-maximum is an index too; which is one of those that take part."""
     if not poly.structured:
         return poly
-    rules = {t.comparison.key for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)}
+    chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]
+    rules = {t.comparison.key for t in chosen}
+    kept = {a for t in chosen for a in _taking_part(t)}
 
     def value(a: Atom) -> Poly | None:
         if isinstance(a, Max) and argument_rule(a) in rules:
             return substitute(a.body, dict(zip(a.vars, argument(a), strict=True)))
-        return None
+        return ONE if a in kept else None
 
     return Rewriter(replace=value)(poly) if rules else poly
+
+
+def _taking_part(t: Chosen) -> list[Atom]:
+    """Predicates that are 1 because the comparison looks only at indices where they are."""
+    rule = t.comparison
+    if rule.kind != "argmax" or rule.where == ONE:
+        return []
+    place: dict[Var, Ix] = {v: of_atom(Chosen(rule, k, t.arguments)) for k, v in enumerate(rule.variables)}
+    place |= {("p", k, 0): ix for k, ix in enumerate(t.arguments)}
+    single = substitute(rule.where, place).single()
+    return [a for a, _ in single[0] if isinstance(a, Pred)] if single and single[1] == 1 else []
 
 
 def argument_rule(a: Max) -> str:

@@ -232,7 +232,7 @@ class _Printer:
 
     def inside(self, a: Sum | Max | Matrix) -> tuple[_Printer, list[str]]:
         """A printer for what a binder holds, and the letters of the bound variables."""
-        used = set(self.names.values())
+        used = {*self.names.values(), *(b.tensor for b in deep_atoms(poly_of(a)) if isinstance(b, Access))}
         inner = dict(self.names)
         letters = (x for x in LETTERS if x not in used)
         for v in a.vars:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
-from ._conditions import Clause, Clauses, discharged, merged, polys
-from ._correspondence import unfolded
+from ._conditions import EXIT, Clause, Clauses, discharged, merged, polys
+from ._correspondence import unfolded, written_out
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
@@ -26,7 +26,7 @@ from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
 from ._tensor import own_index
-from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, Rec, access, deep_atoms, poly_of
+from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, Rec, access, deep_atoms, mentions, poly_of
 from .semantics import UnprovedError
 
 
@@ -124,6 +124,11 @@ def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Different
         if more <= needed:  # none, or one that stands in a recurrence
             return differentiate, derivative
         needed |= more
+
+
+def _about(clause: Clause, tangents: Mapping[str, str]) -> bool:
+    """False for the exit of a loop that does not depend on what is differentiated."""
+    return clause.origin != EXIT or any(mentions(p, tangents) for p in polys(clause))
 
 
 def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
@@ -320,6 +325,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             residue = _residue(difference, here, families, problem)
             if residue is not None and has_loop(difference):
                 residue = _residue(oriented(unfolded(difference, here.indices.ranges)), here, families, problem)
+                further = written_out(difference) if residue is not None else difference
+                if further != difference:
+                    residue = _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses, relations=list(relations))

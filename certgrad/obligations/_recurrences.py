@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ._index import Ix, Var, of_const, of_var
-from ._index_terms import NO_RANGES, Ranges, at_least, bounds, index_number
+from ._index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
 from ._sums import Rewriter, fresh, sum_over
 from ._terms import (
     CARRY,
@@ -269,24 +269,41 @@ def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
 
 
 def joined(poly: Poly, ranges: Ranges) -> Poly:
-    """The term without the index conditions that only set one place apart, where both forms agree at that place.
+    """The term without index conditions that are decided, or only set one place apart at which both forms agree.
 
     [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
     """
     for a in deep_atoms(poly):
         if not isinstance(a, IxPred) or not a.free or not a.free <= ranges.keys():
             continue
+        decided = index_pred(a.ix, ranges)
+        if decided.constant() is not None:
+            return joined(Rewriter(replace=_set(a, decided))(poly), ranges)
+        v = next((v for v in sorted(a.free) if abs(a.ix.coefficient(v)) == 1), None)
+        if v is None:
+            continue
         least, most = bounds(a.ix, ranges)
         holds, fails = (Rewriter(replace=_set(a, value))(poly) for value in (ONE, ZERO))
+        if most == ZERO:  # it holds at one place only: what is carried there is written for that place
+            holds = Rewriter(replace=_at_time(_solved_for(v, a.ix, ZERO), of_var(v)))(holds)
         for apart, at, kept in ((least, -ONE, holds), (most, ZERO, fails)):
-            v = next((v for v in sorted(a.free) if abs(a.ix.coefficient(v)) == 1), None)
-            if apart != at or v is None:
-                continue
-            c = a.ix.coefficient(v)
-            place = {v: a.ix.plus(of_var(v).scaled(-c)).shifted(-at).scaled(-c)}
-            if Rewriter(place)(holds) == Rewriter(place)(fails):
+            place = {v: _solved_for(v, a.ix, at)}
+            if apart == at and Rewriter(place)(holds) == Rewriter(place)(fails):
                 return joined(kept, ranges)
     return poly
+
+
+def _solved_for(v: Var, ix: Ix, value: Poly) -> Ix:
+    """The index v at which the expression has the value; its coefficient is 1 or −1."""
+    c = ix.coefficient(v)
+    return ix.plus(of_var(v).scaled(-c)).shifted(-value).scaled(-c)
+
+
+def _at_time(time: Ix, other: Ix) -> Callable[[Atom], Poly | None]:
+    def moved(a: Atom) -> Poly | None:
+        return entry(a.loop, a.position, other, a.index) if isinstance(a, Rec) and a.time == time else None
+
+    return moved
 
 
 def _set(a: Atom, value: Poly) -> Callable[[Atom], Poly | None]:

@@ -24,7 +24,10 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
-    dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
+    try:
+        dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
+    except ValueError:
+        return False  # the number of steps of a loop that ends by its values
     rng = random.Random(20)
     for attempt in range(TRIES):
         size = 2 + attempt % 2

@@ -36,6 +36,9 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
+    holds_itself = a.poly.atom()
+    if isinstance(holds_itself, Pred) and a.relation in ("> 0", "!= 0"):
+        return [replace(clause, alternatives=(Atomic("> 0", holds_itself.poly),))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
     whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a

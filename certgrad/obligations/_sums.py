@@ -87,10 +87,9 @@ class Rewriter:
             if new is None:
                 plain[a] = plain.get(a, 0) + e
                 continue
-            single = new.single()
-            if single and single[1] == 1 and len(single[0]) == 1 and single[0][0][1] == 1:
-                b = single[0][0][0]
-                plain[b] = plain.get(b, 0) + e
+            single = new.atom()
+            if single is not None and not (e < 0 and type(single) in PREDICATES):
+                plain[single] = plain.get(single, 0) + e
             else:
                 result = result * power(new, e)
         return result * monomial(plain) if plain else result

@@ -31,7 +31,10 @@ class Tensor:
     smooth: Clauses = ()
     signs: int = ANY
     infinite: int = 0
-    """1 or −1 for the constants ∞ and −∞, which only max and min may consume."""
+    """1 or −1 where entries can be ∞ or −∞: those at which `kept`, a 0/1-valued term, is 0. (See `_infinite`.)"""
+    kept: Poly = ONE
+    support: Poly | None = None
+    """A 0/1-valued term: the entry is positive where it is 1, and else 0."""
 
     @property
     def rank(self) -> int:
@@ -51,6 +54,8 @@ class Tensor:
             self,
             shape=shape,
             body=rewrite(self.body),
+            kept=rewrite(self.kept),
+            support=None if self.support is None else rewrite(self.support),
             defined=tuple(c.substituted(mapping) for c in self.defined),
             smooth=tuple(c.substituted(mapping) for c in self.smooth),
         )

@@ -15,6 +15,8 @@ class Audited:
 
     certificate: Certificate
     seconds: float
+    reproduction: str = ""
+    """A script that shows the refutation, for the reader."""
 
 
 @dataclass(frozen=True)

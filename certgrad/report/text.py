@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 from io import StringIO
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from certgrad.obligations.certificate import Ball, Certificate, Witness
@@ -39,8 +40,11 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
     """The whole text report. `width` is the terminal's, and colours it; None gives plain text, as wide as it needs."""
     certificates = [entry.certificate for entry in audited]
     parts = [] if quiet else [table(audited, width), fill(_LEGEND, width), ""]
-    for finding in findings_of(certificates):
-        parts += [block(finding, width), ""]
+    for entry in audited:
+        for finding in findings_of([entry.certificate]):
+            parts += [block(finding, width), ""]
+        if entry.reproduction:
+            parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
 
 

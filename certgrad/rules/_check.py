@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+import certgrad
+from certgrad.errors import RuleError, TraceError
 from certgrad.obligations._audit import audit
+from certgrad.obligations._jax_internals import versions
+from certgrad.obligations.certificate import (
+    CODES,
+    FORMAT,
+    KERNEL,
+    CaseClaim,
+    Certificate,
+    Claim,
+    sealed,
+    statement,
+)
 
-from ._report import Report
+from ._causes import diagnosed
+from ._examine import examine, settled
+from ._layers import place_of
+from ._report import OTHER_VALUE, ArgumentClaim, Report
+from ._reproduction import reproduction
 from ._user_rule import UserRule
 
 
 def check(
     function: Callable,
-    signature: str,
+    signature: str | Sequence[Any],
     *,
     static: Mapping[str, Any] | None = None,
     differentiable: Sequence[str] | None = None,
@@ -32,9 +50,11 @@ def check(
     Args:
         function: the function, also under `jit` or `partial`.
         signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
-            `:int` and `:bool` mark arrays that have no tangent.
+            `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)` and `None` are arguments
+            that hold several arrays or none. Or a tuple of the arguments, each any structure of such texts.
         static: the values of its other arguments, by name. The claim is about these values.
-        differentiable: the arguments that the claim is about; all float arrays if None.
+        differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
+            `params` is called `params_w`.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
         name: what the report calls it; the function's own name if empty.
@@ -44,8 +64,112 @@ def check(
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
     """
-    rule = UserRule(function, signature, static=static, differentiable=differentiable, domain=domain, name=name)
-    certificate = audit(rule)
+
+    def made(excluded: Sequence[str] = (), only: Sequence[str] | None = differentiable) -> UserRule:
+        return UserRule(
+            function, signature, static=static, differentiable=only, domain=domain, name=name, excluded=excluded
+        )
+
+    rule = made()
+    found = examine(rule)
+    if found.without_gradient:
+        rule = made(found.without_gradient)
+    settled(rule, found)
+    certificate = _certificate(rule)
+    arguments: tuple[ArgumentClaim, ...] = ()
+    if certificate.verdict in ("refuted", "unproved") and not surrogate:
+
+        def alone(argument: str) -> UserRule:
+            one = made(only=[argument])
+            settled(one, found)
+            return one
+
+        arguments = diagnosed(rule, certificate, alone)
+        certificate = explained(certificate, rule, arguments)
     if surrogate and certificate.verdict in ("refuted", "unproved"):
-        certificate = msgspec.structs.replace(certificate, verdict="surrogate")
-    return Report(certificate, rule.where, tuple(rule.undifferentiated), surrogate)
+        certificate = sealed(msgspec.structs.replace(certificate, verdict="surrogate"))
+    return Report(
+        certificate,
+        rule.where,
+        tuple(rule.undifferentiated),
+        surrogate,
+        without_gradient=found.without_gradient,
+        arguments=arguments or tuple(ArgumentClaim(n, certificate.verdict) for n in rule.moving),
+        location=f"{rule.file}:{rule.line}",
+        reproduction=reproduction(rule, certificate),
+    )
+
+
+def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim]) -> Certificate:
+    """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
+    wrong = [f"the cotangent of {a.name}: {a.cause}" for a in arguments if a.cause]
+    places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
+
+    def reason(kind: str, case: CaseClaim) -> str:
+        if case.verdict not in ("refuted", "unproved"):
+            return case.reason
+        parts = [case.reason]
+        if kind != "rule_runs_forward" and wrong:
+            parts.append("likely cause in " + "; in ".join(wrong))
+        elif kind == "rule_runs_forward" and case.verdict == "refuted":
+            parts.append(f"likely cause: {OTHER_VALUE}")
+        at = places[kind]
+        if at is not None and case.verdict == "refuted":
+            file, line = place_of(at)
+            parts.append(f"see {Path(file).name}:{line}")
+        return "; ".join(parts)
+
+    claims = [
+        msgspec.structs.replace(
+            claim, cases=[msgspec.structs.replace(c, reason=reason(claim.kind, c)) for c in claim.cases]
+        )
+        for claim in certificate.claims
+    ]
+    return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _certificate(rule: UserRule) -> Certificate:
+    try:
+        return audit(rule)
+    except (TraceError, RuleError) as error:
+        return _untraced(rule, str(error))
+
+
+def _untraced(rule: UserRule, reason: str) -> Certificate:
+    """The certificate of a rule that does not trace: it claims nothing and says why."""
+    claims = [
+        Claim(
+            id=f"{rule.name}.{kind}",
+            code=CODES[kind],
+            kind=kind,  # type: ignore[arg-type]
+            statement=statement(rule, kind, False),
+            verdict="unproved",
+            hypotheses=[],
+            cases=[
+                CaseClaim(
+                    signature=str(case.signature),
+                    statics={k: str(v) for k, v in case.statics.items()},
+                    scope="",
+                    verdict="unproved",
+                    reason=reason,
+                )
+                for case in rule.cases
+            ],
+        )
+        for kind in rule.kinds
+    ]
+    return sealed(
+        Certificate(
+            format=FORMAT,
+            op=rule.name,
+            signature=[str(case) for case in rule.cases],
+            params={},
+            domain=list(rule.domain),
+            verdict="unproved",
+            claims=claims,
+            conventions=[],
+            source="",
+            digest="",
+            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        )
+    )

@@ -19,7 +19,7 @@ _KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
 class Declaration:
     """The arguments of `certgrad.check` for one rule. `origin` says where they come from."""
 
-    signature: str
+    signature: str | Sequence[Any]
     static: Mapping[str, Any] = field(default_factory=dict)
     differentiable: Sequence[str] | None = None
     domain: str | Sequence[str] = ()
@@ -28,7 +28,7 @@ class Declaration:
 
 
 def declare(
-    signature: str,
+    signature: str | Sequence[Any],
     *,
     static: Mapping[str, Any] | None = None,
     differentiable: Sequence[str] | None = None,
@@ -85,8 +85,9 @@ def _annotated(plain: Callable) -> Declaration | None:
     shown = [_array(one) for one in outputs]
     if not inputs:
         return None
-    right = ", ".join(t for t in shown if t is not None) if all(t is not None for t in shown) else ""
-    return Declaration(f"{', '.join(inputs)} -> {right}", static, origin="annotated")
+    known = all(t is not None for t in shown)
+    right = ", ".join(t for t in shown if t is not None)
+    return Declaration(", ".join(inputs) + (f" -> {right}" if known else ""), static, origin="annotated")
 
 
 def _array(annotation: Any) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -13,11 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import jax
-
 from certgrad.errors import UsageError
 
-from ._user_rule import place_of, plain_function, unwrapped
+from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 
 
 @dataclass(frozen=True)
@@ -120,40 +117,20 @@ def _by_own_name(item: tuple[str, Any]) -> tuple[bool, str]:
 def _rules_in(module: ModuleType, name: str, value: Any, seen: set[int]) -> Iterator[Found]:
     try:
         custom = unwrapped(value)
-        kind = is_rule(custom)
+        kind = kind_of_rule(custom)
     except Exception:  # an object may answer any question about its attributes with an error
         return
     if not kind or id(custom) in seen:
         return
-    plain = plain_function(custom) if kind == "jax" else custom
+    plain = plain_function(custom)
     if (getattr(plain, "__module__", None) or module.__name__) != module.__name__:
         return
     seen.add(id(custom))
     full = f"{module.__name__}:{name}"
-    if kind != "jax":
-        yield Found(full, value, problem=f"{kind} is not audited yet", where=_where(value))
-        return
-    if isinstance(custom, jax.custom_vjp) and (
-        getattr(custom, "fwd", None) is None or getattr(custom, "bwd", None) is None
-    ):
-        yield Found(full, value, problem="a custom_vjp without defvjp: it has no rule", where=_where(value))
-        return
-    if isinstance(custom, jax.custom_jvp) and getattr(custom, "jvp", None) is None:
-        yield Found(full, value, problem="a custom_jvp without defjvp: it has no rule", where=_where(value))
-        return
-    yield Found(full, value, where=_where(value))
-
-
-def is_rule(value: Any) -> str:
-    """`jax` for a custom_vjp or custom_jvp; the name of another library's kind; empty for anything else."""
-    if isinstance(value, (jax.custom_vjp, jax.custom_jvp)):
-        return "jax"
-    kind = type(value)
-    if kind.__name__ in ("filter_custom_vjp", "filter_custom_jvp") and kind.__module__.startswith("equinox"):
-        return f"equinox.{kind.__name__}"
-    if inspect.isfunction(value) and "custom_gradient.<locals>" in value.__code__.co_qualname:
-        return "jax.custom_gradient"
-    return ""
+    lacks = incomplete(custom)
+    if kind == "flax.nnx.custom_vjp":
+        lacks = f"{kind} is not audited yet"
+    yield Found(full, value, problem=lacks, where=_where(value))
 
 
 def _where(value: Any) -> str:

@@ -15,7 +15,8 @@ from certgrad.obligations._instances import family
 from certgrad.obligations._problem import rules_of, trace_rules
 
 from ._declaration import Declaration
-from ._user_rule import UserRule, plain_function, unwrapped
+from ._layers import plain_function, unwrapped
+from ._user_rule import UserRule
 
 CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
 MAX_ARRAYS = 4
@@ -38,7 +39,7 @@ def inferred(function: Callable) -> list[Declaration]:
     for count, specs in enumerate(_ordered(len(arrays))):
         if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
             break
-        declared = Declaration(f"{', '.join(specs)} -> ", static, origin="inferred")
+        declared = Declaration(", ".join(specs), static, origin="inferred")
         if _traces(function, declared):
             out.append(declared)
     return out

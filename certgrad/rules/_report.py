@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import indent
 
 from certgrad.obligations.certificate import Certificate, Claim, VerdictName, Witness
+
+OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
+
+
+@dataclass(frozen=True)
+class ArgumentClaim:
+    """The derivative in one argument alone: its verdict, and what is known where it is not proved."""
+
+    name: str
+    verdict: VerdictName
+    reason: str = ""
+    residual: str = ""
+    witness: Witness | None = None
+    cause: str = ""
+    """The likely cause, found by proving that the rule is right but for this mistake."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +33,14 @@ class Report:
     """Float arguments that the claim leaves out."""
     surrogate: str = ""
     """The author's reason why the rule deliberately is not the derivative."""
+    without_gradient: tuple[str, ...] = ()
+    """Float arguments for which the rule returns `None`: nothing is proved of them."""
+    arguments: tuple[ArgumentClaim, ...] = ()
+    """One for each float argument that the claim is about."""
+    location: str = ""
+    """File and line of the function, in full."""
+    reproduction: str = ""
+    """A script that shows the difference at the witness with NumPy numbers, if there is a witness."""
 
     @property
     def name(self) -> str:
@@ -42,6 +66,14 @@ class Report:
         return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
 
     @property
+    def cause(self) -> str:
+        """The likely cause of a wrong rule, where one was found."""
+        found = next((a.cause for a in self.arguments if a.cause), "")
+        if not found and any(c.kind == "rule_runs_forward" and c.verdict == "refuted" for c in self.claims):
+            return OTHER_VALUE
+        return found
+
+    @property
     def residual(self) -> str:
         """The difference of the two sides, where it did not vanish."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
@@ -62,4 +94,11 @@ class Report:
             lines.append("under: " + ", ".join(self.hypotheses))
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
+        if self.without_gradient:
+            lines.append("no gradient for: " + ", ".join(self.without_gradient))
+        if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
+            for a in self.arguments:
+                lines.append(f"d{a.name}: {a.verdict}" + (f"; likely cause: {a.cause}" if a.cause else ""))
+        if self.reproduction:
+            lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])

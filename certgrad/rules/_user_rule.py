@@ -1,8 +1,8 @@
 """A function of a user with its derivative rule, as the audit sees it.
 
 The programs come from JAX's public transformations of the function itself, so they are what runs: `jax.vjp` of it for
-the cotangents and for the primal that its `fwd` returns, `jax.jvp` for a rule in forward mode. A `jax.custom_vjp` has
-no JVP of its own; its cotangents are compared with the derivative of its primal function.
+the cotangents and for the primal that its `fwd` returns, `jax.jvp` for a rule in forward mode. A function with a rule
+in reverse mode only has no JVP of its own; its cotangents are compared with the derivative of its primal function.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,31 @@ import jax.numpy as jnp
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
-from certgrad.ops._signature import ArraySpec, Signature, parse
+
+from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
 REVERSE_ONLY = ("vjp_is_adjoint", "rule_runs_forward")
+PATTERN = "perturbed arguments"
+"""In place of a static argument: the arguments that move, for a rule that can see which ones do."""
+MAX_PATTERNS = 16
 
 
 class UserRule:
     """What the audit asks of an op, answered by a function and the shapes it is declared for.
 
     Args:
-        function: a `jax.custom_vjp`, a `jax.custom_jvp`, or any JAX function, also under `jit` or `partial`.
-        signature: the shapes of the array arguments, in order: `"n d, d -> n d"`.
+        function: a function with a custom rule, or any JAX function, also under `jit` or `partial`.
+        signature: the shapes of the array arguments, in order, as `_structure` reads them.
         static: values of the other arguments, by name.
-        differentiable: names of the arguments that the claim is about; all float arrays if None.
+        differentiable: the arguments, or arrays in them, that the claim is about; all float arrays if None.
         domain: hypotheses on the arguments, in the syntax of an op's domain.
-        where: the place of the definition, for messages.
+        excluded: arrays that have no gradient.
 
     Raises:
         SignatureError: the signature does not fit the function.
-        UsageError: a name is not one of the function's arguments.
+        UsageError: a name is not one of the function's arguments, or the function has no rule.
     """
 
     params: Mapping[str, str | None] = {}
@@ -48,41 +53,45 @@ class UserRule:
     convention: Mapping[str, str] = {}
     torch_at: Mapping[str, str] = {}
     like = None
+    source = ""
 
     def __init__(
         self,
         function: Callable,
-        signature: str,
+        signature: str | Sequence[Any],
         *,
         static: Mapping[str, Any] | None = None,
         differentiable: Sequence[str] | None = None,
         domain: str | Sequence[str] = (),
         name: str = "",
+        excluded: Sequence[str] = (),
     ) -> None:
         self.function = function
         self.custom = unwrapped(function)
-        self.name = name or getattr(function, "__name__", "") or "a function"
+        self.kind = kind_of_rule(self.custom)
         self.plain = plain_function(self.custom)
+        self.name = name or getattr(self.plain, "__name__", "") or "a function"
         self.file, self.line = place_of(self.plain)
-        static = dict(static or {})
+        if lacks := incomplete(self.custom):
+            raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
-        self.positions = self._array_arguments(static)
-        parsed = parse(signature)
-        if len(parsed.inputs) != len(self.positions):
-            raise SignatureError(
-                f"{self.name} ({self.where}) takes {len(self.positions)} array arguments "
-                f"({', '.join(self.positions) or 'none'}), but the signature '{signature}' has {len(parsed.inputs)}. "
-                "Arguments that are not arrays are given by `static`."
-            )
-        self.arg_names = tuple(self.positions)
-        self.undifferentiated = self._held(parsed, differentiable)
-        held = [replace(s, dtype="held") if n in self.undifferentiated else s for n, s in self._specs(parsed)]
-        self.cases = (Case(Signature(tuple(held), parsed.outputs), static),)
-        self.source = ""
-        self.kinds = REVERSE_ONLY if isinstance(self.custom, jax.custom_vjp) else BOTH_MODES
+        self.statics = dict(static or {})
+        declared = read(signature)
+        self.arguments = self._arguments(declared, signature)
+        self.outputs_declared = declared.outputs
+        self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
+        self.undifferentiated = self._held(differentiable)
+        self.excluded = tuple(excluded)
+        flat = flat_signature(self.arguments, declared.outputs)
+        fixed = {*self.undifferentiated, *excluded}
+        held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
+        self.signature = replace(flat, inputs=tuple(held))
+        self.cases = tuple(self._cases())
+        reverse = self.kind in ("jax.custom_vjp", "jax.custom_gradient", "equinox.filter_custom_vjp")
+        self.kinds: tuple[str, ...] = REVERSE_ONLY if reverse else BOTH_MODES
         self.forward = self.plain
-        self.fwd_rule = getattr(self.custom, "fwd", None)
-        self.vjp_rule = getattr(self.custom, "bwd", None)
+        self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
+        self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
 
     @property
@@ -90,58 +99,135 @@ class UserRule:
         """File and line of the definition."""
         return f"{Path(self.file).name}:{self.line}"
 
+    @property
+    def moving(self) -> list[str]:
+        """The arrays that the claim is about."""
+        return [n for n, s in zip(self.arg_names, self.signature.inputs, strict=True) if s.dtype == "float"]
+
+    @property
+    def dynamic(self) -> list[str]:
+        """The arguments for which the backward function returns cotangents, in order."""
+        names = self.positional
+        fixed = self._nondifferentiable(list(self._parameters()))
+        return [n for n in names if n not in fixed]
+
     def check_complete(self) -> None:
         """A function is complete as it is."""
 
-    def _array_arguments(self, static: Mapping[str, Any]) -> list[str]:
-        """The names of the arguments that are arrays: those that are not static and have no default to fall back on."""
-        try:
-            parameters = inspect.signature(self.plain).parameters
-        except (TypeError, ValueError):
-            raise UsageError(f"The arguments of {self.name} cannot be read from its definition.") from None
-        unknown = [n for n in static if n not in parameters]
+    # --- the declaration ---
+
+    def _arguments(self, declared: Declared, signature: str | Sequence[Any]) -> tuple[Argument, ...]:
+        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand."""
+        parameters = self._parameters()
+        unknown = [n for n in self.statics if n not in parameters]
         if unknown:
             raise UsageError(
                 f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
             )
+        fixed = self._nondifferentiable(list(parameters))
+        free = [n for n in parameters if n not in self.statics and n not in fixed]
+        missing = [n for n in fixed if n not in self.statics and parameters[n].default is inspect.Parameter.empty]
+        if missing:
+            raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
+        required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
+        count = len(declared.inputs)
+        if not len(required) <= count <= len(free):
+            raise SignatureError(
+                f"{self.name} ({self.where}) takes {len(required)} array arguments "
+                f"({', '.join(required) or 'none'}), but the signature '{signature}' has {count}. "
+                "Arguments that are not arrays are given by `static`."
+            )
+        optional = [n for n in free if n not in required][: count - len(required)]
+        taken = [n for n in free if n in required or n in optional]
+        self.statics |= {n: p.default for n, p in parameters.items() if n not in taken and n not in self.statics}
+        return named(taken, declared.inputs)
+
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        try:
+            parameters = inspect.signature(self.plain).parameters
+        except (TypeError, ValueError):
+            raise UsageError(f"The arguments of {self.name} cannot be read from its definition.") from None
         if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
             raise UsageError(
                 f"{self.name} ({self.where}) takes *args or **kwargs: wrap it in a function of named arguments."
             )
-        return [
-            n for n, p in parameters.items() if n not in static and (p.default is p.empty or p.kind != p.KEYWORD_ONLY)
-        ]
+        return parameters
 
-    def _specs(self, parsed: Signature) -> list[tuple[str, ArraySpec]]:
-        return list(zip(self.arg_names, parsed.inputs, strict=True))
+    def _nondifferentiable(self, names: Sequence[str]) -> list[str]:
+        """The arguments that the custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+        numbers = getattr(self.custom, "nondiff_argnums", ()) or ()
+        said = getattr(self.custom, "nondiff_argnames", ()) or ()
+        given = [names[k] for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if k < len(names)]
+        return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
 
-    def _held(self, parsed: Signature, differentiable: Sequence[str] | None) -> list[str]:
-        floats = [n for n, s in self._specs(parsed) if s.dtype == "float"]
+    def _held(self, differentiable: Sequence[str] | None) -> list[str]:
+        """The float arrays that the claim leaves out."""
+        floats = {
+            leaf: a.name
+            for a in self.arguments
+            for leaf, s in zip(a.leaves, a.specs, strict=True)
+            if s.dtype == "float"
+        }
         if differentiable is None:
-            return []
-        unknown = [n for n in differentiable if n not in floats]
+            if self.kind != "equinox.filter_custom_vjp" or not self.arguments:
+                return []
+            differentiable = [self.arguments[0].name]  # that rule is about its first argument only
+        known = {*floats, *floats.values()}
+        unknown = [n for n in differentiable if n not in known]
         if unknown:
             raise UsageError(
                 f"'{unknown[0]}' is no float argument of {self.name} ({self.where}); those are {', '.join(floats)}."
             )
-        return [n for n in floats if n not in differentiable]
+        return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
+
+    def _cases(self) -> list[Case]:
+        """One case; where the rule sees which arguments move, one for every choice of those."""
+        sees = getattr(self.custom, "symbolic_zeros", False) or self.kind.startswith("equinox")
+        if not sees or len(self.moving) < 2:
+            return [Case(self.signature, self.statics)]
+        choices = [c for k in range(len(self.moving), 0, -1) for c in combinations(self.moving, k)]
+        if len(choices) > MAX_PATTERNS:
+            raise UsageError(
+                f"{self.name} ({self.where}) sees which of its {len(self.moving)} arrays are differentiated, which is "
+                f"{len(choices)} cases; audit fewer at a time by `differentiable`."
+            )
+        return [Case(self._moving_only(c), {**self.statics, PATTERN: ", ".join(c)}) for c in choices]
+
+    def _moving_only(self, names: Sequence[str]) -> Any:
+        specs = zip(self.arg_names, self.signature.inputs, strict=True)
+        return replace(
+            self.signature,
+            inputs=tuple(replace(s, dtype="held") if s.dtype == "float" and n not in names else s for n, s in specs),
+        )
 
     # --- the programs ---
 
+    def call(self, arrays: Sequence[Any], statics: Mapping[str, Any]) -> Any:
+        """The function at a flat list of arrays."""
+        given: dict[str, Any] = dict(statics)
+        rest = list(arrays)
+        for argument in self.arguments:
+            own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
+            given[argument.name] = jax.tree_util.tree_unflatten(argument.tree, own)
+        positional = [given.pop(n) for n in self.positional if n in given]
+        return self.function(*positional, **given)
+
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
-        moving = [k for k, s in enumerate(self.cases[0].signature.inputs) if s.dtype == "float"]
+        statics = dict(statics)
+        pattern = statics.pop(PATTERN, None)
+        names = self.moving if pattern is None else pattern.split(", ")
+        moving = [k for k, n in enumerate(self.arg_names) if n in names]
+        moved = moving or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
         def outputs(args: Sequence[Any]) -> list[Any]:
-            given = dict(zip(self.arg_names, args, strict=True)) | dict(statics)
-            positional = [given.pop(n) for n in self._positional() if n in given]
-            found = jax.tree_util.tree_leaves(self.function(*positional, **given))
+            found = jax.tree_util.tree_leaves(self.call(args, statics))
             return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
 
-        def of_moving(args: Sequence[Any]) -> Callable[..., list[Any]]:
+        def of_moving(args: Sequence[Any], which: Sequence[int] = moving) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:
                 full = list(args)
-                for k, x in zip(moving, xs, strict=True):
+                for k, x in zip(which, xs, strict=True):
                     full[k] = x
                 return outputs(full)
 
@@ -154,47 +240,24 @@ class UserRule:
             return jax.jvp(of_moving(args), [args[k] for k in moving], list(tangents))[1]
 
         def vjp(args: list, seeds: list, params: list) -> list:
+            if not moving:
+                return []
             return list(jax.vjp(of_moving(args), *(args[k] for k in moving))[1](list(seeds)))
 
         def primal(args: list, params: list) -> list:
-            if isinstance(self.custom, jax.custom_jvp):
-                points = [args[k] for k in moving]
-                return jax.jvp(of_moving(args), points, [jnp.zeros_like(x) for x in points])[0]
-            return jax.vjp(of_moving(args), *(args[k] for k in moving))[0]
+            points = [args[k] for k in moved]
+            if "jvp_is_derivative" in self.kinds and self.kind:
+                return jax.jvp(of_moving(args, moved), points, [jnp.zeros_like(x) for x in points])[0]
+            return jax.vjp(of_moving(args, moved), *points)[0]
 
         return Rules(forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal)
 
-    def _positional(self) -> list[str]:
+    @property
+    def positional(self) -> list[str]:
+        """The names of the arguments that can be given by position, in order."""
         parameters = inspect.signature(self.plain).parameters.values()
         return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
     def call_rule(self, rule: Callable, *args: Any, statics: Mapping[str, Any]) -> Any:
         """Call one of the rules with its structural arguments."""
         return rule(*args, **statics)
-
-
-def unwrapped(function: Any) -> Any:
-    """The `custom_vjp` or `custom_jvp` inside `jit` and `partial`; the function itself if there is none."""
-    found = function
-    for _ in range(16):
-        if isinstance(found, (jax.custom_vjp, jax.custom_jvp)):
-            return found
-        inner = found.func if isinstance(found, partial) else getattr(found, "__wrapped__", None)
-        if inner is None:
-            return function
-        found = inner
-    return function
-
-
-def plain_function(function: Any) -> Callable:
-    """The Python function that a rule is for."""
-    inner = getattr(function, "fun", None) if isinstance(function, (jax.custom_vjp, jax.custom_jvp)) else function
-    while isinstance(inner, partial):
-        inner = inner.func
-    return inspect.unwrap(inner)  # type: ignore[arg-type]
-
-
-def place_of(function: Callable) -> tuple[str, int]:
-    """File and line of a function."""
-    code = getattr(function, "__code__", None)
-    return (inspect.getsourcefile(function) or "?", code.co_firstlineno) if code is not None else ("?", 0)

@@ -27,6 +27,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     undifferentiated: list[str] = []
     surrogate: str = ""
+    without_gradient: list[str] = []
+    reproduction: str = ""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +76,7 @@ def _audit(name: str, rule: object) -> RuleResult:
     from ._check import check
     from ._declaration import declaration_of
     from ._infer import inferred
-    from ._user_rule import plain_function, unwrapped
+    from ._layers import plain_function, unwrapped
 
     said = declaration_of(rule, plain_function(unwrapped(rule)))
     declarations = [said] if said is not None else inferred(rule)  # type: ignore[arg-type]
@@ -101,6 +103,8 @@ def _audit(name: str, rule: object) -> RuleResult:
         certificate=json.encode(report.certificate),
         undifferentiated=list(report.undifferentiated),
         surrogate=report.surrogate,
+        without_gradient=list(report.without_gradient),
+        reproduction=report.reproduction,
     )
 
 

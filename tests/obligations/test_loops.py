@@ -146,13 +146,45 @@ def test_fori_loop_over_a_size():
     assert found == ["proved", "refuted", "proved"]
 
 
-def test_while_whose_length_depends_on_values():
-    def doubled(x):
-        return lax.while_loop(lambda c: c < 10.0, lambda c: 2 * c, x)
+def squares(x):
+    return lax.while_loop(lambda c: c < 10.0, lambda c: c * c + 1, x)
 
-    certificate = audit(declare(" -> ", doubled, jvp_of(doubled, 1), lambda x, g: g))
-    assert not certificate.verdict.startswith("proved")
-    assert "while" in certificate.claims[0].cases[0].reason
+
+def squares_jvp(x, dx, bound=10.0, extra=0.0):
+    def step(c):
+        return c[0] * c[0] + 1, 2 * c[0] * c[1] + extra
+
+    return lax.while_loop(lambda c: c[0] < bound, step, (x, dx))[1]
+
+
+def test_while_in_forward_mode():
+    found, certificate = verdicts(declare(" -> ", squares, squares_jvp, lambda x, g: g))
+    assert found[0] == "proved under hypotheses"
+    assert hypotheses(certificate) == {"c[i] ≠ 10 where c[0] = x, c[s+1] = 1 + c[s]^2"}
+    assert "each while loop ends" in certificate.claims[0].idealisations
+
+
+@pytest.mark.parametrize("change", [{"bound": 20.0}, {"extra": 1.0}])
+def test_wrong_forward_mode_of_a_while(change):
+    found, _ = verdicts(declare(" -> ", squares, lambda x, dx: squares_jvp(x, dx, **change), lambda x, g: g))
+    assert found[0] in ("refuted", "unproved")
+
+
+def raised(x, k):
+    return lax.fori_loop(0, k, lambda i, c: c * x, jnp.ones(()))
+
+
+def test_as_many_steps_as_an_integer_says():
+    def jvp(x, k, dx, steps=0):
+        def step(i, c):
+            return c[0] * x, c[1] * x + c[0] * dx
+
+        return lax.fori_loop(0, k + steps, step, (jnp.ones(()), jnp.zeros(())))[1]
+
+    found, _ = verdicts(declare(", :int -> ", raised, jvp, lambda x, k, g: g))
+    assert found[0] == "proved"
+    found, _ = verdicts(declare(", :int -> ", raised, lambda *a: jvp(*a, steps=1), lambda x, k, g: g))
+    assert found[0] in ("refuted", "unproved")
 
 
 def test_a_loop_that_indexes_by_what_it_carries():

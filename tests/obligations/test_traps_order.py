@@ -110,7 +110,33 @@ WINDOWS = [
 ]
 
 
-@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS))
+def earlier(x):
+    """Entries up to the diagonal; −∞ beyond it."""
+    return jnp.where(jnp.arange(x.shape[0])[:, None] >= jnp.arange(x.shape[0])[None, :], x, -jnp.inf)
+
+
+def earlier_or_zero(x):
+    return jnp.where(jnp.isfinite(earlier(x)), x, 0.0)
+
+
+SQUARE = np.array([[-0.5, 2.0], [-3.0, -1.0]])
+MASKS = [
+    Trap("a mask of 0 for one of −∞", by_jax(
+        "n n -> n", lambda x: jnp.max(earlier(x), axis=1), lambda x: jnp.max(earlier_or_zero(x), axis=1)),
+        at=(SQUARE,), right=by_jax("n n -> n", lambda x: jnp.max(earlier(x), axis=1)),
+        hypotheses={"argmax of x[i,j] over j where [-j+i ≥ 0] = 1 is unique"}),
+    Trap("no mask", by_jax("n n -> n", lambda x: jnp.max(earlier(x), axis=1), lambda x: jnp.max(x, axis=1)),
+         at=(SQUARE,)),
+    Trap("exp of a mask that depends on the input jumps at its edge", by_jax(
+        "n -> n", lambda x: jnp.exp(jnp.where(x > 1, x, -jnp.inf)), jnp.exp), at=(V,),
+        right=by_jax("n -> n", lambda x: jnp.exp(jnp.where(x > 1, x, -jnp.inf))), hypotheses={"x ≠ 1"}),
+    Trap("−∞ squared is no −∞", by_jax(
+        "n -> n", lambda x: jnp.maximum(0.0 * x - jnp.square(jnp.where(x > 1, x, -jnp.inf)), x), jnp.square),
+        at=(V,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS))
 def test_traps(trap):
     check(trap)
 
@@ -160,3 +186,52 @@ def test_ties_on_an_open_set_are_said_to_be():
         (tie,) = [h for c in certificate.claims for h in c.hypotheses if "argmax" in h.text]
         assert tie.negligible is negligible
         assert tie.prose.endswith("over j is attained only once")
+
+
+def attention(q, k, v):
+    return jax.nn.softmax(earlier(q @ k.T)) @ v
+
+
+def masked_softmax(x, mask):
+    return jax.nn.softmax(jnp.where(mask, x, -jnp.inf))
+
+
+def test_causal_attention_with_an_infinite_mask():
+    """Proved without a hypothesis: every row keeps its own entry."""
+
+    def jvp(q, k, v, dq, dk, dv):
+        return jax.jvp(attention, (q, k, v), (dq, dk, dv))[1]
+
+    def vjp(q, k, v, seed):
+        return jax.vjp(attention, q, k, v)[1](seed)
+
+    certificate = audit(declare("n d, n d, n e -> n e", lambda q, k, v: attention(q, k, v), jvp, vjp))
+    assert certificate.verdict == "proved"
+
+
+def test_a_mask_that_is_an_input_needs_an_entry_that_is_kept():
+    def jvp(x, mask, dx):
+        return jax.jvp(lambda x: masked_softmax(x, mask), (x,), (dx,))[1]
+
+    def vjp(x, mask, seed):
+        return jax.vjp(lambda x: masked_softmax(x, mask), x)[1](seed)[0]
+
+    certificate = audit(declare("n m, n m:bool -> n m", lambda x, mask: masked_softmax(x, mask), jvp, vjp))
+    assert certificate.verdict == "proved under hypotheses"
+    assert hypotheses(certificate) == {"(Σi [mask[i] > 0]) > 0"}
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x: jnp.exp(-earlier(x)),
+        lambda x: jnp.exp(jnp.square(earlier(x))),
+        lambda x: jnp.exp(earlier(x) - earlier(x)),
+        lambda x: earlier(x) * 0.0,
+        earlier,
+        lambda x: jax.nn.softmax(jnp.where(jnp.eye(x.shape[0], k=1, dtype=bool), x, -jnp.inf)),
+    ],
+    ids=["∞", "its square", "∞ − ∞", "0·∞", "as it is", "a row with nothing kept"],
+)
+def test_other_uses_of_infinities_are_not_proved(forward):
+    assert not audit(by_jax("n n -> n n", forward)).verdict.startswith("proved")

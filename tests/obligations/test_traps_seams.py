@@ -206,7 +206,6 @@ TWO_VARIABLES = [
         "max(x, x) has no tie; max(x, y) has",
         declare("*s -> *s", lambda x: jnp.maximum(x, x), lambda x, g: 0.5 * g),
         at=(1.0,),
-        verdict="unproved",
         right=declare("*s -> *s", lambda x: jnp.maximum(x, x), lambda x, g: g),
     ),
     Trap(

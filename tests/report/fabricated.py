@@ -25,7 +25,7 @@ WITNESS = Witness(
     dims={"n": 2},
     statics={},
     inputs={"x": ["1/2", "3"], "y": ["0", "-2"]},
-    tangents={"dx": ["1", "0"], "dy": ["0", "0"]},
+    tangents={"x": ["1", "0"], "y": ["0", "0"]},
     seeds={"seed": ["1", "1"]},
     where="the inner products",
     lhs=Ball(midpoint="0.33333333333333333333333333333333333333", radius="1e-150"),

@@ -10,9 +10,9 @@ import certgrad
 from certgrad.errors import SignatureError, UsageError
 
 
-def custom_vjp(f, fwd, bwd, **options):
+def custom_vjp(f, fwd, bwd, symbolic_zeros=False, **options):
     rule = jax.custom_vjp(f, **options)
-    rule.defvjp(fwd, bwd)
+    rule.defvjp(fwd, bwd, symbolic_zeros=symbolic_zeros)
     return rule
 
 

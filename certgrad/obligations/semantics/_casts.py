@@ -13,6 +13,7 @@ from .._jax_internals import kind_of
 from .._power import fn, sign_of
 from .._tensor import Tensor
 from ._elementwise import settle
+from ._infinite import finite
 from ._registry import Context, Params, UnprovedError, rule
 
 
@@ -51,6 +52,7 @@ def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tupl
     (x,) = args
     new = params["new_dtype"]
     kind = kind_of(new)
+    x = x if kind == "f" else finite(x)
     if kind == "b":
         return [x if x.kind == "b" else replace(x, body=sign_of(x.body) * sign_of(x.body), kind="b", signs=NONNEG)]
     if kind == "i":

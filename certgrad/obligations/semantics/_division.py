@@ -11,7 +11,8 @@ from .._power import power
 from .._tensor import Tensor
 from .._terms import ZERO as NOTHING
 from .._terms import Poly
-from ._elementwise import UNDEFINED, common, rests_on_exp, settle
+from ._elementwise import common, rests_on_exp, settle
+from ._infinite import UNDEFINED
 from ._registry import Context, Params, rule
 
 

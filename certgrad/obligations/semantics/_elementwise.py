@@ -16,6 +16,7 @@ from .._tensor import Tensor
 from .._terms import ONE, Access, Exp, Poly, deep_atoms, number
 from .._terms import ZERO as NOTHING
 from ._index_numbers import index_cases
+from ._infinite import UNDEFINED, added, exponential, finite, greatest, selected
 from ._registry import Context, Params, Rule, rule
 
 
@@ -51,11 +52,6 @@ def in_range(ctx: Context, x: Tensor, product: bool = False) -> Tensor:
     return x
 
 
-UNDEFINED: Clauses = (
-    Clause(condition("!= 0", NOTHING, "undefined")[0].alternatives, origin="undefined at every input"),
-)
-
-
 def _unary(name: str) -> Rule:
     row = FUNCTIONS[name]
 
@@ -63,6 +59,15 @@ def _unary(name: str) -> Rule:
         (x,) = args
         if params.get("accuracy") is not None:
             ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
+        if x.infinite and name == "exp":
+            if x.infinite > 0:
+                return apply(ctx, params, [finite(x)], shapes)
+            ctx.used_facts.setdefault("exp(−∞) = 0")
+            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            return [exponential(x, out)]
+        if x.infinite and name == "neg":
+            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            return [replace(out, infinite=-x.infinite, kept=x.kept)]
         own = x.signs if name in _DIRECT else None
         try:
             defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
@@ -100,16 +105,20 @@ def _round(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]
 @rule("add", "add_any")
 def _add(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
-    shape, defined, smooth = common(args, shapes)
-    return [in_range(ctx, Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs)))]
+    y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
+    shape, defined, smooth = common([x, y], shapes)
+    total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
+    return [in_range(ctx, added(x, y, total))]
 
 
 @rule("sub")
 def _sub(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
-    shape, defined, smooth = common(args, shapes)
+    y = finite(y) if x.infinite * y.infinite > 0 else y
+    shape, defined, smooth = common([x, y], shapes)
     signs = plus(x.signs, negated(y.signs))
-    return [in_range(ctx, Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs))]
+    total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
+    return [in_range(ctx, added(x, replace(y, infinite=-y.infinite), total))]
 
 
 @rule("mul")
@@ -169,8 +178,8 @@ def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 @rule("max")
 def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
-    if -1 in (x.infinite, y.infinite):
-        return [replace(y if x.infinite == -1 else x, shape=shapes[0])]
+    if x.infinite or y.infinite:
+        return [_beside_infinities(ctx, x, y, shapes, -1)]
     shape, defined, smooth = common(args, shapes)
     if x.kind == "b":
         return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
@@ -189,8 +198,8 @@ def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 @rule("min")
 def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     x, y = args
-    if 1 in (x.infinite, y.infinite):
-        return [replace(y if x.infinite == 1 else x, shape=shapes[0])]
+    if x.infinite or y.infinite:
+        return [_beside_infinities(ctx, x, y, shapes, 1)]
     shape, defined, smooth = common(args, shapes)
     if x.kind == "b":
         return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
@@ -205,6 +214,20 @@ def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     elif not x.signs & POS or not y.signs & POS:
         signs = NONPOS
     return [Tensor(shape, x.body - d * _greater(x, y), x.kind, defined, smooth, signs)]
+
+
+def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], neutral: int) -> Tensor:
+    """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
+    x, y = (finite(t) if t.infinite == -neutral else t for t in (x, y))
+    for t, other in ((x, y), (y, x)):
+        if t.infinite and t.kept.is_zero:
+            return replace(other, shape=shapes[0])
+    if x.infinite and y.infinite:
+        x = finite(x)
+    masked, other = (x, y) if x.infinite else (y, x)
+    real = replace(masked, infinite=0, kept=ONE)
+    (out,) = (_max if neutral < 0 else _min)(ctx, {}, [real, other], shapes)
+    return greatest(masked, other, out) if masked.infinite else out
 
 
 @rule("clamp")
@@ -264,12 +287,27 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
 def _compare(name: str) -> Rule:
     def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
         x, y = args
+        for t, other in ((x, y), (y, x)):
+            if t.infinite and not t.kept.is_zero:
+                return (
+                    [_masked_comparison(ctx, name, x, y, shapes)]
+                    if not other.infinite
+                    else apply(ctx, params, [finite(x), finite(y)], shapes)
+                )
         if x.infinite != y.infinite:
             return [_against_infinity(ctx, name, x, y, shapes[0])]
         shape, defined, smooth = common(args, shapes)
         return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
 
     return apply
+
+
+def _masked_comparison(ctx: Context, name: str, x: Tensor, y: Tensor, shapes: list[tuple]) -> Tensor:
+    """A comparison where entries of one operand can be infinite."""
+    kept = x.kept if x.infinite else y.kept
+    (real,) = _compare(name)(ctx, {}, [replace(t, infinite=0, kept=ONE) for t in (x, y)], shapes)
+    beyond = _against_infinity(ctx, name, x, y, shapes[0]).body
+    return replace(real, body=beyond + kept * (real.body - beyond))
 
 
 def _against_infinity(ctx: Context, name: str, x: Tensor, y: Tensor, shape: tuple) -> Tensor:
@@ -291,15 +329,17 @@ for _name in ("eq", "lt", "le"):
 @rule("is_finite")
 def _is_finite(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     ctx.note(FINITE)
-    return [replace(args[0], body=ONE, kind="b", signs=POS)]
+    (x,) = args
+    return [replace(x, body=x.kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
 
 
 @rule("select_n")
 def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
     which, *choices = args
     if which.kind != "b":
-        return [_selected(ctx, which, choices, shapes[0])]
+        return [_selected(ctx, which, [finite(c) for c in choices], shapes[0])]
     no, yes = choices
+    no = finite(no) if no.infinite * yes.infinite < 0 else no
     shape = shapes[0]
     body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
 
@@ -307,9 +347,9 @@ def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple
     # the branches are smooth across the seam is asked of them later.
     defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts()))
     smooth = _either(which.body, no.smooth, yes.smooth)
-    return [
-        Tensor(shape, body, no.kind, merged(which.defined, defined), merged(which.smooth, smooth), no.signs | yes.signs)
-    ]
+    defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
+    out = Tensor(shape, body, no.kind, defined, smooth, no.signs | yes.signs)
+    return [selected(which, no, yes, out) if no.infinite or yes.infinite else out]
 
 
 def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) -> Tensor:

@@ -26,7 +26,7 @@ from .._jax_internals import (
 from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
-from ._elementwise import UNDEFINED
+from ._infinite import UNDEFINED, finite, known_after, looked_at
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
 
@@ -41,11 +41,13 @@ def constant(value: Any) -> Tensor:
         raise UnprovedError("a constant array whose entries differ")
     exact = literal_value(array.flat[0] if array.ndim else array)
     if exact is None:
-        # ±∞ and NaN may stand where they are never used: every entry of such a constant counts as undefined.
+        # NaN may stand where it is never used: every entry of such a constant counts as undefined.
         value = float(array.flat[0] if array.ndim else array)
         infinite = 0 if value != value else 1 if value > 0 else -1
         shape = tuple(number(n) for n in array.shape)
-        return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED, infinite=infinite)
+        if infinite:
+            return Tensor(shape, ZERO_TERM, "f", infinite=infinite, kept=ZERO_TERM)
+        return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED)
     sign = POS if exact > 0 else NEG if exact < 0 else ZERO
     return Tensor(tuple(number(n) for n in array.shape), number(exact), kind, signs=sign)  # type: ignore[arg-type]
 
@@ -54,6 +56,13 @@ def interpret(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
     """The program's outputs as terms; only what the needed outputs depend on is looked at."""
+    return [x and finite(x) for x in _run(ctx, program, inputs, needed)]
+
+
+def _run(
+    ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
+) -> list[Tensor | None]:
+    """As `interpret`; outputs may have infinite entries."""
     jaxpr = program.jaxpr
     if getattr(jaxpr, "effects", None):
         raise UnprovedError("the program has side effects")
@@ -90,18 +99,19 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):
             ctx.primitives.setdefault(called)
-            return meaning(ctx, {}, [read(v) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
+            return meaning(ctx, {}, [finite(read(v)) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
-        return interpret(ctx, inner, known, use)
+        return _run(ctx, inner, known, use)
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
     ctx.primitives.setdefault(name)
     control = CONTROL.get(name)
     if control is not None:
         ctx.primitives.setdefault(name)
-        return control(ctx, eqn, use, [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars])
+        known = [None if not is_literal(v) and v not in env else finite(read(v)) for v in eqn.invars]
+        return control(ctx, eqn, use, known)
     rule = RULES.get(name)
     if rule is None and name in REFUSED:
         raise UnprovedError(f"primitive {name}: {REFUSED[name]}")
@@ -114,14 +124,14 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if rule is None:
         raise UnprovedError(f"primitive {name}")
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
-    inputs = [read(v) for v in eqn.invars]
+    inputs = looked_at(name, [read(v) for v in eqn.invars])
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
-    outs = rule(ctx, _plain(eqn.params), inputs, shapes)
-    return [_at_steady_positions(x, inputs) for x in outs] if name in POSITIONED else outs
+    outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), inputs, shapes)]
+    return [_at_steady_positions(x, inputs) for x in outs] if name.startswith(POSITIONED) else outs
 
 
-POSITIONED = ("dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add", "scatter_add")
-"""Primitives whose rules use the values of integer operands as indices."""
+POSITIONED = ("dynamic_", "gather", "scatter")
+"""How the names of primitives begin whose rules use the values of integer operands as indices."""
 
 
 def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:

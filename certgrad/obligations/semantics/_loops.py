@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._conditions import Clause, Clauses, merged, polys
+from .._conditions import EXIT, Atomic, Clause, Clauses, merged, polys
 from .._facts import ANY, NONNEG
 from .._index import Ix, Var, of_const, of_var, template
 from .._index_terms import at_least
-from .._jax_internals import Program, dim_poly, scan_loop, while_loop
+from .._jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop, while_loop
 from .._power import pred
 from .._recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
 from .._sums import Rewriter, fresh, indices_of
 from .._tensor import Tensor, own_index
-from .._terms import ONE, ZERO, IxPred, Poly, access, mentions
+from .._terms import ONE, ZERO, IxPred, Poly, Pred, access, deep_atoms, dimension, mentions
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
 
@@ -26,10 +27,10 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
     length = dim_poly(loop.length)
     if not length.positive:
         raise UnprovedError("a scan that may have no step")
+    if length == ONE:
+        return _one_step(ctx, loop, use, inputs)
     s = fresh()
-    place = of_const(ZERO) if length == ONE else of_var(s)
-    if loop.reverse:
-        place = place.scaled(-1).shifted(length - ONE)
+    place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
     consts, rows = inputs[: loop.consts], inputs[loop.consts + loop.carries :]
     initial = inputs[loop.consts : loop.consts + loop.carries]
     body = _Body(ctx, s, loop.body, initial)
@@ -45,6 +46,17 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
             assert out is not None
             results.append(body.stacked(out, length, loop.reverse))
     return results
+
+
+def _one_step(ctx: Context, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    """A scan of one step is its body."""
+    first = loop.consts + loop.carries
+    rows = [x and _row(x, of_const(ZERO)) for x in inputs[first:]]
+    outs = interpret(ctx, loop.body, [*inputs[:first], *rows], use)
+    stacked = (
+        x and x.indexed([_shifted(ix) for ix in own_index(x.shape)], (ONE, *x.shape)) for x in outs[loop.carries :]
+    )
+    return [*outs[: loop.carries], *stacked]
 
 
 def _row(x: Tensor, place: Ix) -> Tensor:
@@ -133,6 +145,19 @@ class _Body:
         assert start is not None
         return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
 
+    def exit_of(self, goes_on: Tensor) -> tuple[Poly, Clauses, Clauses]:
+        """The first time at which the test fails, where that is locally constant, and where the test is defined."""
+        test = self.value(goes_on.body)
+        at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
+        if at_time.free - {("c", 0, 0)}:
+            raise UnprovedError("while: a test inside another loop")
+        boundaries = [Clause((Atomic("!= 0", a.poly),), origin=EXIT) for a in deep_atoms(test) if isinstance(a, Pred)]
+        if any(v[0] == "b" for c in boundaries for v in c.free):
+            raise UnprovedError("while: a test with a predicate under a sum")
+        smooth = (*self._everywhere(goes_on.smooth), *(_closed(c) for c in boundaries))
+        digest = hashlib.blake2b(at_time.key.encode(), digest_size=8).hexdigest()
+        return dimension(f"steps {digest}", positive=False), smooth, self._everywhere(goes_on.defined)
+
     def _tensor(self, like: Tensor, shape: tuple[Poly, ...], body: Poly) -> Tensor:
         if like.kind == "b":
             body = pred(body)  # a boolean carry is a number that is 0 or 1
@@ -140,7 +165,7 @@ class _Body:
 
     def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
         """What every step put out, stacked along a new first axis."""
-        first = of_const(ZERO) if length == ONE else of_var(template(0))
+        first = of_var(template(0))
         time = first.scaled(-1).shifted(length - ONE) if reverse else first
         moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
         shape = (length, *out.shape)
@@ -173,7 +198,11 @@ def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
 
 @control("while")
 def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """A loop that counts up to a size. Its number of steps is a dimension, whatever its other values are."""
+    """What is carried at the end: after a number of steps that is a size, or at the first time the test fails.
+
+    That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
+    of the test is on its boundary, at any step.
+    """
     loop = while_loop(eqn)
     s = fresh()
     tested, consts = inputs[: loop.test_consts], inputs[loop.test_consts : loop.test_consts + loop.body_consts]
@@ -183,10 +212,19 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
     assert goes_on is not None
     steps = _count(goes_on, s)
-    if steps is None:
-        raise UnprovedError("while: the number of steps depends on values")
-    body.run([*consts, *body.carries], loop.live_outputs(use))
-    return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
+    if steps is not None:
+        body.run([*consts, *body.carries], loop.live_outputs(use))
+        return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
+    # The test reads carries that the needed outputs may not.
+    read = live_inputs(loop.test.jaxpr, [True])[loop.test_consts :]
+    body.run([*consts, *body.carries], loop.live_outputs([u or r for u, r in zip(use, read, strict=True)]))
+    exit_time, smooth, defined = body.exit_of(goes_on)
+    ctx.note("each while loop ends")
+    out: list[Tensor | None] = []
+    for k, wanted in enumerate(use):
+        x = body.carry(k, of_const(exit_time)) if wanted else None
+        out.append(x and replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth)))
+    return out
 
 
 def _count(goes_on: Tensor, s: Var) -> Poly | None:

@@ -6,22 +6,27 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from .._conditions import Clauses, merged
-from .._facts import ANY, NONNEG, ZERO
+from .._conditions import Atomic, Clause, Clauses, merged
+from .._facts import ANY, NONNEG, POS, ZERO
 from .._index import Ix, Var, of_const, of_var, template
+from .._isl import inhabited
 from .._power import fn, pred
 from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
 from .._terms import ZERO as NOTHING
 from ._elementwise import in_range
+from ._infinite import finite
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
 
 
-def _consumed(x: Tensor, axes: tuple[int, ...], shape: tuple) -> tuple[Poly, list[tuple[Var, Poly]], Clauses, Clauses]:
-    """The body with the axes as fresh variables and the rest in place, those variables, and the conditions."""
+Dummies = list[tuple[Var, Poly]]
+
+
+def _opened(x: Tensor, axes: tuple[int, ...], shape: tuple) -> tuple[dict[Var, Ix], Dummies]:
+    """The axes as fresh variables and the rest in place, and those variables."""
     kept = [k for k in range(x.rank) if k not in axes]
     mapping: dict[Var, Ix] = {template(k): axis_index(j, shape[j]) for j, k in enumerate(kept)}
     dummies = []
@@ -30,20 +35,32 @@ def _consumed(x: Tensor, axes: tuple[int, ...], shape: tuple) -> tuple[Poly, lis
         mapping[template(k)] = of_const(NOTHING) if x.shape[k] == ONE else of_var(v)
         if x.shape[k] != ONE:
             dummies.append((v, x.shape[k]))
-    own = {v: ix for v, ix in mapping.items() if ix.variable() != v}
-    defined, smooth = x.conditions_over(axes, {template(k): mapping[template(k)] for k in kept})
-    return substitute(x.body, own), dummies, defined, smooth
+    return mapping, dummies
+
+
+def _consumed(x: Tensor, axes: tuple[int, ...], shape: tuple, mapping: dict[Var, Ix]) -> tuple[Poly, Clauses, Clauses]:
+    """The body over the variables that stand for the axes, and the conditions."""
+    kept = {template(k): mapping[template(k)] for k in range(x.rank) if k not in axes}
+    defined, smooth = x.conditions_over(axes, kept)
+    return _moved(x.body, mapping), defined, smooth
 
 
 @rule("reduce_sum")
 def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     (x,) = args
-    body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
+    axes = tuple(params["axes"])
+    mapping, dummies = _opened(x, axes, shapes[0])
+    body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
     nonempty = all(n.positive for _, n in dummies)
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
     signs = x.signs if x.signs in (ANY, 5) or nonempty else x.signs | ZERO
     signs = ANY if signs == 5 else signs
+    if x.support is not None:
+        support = _moved(x.support, mapping)
+        wanted = _some_kept(support, dummies, shapes[0])
+        if wanted is None or any(c.key == wanted.key for c in defined):
+            signs = POS
     return [in_range(ctx, Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs))]
 
 
@@ -60,17 +77,34 @@ def _reduce_min(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
 def _extremum(x: Tensor, axes: tuple[int, ...], shape: tuple, sign: int) -> Tensor:
     if x.kind == "b":
         raise UnprovedError("an extremum of booleans")
-    body, dummies, defined, smooth = _consumed(x, axes, shape)
+    x = finite(x) if x.infinite == sign else x
+    mapping, dummies = _opened(x, axes, shape)
+    body, defined, smooth = _consumed(x, axes, shape, mapping)
     if not all(n.positive for _, n in dummies):
         raise UnprovedError("an extremum over a range that may be empty")
-    return Tensor(shape, max_over(body.scale(sign), dummies).scale(sign), x.kind, defined, smooth, x.signs)
+    where = _moved(x.kept, mapping)
+    if where.is_zero:
+        raise UnprovedError("an extremum of infinities alone")
+    if x.infinite and (wanted := _some_kept(where, dummies, shape)) is not None:
+        defined = merged(defined, [wanted])
+    return Tensor(shape, max_over(body.scale(sign), dummies, where).scale(sign), x.kind, defined, smooth, x.signs)
+
+
+def _some_kept(kept: Poly, dummies: Dummies, shape: tuple) -> Clause | None:
+    """The condition that an entry is kept at every other index, unless that is shown."""
+    ranges = {template(k): n for k, n in enumerate(shape)}
+    if kept == ONE or inhabited(kept, dict(dummies), ranges):
+        return None
+    return Clause((Atomic("> 0", sum_over(kept, dummies)),), origin="an entry that is kept")
 
 
 @rule("reduce_or")
 def _reduce_or(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     """[Σ p > 0] of booleans p."""
     (x,) = _booleans(args)
-    body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
+    axes = tuple(params["axes"])
+    mapping, dummies = _opened(x, axes, shapes[0])
+    body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
     return [Tensor(shapes[0], pred(sum_over(body, dummies)), "b", defined, smooth, NONNEG)]
 
 
@@ -86,7 +120,9 @@ def _reduce_and(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
 def _reduce_xor(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     """Whether Σ p is odd: Σ p − 2·⌊Σ p / 2⌋."""
     (x,) = _booleans(args)
-    body, dummies, defined, smooth = _consumed(x, tuple(params["axes"]), shapes[0])
+    axes = tuple(params["axes"])
+    mapping, dummies = _opened(x, axes, shapes[0])
+    body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
     total = sum_over(body, dummies)
     odd = total - fn("floor", total.scale(fmpq(1, 2))).scale(2)
     return [Tensor(shapes[0], odd, "b", defined, smooth, NONNEG)]

@@ -8,7 +8,7 @@ from .._index_terms import index_number
 from .._jax_internals import kind_of
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, ZERO, Poly, access
-from ._elementwise import UNDEFINED
+from ._infinite import UNDEFINED
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]

@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.obligations.semantics.example import Example, example, real
+from tests.obligations.semantics.example import Example, example, real, truth
 
 X = real("x", "n")
+P = truth("p", "n")
+S = real("x", "n n")
 Y = real("y", "n")
 M = real("a", "n m")
 N = real("b", "n m")
@@ -70,6 +72,21 @@ ORDER: list[Example] = [
         Y,
         name="of the least",
     ),
+    example(
+        "reduce_max", lambda x, p: jnp.max(jnp.where(p[:, None] | p[None, :], x, -jnp.inf), axis=1), S, P, name="masked"
+    ),
+    example("reduce_min", lambda x, p: jnp.min(jnp.where(p[None, :], x, jnp.inf), axis=1), S, P, name="masked"),
+    example("exp", lambda x, p: jnp.exp(jnp.where(p, x, -jnp.inf) + x[::-1]), X, P, name="of a mask"),
+    example("max", lambda x, p: jnp.maximum(jnp.where(p, x, -jnp.inf), x * x - 1), X, P, name="with a mask"),
+    example(
+        "ge",
+        lambda x, p: (jnp.where(p, x, -jnp.inf) >= x * x) & jnp.isfinite(x),
+        X,
+        P,
+        name="of a mask",
+        derivative=False,
+    ),
+    example("is_finite", lambda x, p: jnp.isfinite(jnp.where(p, x, jnp.inf)), X, P, name="of a mask", derivative=False),
     example("cummax", lambda a, reverse: lax.cummax(a, 1, reverse=reverse) + a, M, reverse=(False, True)),
     example("cummin", lambda x: lax.cummin(x) + lax.cummin(x, reverse=True) ** 2, X),
     example("argmax", lambda a: jnp.argmax(a, axis=1) + 2 * jnp.argmax(a * a, axis=0)[0], M, derivative=False),

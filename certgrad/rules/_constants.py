@@ -1,0 +1,99 @@
+"""Forwards in which one step is taken for a constant: what a rule that forgets a term is the derivative of."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.obligations._instances import family
+from certgrad.obligations._jax_internals import evaluate, jaxpr_of, source_line, trace
+from certgrad.obligations._problem import Rules
+
+from ._user_rule import UserRule
+
+MAX_STEPS = 40
+_WORDS = {
+    "reduce_sum": "sum",
+    "reduce_max": "maximum",
+    "reduce_min": "minimum",
+    "dot_general": "product",
+    "cumsum": "cumulative sum",
+    "integer_pow": "power",
+    "pow": "power",
+    "div": "quotient",
+    "mul": "product",
+    "add": "sum",
+    "sub": "difference",
+    "max": "maximum",
+    "min": "minimum",
+    "log1p": "logarithm",
+    "log": "logarithm",
+    "exp": "exponential",
+    "logistic": "sigmoid",
+    "sqrt": "root",
+    "rsqrt": "inverse root",
+}
+_FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
+
+
+def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
+    """The forward with each of its steps held constant in turn, reductions first, and with all reductions."""
+    try:
+        instance = family(one, one.cases[0]).prove[0]
+        shapes = instance.shapes()
+        kinds = {"int": "int32", "bool": "bool"}
+        arrays = [
+            jax.ShapeDtypeStruct(s, kinds.get(d, "float32")) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
+        ]
+        program = trace(lambda *xs: rules.forward(list(xs), []), arrays)
+    except Exception:  # what does not trace has no steps
+        return
+    steps: list[tuple[str, str]] = []
+
+    def note(eqn: Any, outs: list) -> list:
+        if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
+            steps.append((eqn.primitive.name, _place(eqn)))
+        else:
+            steps.append(("", ""))
+        return outs
+
+    trace(lambda *xs: evaluate(program.jaxpr, program.consts, xs, note), arrays)
+    reductions = {k for k, s in enumerate(steps) if s[0] in _FIRST}
+    if len(reductions) > 1:
+        yield "terms are missing: all sums and maxima are treated as constants", _holding(rules, reductions)
+    order = sorted(range(len(steps)), key=lambda k: (steps[k][0] not in _FIRST, k))
+    for k in [k for k in order if steps[k][0]][:MAX_STEPS]:
+        word, place = _WORDS.get(steps[k][0], steps[k][0]), steps[k][1]
+        yield f"a term is missing: the {word}{place} is treated as a constant", _holding(rules, {k})
+
+
+def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
+    def forward(args: list) -> list:
+        program = jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args)
+        count = -1
+
+        def hold(eqn: Any, outs: list) -> list:
+            nonlocal count
+            count += 1
+            return [jax.lax.stop_gradient(y) for y in outs] if count in which else outs
+
+        return evaluate(jaxpr_of(program), program.consts, args, hold)
+
+    return forward
+
+
+def _place(eqn: Any) -> str:
+    file, line = source_line(eqn)
+    if not file:
+        return ""
+    text = linecache.getline(file, line).strip()
+    return (
+        f" in line {line} of {Path(file).name} (`{text}`)"
+        if 0 < len(text) < 80
+        else f" in line {line} of {Path(file).name}"
+    )

@@ -1,0 +1,95 @@
+"""A first look at a rule, before its proof: its outputs, its mode, and the arguments that get no gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from certgrad.errors import SignatureError, UsageError
+from certgrad.obligations._instances import evaluate_size, family
+from certgrad.obligations._jax_internals import nested_primitives, symbols, trace
+from certgrad.obligations._problem import trace_rules
+
+from ._returned import absent, recorded
+from ._user_rule import REVERSE_ONLY, UserRule
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What the first look found."""
+
+    without_gradient: tuple[str, ...] = ()
+    """Float arrays for which the rule returns `None`."""
+    reverse_only: bool = False
+    """A custom rule inside has no forward mode."""
+
+
+def examine(rule: UserRule) -> Examined:
+    """Trace the rule once, on symbols of its own. What does not trace is left to the audit to report.
+
+    Raises:
+        SignatureError: the function returns other shapes than its signature says.
+    """
+    instance = replace(family(rule, rule.cases[0]).prove[0], shared=False)
+    shapes = instance.shapes()
+    rules = rule.rules(instance.statics)
+    try:
+        arrays = [
+            jax.ShapeDtypeStruct(s, "int32" if d == "int" else "bool" if d == "bool" else "float32")
+            for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
+        ]
+        forward = trace(lambda *xs: jax.tree_util.tree_leaves(rule.call(xs, rule.statics)), arrays)
+    except Exception:
+        return Examined()
+    _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
+    reverse = "custom_vjp_call" in nested_primitives(forward.jaxpr) and rule.kind != "jax.custom_vjp"
+    owner = "bwd" if rule.kind == "jax.custom_vjp" else "fn_bwd" if rule.kind == "equinox.filter_custom_vjp" else ""
+    if not owner:
+        return Examined(reverse_only=reverse)
+    with recorded(rule.custom, owner) as returned:
+        try:
+            trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, rule.name)
+        except Exception:
+            return Examined(reverse_only=reverse)
+    return Examined(_without_gradient(rule, returned), reverse)
+
+
+def settled(rule: UserRule, found: Examined) -> None:
+    """Take the mode of the rule from what was found."""
+    if found.reverse_only:
+        rule.kinds = REVERSE_ONLY
+    if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
+        rule.kinds = ("rule_runs_forward",)
+
+
+def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
+    missing: set[str] = set()
+    names = {a.name: jax.tree_util.tree_unflatten(a.tree, list(a.leaves)) for a in rule.arguments}
+    for cotangents in returned:
+        if rule.kind == "equinox.filter_custom_vjp":
+            first = rule.arguments[0].name if rule.arguments else ""
+            missing |= absent(cotangents, names.get(first))
+            continue
+        if not isinstance(cotangents, (tuple, list)):
+            continue
+        for name, cotangent in zip(rule.dynamic, cotangents, strict=False):
+            if name in names:
+                missing |= absent(cotangent, names[name])
+    return tuple(n for n in rule.moving if n in missing)
+
+
+def _check_outputs(rule: UserRule, found: list[tuple[Any, ...]], instance: Any) -> None:
+    declared = rule.outputs_declared
+    if declared is None:
+        return
+    table = symbols(instance.names)
+    groups = {s: [evaluate_size(n, table) for n in axes] for s, axes in instance.groups.items()}
+    try:
+        expected = [s.shape(table, groups) for s in declared]
+    except KeyError as error:
+        raise UsageError(f"The size {error} of an output of {rule.name} is unknown.") from None
+    if [[str(d) for d in s] for s in found] != [[str(d) for d in s] for s in expected]:
+        shown, wanted = (", ".join(f"({' '.join(map(str, s))})" for s in shapes) for shapes in (found, expected))
+        raise SignatureError(f"{rule.name} ({rule.where}) returns shapes {shown}, but its signature says {wanted}.")

@@ -1,0 +1,81 @@
+"""What a rule object is made of: its wrappers, the custom function inside, the Python function under it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+
+FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
+
+
+def unwrapped(function: Any) -> Any:
+    """The custom function inside `jit` and `partial`; the function itself if there is none."""
+    found = function
+    for _ in range(16):
+        if kind_of_rule(found):
+            return found
+        inner = found.func if isinstance(found, partial) else getattr(found, "__wrapped__", None)
+        if inner is None:
+            return function
+        found = inner
+    return function
+
+
+def kind_of_rule(value: Any) -> str:
+    """Which kind of custom function an object is, as users write it; empty for anything else."""
+    if isinstance(value, jax.custom_vjp):
+        return "jax.custom_gradient" if _of_custom_gradient(value) else "jax.custom_vjp"
+    if isinstance(value, jax.custom_jvp):
+        return "jax.custom_jvp"
+    kind = type(value)
+    if kind.__name__ in FILTERED and kind.__module__.startswith("equinox"):
+        return f"equinox.{kind.__name__}"
+    if kind.__module__.startswith("flax.nnx") and "custom" in kind.__name__.lower():
+        return "flax.nnx.custom_vjp"
+    return ""
+
+
+def _of_custom_gradient(value: jax.custom_vjp) -> bool:
+    return getattr(value.fun, "__qualname__", "").startswith("custom_gradient.<locals>")
+
+
+def incomplete(custom: Any) -> str:
+    """What a custom function lacks to have a rule; empty if it has one."""
+    kind = kind_of_rule(custom)
+    if kind == "jax.custom_vjp" and (getattr(custom, "fwd", None) is None or getattr(custom, "bwd", None) is None):
+        return "a custom_vjp without defvjp: it has no rule"
+    if kind == "jax.custom_jvp" and getattr(custom, "jvp", None) is None:
+        return "a custom_jvp without defjvp: it has no rule"
+    if kind == "equinox.filter_custom_vjp" and None in (custom.fn_fwd, custom.fn_bwd):
+        return "a filter_custom_vjp without def_fwd and def_bwd: it has no rule"
+    if kind == "equinox.filter_custom_jvp" and getattr(custom.fn, "jvp", None) is None:
+        return "a filter_custom_jvp without def_jvp: it has no rule"
+    return ""
+
+
+def plain_function(function: Any) -> Callable:
+    """The Python function that a rule is for."""
+    inner = function
+    if kind_of_rule(function) == "jax.custom_gradient":
+        inner = inspect.getclosurevars(function.fun).nonlocals["fun"]
+    elif isinstance(function, (jax.custom_vjp, jax.custom_jvp)):
+        inner = function.fun
+    elif kind_of_rule(function) == "equinox.filter_custom_vjp":
+        inner = function.fn
+    elif kind_of_rule(function) == "equinox.filter_custom_jvp":
+        inner = inspect.getclosurevars(function.fn.fun).nonlocals.get("fn", function.fn.fun)
+    while isinstance(inner, partial):
+        inner = inner.func
+    return inspect.unwrap(inner)
+
+
+def place_of(function: Callable) -> tuple[str, int]:
+    """File and line of a function; a decorated one starts at its `def`."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return "?", 0
+    return inspect.getsourcefile(function) or "?", code.co_firstlineno

@@ -1,0 +1,96 @@
+"""A quick numeric test that spares most wrong hypotheses their proof. What passes it is then proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.obligations._decisions import concrete
+from certgrad.obligations._domain_points import inside
+from certgrad.obligations._instances import family
+from certgrad.obligations._jax_internals import evaluate, jaxpr_of
+from certgrad.obligations._problem import Rules
+
+from ._user_rule import UserRule
+
+TOLERANCE = 1e-7
+
+
+def plausible(one: UserRule, rules: Rules, fixed: dict[str, str], domain: tuple[str, ...]) -> bool:
+    """The two sides of the adjoint law agree at a random point; also where that cannot be told."""
+    with jax.enable_x64(True):
+        point = _point(one, fixed, (*one.domain, *domain))
+        if point is None:
+            return True
+        args, tangent, rng = point
+        try:
+            out = rules.forward(args, [])
+            seeds = [jnp.asarray(rng.standard_normal(y.shape)) for y in out]
+            moved = rules.jvp(args, [tangent], []) if rules.jvp else _derivative(one, rules, args, tangent)
+            left = sum(float(jnp.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
+            right = float(jnp.vdot(tangent, rules.vjp(args, seeds, [])[0]))
+        except Exception:  # the proof will fail for the same reason, and costs no more
+            return False
+    return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
+
+
+def nonlinear(one: UserRule, rules: Rules) -> bool:
+    """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
+    with jax.enable_x64(True):
+        point = _point(one, {}, one.domain)
+        if point is None:
+            return False
+        args, _, rng = point
+        try:
+            seeds = [jnp.asarray(3 * rng.standard_normal(y.shape)) for y in rules.forward(args, [])]
+            once, twice = (np.asarray(rules.vjp(args, [k * s for s in seeds], [])[0]) for k in (1, 2))
+        except Exception:  # as above
+            return False
+    return not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
+
+
+def _point(one: UserRule, fixed: dict[str, str], domain: tuple[str, ...]) -> Any:
+    """Arrays inside the domain, a tangent and a source of further numbers; None where no point was found."""
+    instance = family(one, one.cases[0]).prove[0]
+    sizes = {**concrete(instance), **fixed}
+    sizes = {n: sizes.get(v, v) for n, v in sizes.items()}
+    shapes = instance.shapes(sizes).inputs
+    rng = np.random.default_rng(0)
+    for attempt in range(30):
+        args = [_draw(rng, s, d, attempt) for s, d in zip(shapes, instance.dtypes, strict=True)]
+        values = {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}
+        if inside(domain, values):
+            tangent = rng.standard_normal(shapes[one.arg_names.index(one.moving[0])])
+            return [jnp.asarray(a) for a in args], jnp.asarray(tangent), rng
+    return None
+
+
+def _draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, attempt: int) -> np.ndarray:
+    if dtype == "int":
+        return rng.integers(0 if attempt % 2 else -2, 2, shape)
+    if dtype == "bool":
+        return rng.random(shape) < 0.6
+    x = rng.standard_normal(shape) + 0.1
+    return (x, np.abs(x) + 0.1, -np.abs(x) - 0.1, rng.random(shape) * 0.8 + 0.1)[attempt % 4]
+
+
+def _exact(array: np.ndarray) -> Any:
+    from fractions import Fraction
+
+    if array.dtype.kind == "f":
+        return np.vectorize(lambda v: Fraction(float(v)), otypes=[object])(array).tolist()
+    return array.tolist()
+
+
+def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
+    """Of the primal function, by JAX."""
+    k = one.arg_names.index(one.moving[0])
+    program = jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args)
+
+    def run(x: Any) -> list:
+        return evaluate(jaxpr_of(program), program.consts, [*args[:k], x, *args[k + 1 :]], lambda eqn, outs: outs)
+
+    return jax.jvp(run, [args[k]], [tangent])[1]

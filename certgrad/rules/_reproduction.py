@@ -1,0 +1,105 @@
+"""A script that shows at a witness, in ordinary numbers, that a rule is wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import jax
+
+from certgrad.obligations.certificate import Certificate, Witness
+
+from ._user_rule import UserRule
+
+
+def reproduction(rule: UserRule, certificate: Certificate) -> str:
+    """Python that prints both sides of the first refuted obligation; empty if none has a witness."""
+    for claim in certificate.claims:
+        for case in claim.cases:
+            if case.witness is not None:
+                return _script(rule, claim.kind, case.witness)
+    return ""
+
+
+def _script(rule: UserRule, kind: str, witness: Witness) -> str:
+    moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
+    lines = [
+        "import jax, jax.numpy as jnp, numpy as np",
+        'jax.config.update("jax_enable_x64", True)',
+        *_import(rule),
+        "",
+    ]
+    for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
+        lines.append(f"{name} = {_array(witness.inputs[name], spec.dtype)}")
+    tangents = [f"d{n}" for n in moving]
+    if kind != "rule_runs_forward":
+        lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
+    points = ", ".join(moving)
+    lines += [
+        "",
+        f"def f({points}):",
+        f"    leaves = jax.tree.leaves(function({_call(rule)}))",
+        "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
+        "",
+    ]
+    if kind == "rule_runs_forward":
+        lines += [
+            f"print('the function:', f({points}))",
+            f"print('under vjp:   ', jax.vjp(f, {points})[0])",
+        ]
+        return "\n".join(lines) + "\n"
+    seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
+    lines.append(f"seeds = [{seeds}]" if witness.seeds else f"seeds = [jnp.ones_like(y) for y in f({points})]")
+    moved = lambda sign: ", ".join(f"{n} {sign} h * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
+    lines += [
+        "h = 1e-6",
+        f"change = [(a - b) / (2 * h) for a, b in zip(f({moved('+')}), f({moved('-')}))]",
+        "expected = sum(np.vdot(c, s) for c, s in zip(change, seeds))",
+        f"cotangents = jax.vjp(f, {points})[1](seeds)",
+        f"returned = sum(np.vdot(c, d) for c, d in zip(cotangents, [{', '.join(tangents)}]))",
+        "print('expected', expected, 'returned', returned)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _import(rule: UserRule) -> list[str]:
+    """How to get at the function: by its name, where its module has it under that."""
+    module = getattr(rule.plain, "__module__", "") or ""
+    name = rule.name.partition(":")[2] or getattr(rule.plain, "__qualname__", "")
+    if not module or not name or not name.replace(".", "").isidentifier() or "<" in name:
+        return ["function = ...  # the function under audit"]
+    root, *rest = name.split(".")
+    return [f"from {module} import {root}", f"function = {'.'.join([root, *rest])}"]
+
+
+def _call(rule: UserRule) -> str:
+    given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
+    given |= {n: _value(v) for n, v in rule.statics.items()}
+    positional = [given.pop(n) for n in rule.positional if n in given]
+    return ", ".join([*positional, *(f"{n}={v}" for n, v in given.items())])
+
+
+def _value(value: Any) -> str:
+    return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)
+
+
+def _structure(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {_structure(v)}" for k, v in value.items()) + "}"
+    if type(value) in (tuple, list):
+        inner = ", ".join(_structure(v) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    return value if isinstance(value, str) else repr(value)
+
+
+def _array(value: Any, dtype: str) -> str:
+    kind = {"int": ", dtype=int", "bool": ", dtype=bool"}.get(dtype, ", dtype=float")
+    return f"np.array({_numbers(value, dtype)}{kind})"
+
+
+def _numbers(value: Any, dtype: str) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_numbers(v, dtype) for v in value) + "]"
+    if dtype in ("int", "bool"):
+        return str(value)
+    return repr(float(Fraction(value)))

@@ -1,0 +1,43 @@
+"""What a rule's backward function returns, before JAX fills in zeros: `None` says that there is no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+
+@contextmanager
+def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
+    """Collect what the function in `attribute` returns, each time that it is traced."""
+    original = getattr(owner, attribute)
+    returned: list[Any] = []
+
+    def recording(*args: Any, **kwargs: Any) -> Any:
+        found = original(*args, **kwargs)
+        returned.append(found)
+        return found
+
+    setattr(owner, attribute, recording)
+    try:
+        yield returned
+    finally:
+        setattr(owner, attribute, original)
+
+
+def absent(cotangent: Any, names: Any) -> set[str]:
+    """The names, in a structure like the argument's, for which the cotangent is `None`, there or further up."""
+    if cotangent is None:
+        return set(jax.tree_util.tree_leaves(names))
+    try:
+        flags = jax.tree_util.tree_map(
+            lambda c, part: jax.tree_util.tree_leaves(part) if c is None else [],
+            cotangent,
+            names,
+            is_leaf=lambda c: c is None,
+        )
+    except (ValueError, TypeError):  # another structure than the argument's: JAX says so where it is used
+        return set()
+    return set(jax.tree_util.tree_leaves(flags))

@@ -1,0 +1,124 @@
+"""Signatures of functions of nested arguments: `"{w: d m, b: m}, (n d, n:int) -> n m"`.
+
+Where an argument is a dict, tuple, list or `None`, its shapes are written as one; for other classes that JAX can
+flatten, the arguments are given as a tuple of such objects with texts for arrays: `(Params(w="d m", b="m"), "n d")`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from certgrad.errors import SignatureError
+from certgrad.ops._signature import ArraySpec, Signature, parse
+
+_BRACKETS = {"{": "}", "(": ")", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument: its arrays by name, and how they are put together."""
+
+    name: str
+    leaves: tuple[str, ...]
+    specs: tuple[ArraySpec, ...]
+    tree: Any
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The arguments that hold arrays, not yet named, and the outputs' shapes, if they are stated."""
+
+    inputs: tuple[Any, ...]
+    outputs: tuple[ArraySpec, ...] | None
+
+
+def read(signature: str | Sequence[Any]) -> Declared:
+    """The structure of a signature. Raises SignatureError where it does not parse."""
+    if not isinstance(signature, str):
+        return Declared(tuple(signature), None)
+    left, arrow, right = signature.partition("->")
+    if "->" in right:
+        parse(signature)  # says what is wrong
+    inputs = tuple(_side(left, signature))
+    outputs = tuple(jax.tree_util.tree_leaves(list(_side(right, signature)))) if arrow else None
+    shown = ", ".join(jax.tree_util.tree_leaves(list(inputs)))
+    flat = parse(f"{shown} -> {', '.join(outputs or ())}" if shown or outputs else " -> ")
+    return Declared(inputs, None if outputs is None else flat.outputs if outputs else ())
+
+
+def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
+    """The arguments, each array under a name of its own: `params_w` for the entry `w` of `params`."""
+    out = []
+    for name, structure in zip(names, inputs, strict=True):
+        paths, tree = jax.tree_util.tree_flatten_with_path(structure)
+        leaves = tuple("_".join([name, *(_key(k) for k in path)]) for path, _ in paths)
+        wrong = next((x for _, x in paths if not isinstance(x, str)), None)
+        if wrong is not None:
+            raise SignatureError(
+                f'The shapes of an array are written as text, such as "n d", but {name} has {wrong!r}.'
+            )
+        out.append(Argument(name, leaves, tuple(parse(f"{text} -> ").inputs[0] for _, text in paths), tree))
+    taken = [leaf for a in out for leaf in a.leaves]
+    twice = next((x for x in taken if taken.count(x) > 1), None)
+    if twice is not None:
+        raise SignatureError(f"Two arrays of the arguments would be called '{twice}'; rename an argument or a key.")
+    return tuple(out)
+
+
+def flat_signature(arguments: Sequence[Argument], outputs: tuple[ArraySpec, ...] | None) -> Signature:
+    """The signature of the arrays, in order."""
+    return Signature(tuple(s for a in arguments for s in a.specs), outputs or ())
+
+
+def _key(key: Any) -> str:
+    text = next((str(getattr(key, k)) for k in ("key", "idx", "name") if hasattr(key, k)), str(key))
+    return re.sub(r"\W", "_", text)
+
+
+def _side(text: str, whole: str) -> list[Any]:
+    parts = _split(text, whole)
+    return [_item(p, whole) for p in parts]
+
+
+def _item(text: str, whole: str) -> Any:
+    text = text.strip()
+    if text == "None":
+        return None
+    if text[:1] not in _BRACKETS or not text:
+        parse(f"{text} -> ")
+        return text
+    if text[-1] != _BRACKETS[text[0]]:
+        raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")
+    inner = text[1:-1]
+    parts = _split(inner, whole) if inner.strip() else []
+    if text[0] == "{":
+        return dict(_entry(p, whole) for p in parts)
+    items = [_item(p, whole) for p in parts if p.strip() or len(parts) > 1]
+    return tuple(items) if text[0] == "(" else items
+
+
+def _entry(text: str, whole: str) -> tuple[str, Any]:
+    key, colon, value = text.partition(":")
+    if not colon or not key.strip().isidentifier():
+        raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
+    return key.strip(), _item(value, whole)
+
+
+def _split(text: str, whole: str) -> list[str]:
+    """At the commas that stand outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for k, c in enumerate(text):
+        depth += (c in "{([") - (c in "})]")
+        if depth < 0:
+            break
+        if c == "," and depth == 0:
+            parts.append(text[start:k])
+            start = k + 1
+    if depth:
+        raise SignatureError(f"The signature '{whole}' does not parse: its brackets do not match.")
+    return [*parts, text[start:]]

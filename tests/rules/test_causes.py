@@ -1,0 +1,114 @@
+"""The likely cause of a wrong rule, and the script that reproduces the refutation."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+
+from .test_check import custom_vjp
+
+ROOT = Path(__file__).parents[2]
+
+
+def layer_norm(x):
+    m = jnp.mean(x, -1, keepdims=True)
+    v = jnp.mean((x - m) ** 2, -1, keepdims=True)
+    return (x - m) * jax.lax.rsqrt(v + 1e-5)
+
+
+def layer_norm_fwd(x):
+    v = jnp.mean((x - jnp.mean(x, -1, keepdims=True)) ** 2, -1, keepdims=True)
+    r = jax.lax.rsqrt(v + 1e-5)
+    return layer_norm(x), ((x - jnp.mean(x, -1, keepdims=True)) * r, r)
+
+
+def cross_entropy(z, t):
+    return -jnp.sum(t * jax.nn.log_softmax(z, -1), -1)
+
+
+def squares(x):
+    return jnp.sum(x**2, -1)
+
+
+CASES = {
+    "half": (squares, lambda x, g: (x * g[:, None],), "n d -> n", "a factor 2 is missing"),
+    "twice": (squares, lambda x, g: (4 * x * g[:, None],), "n d -> n", "a factor 2 too many"),
+    "sign": (squares, lambda x, g: (-2 * x * g[:, None],), "n d -> n", "the sign is wrong"),
+    "seed": (squares, lambda x, g: (2 * x,), "n d -> n", "treated as 1"),
+    "mean": (
+        lambda x: jnp.mean(x, -1),
+        lambda x, g: (g[:, None] + 0 * x,),
+        "n d -> n",
+        "divisor d of a mean is missing",
+    ),
+    "transposed": (lambda x: x @ x, lambda x, g: ((g @ x.T + x.T @ g).T,), "n n -> n n", "transposed in axes 0 and 1"),
+    "reversed": (lambda x: x, lambda x, g: (-g,), "n -> n", 'surrogate="…"'),
+    "through": (lambda x: jax.lax.round(x), lambda x, g: (g,), "n -> n", "straight-through"),
+    "clipped": (lambda x: x, lambda x, g: (jnp.clip(g, -1, 1),), "n -> n", "not linear"),
+    "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "right only where x > 0"),
+    "cumulative": (lambda x: jnp.cumsum(x, 1), lambda x, g: (jnp.cumsum(g, 1),), "n d -> n d", None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_named(name):
+    f, bwd, signature, said = CASES[name]
+    report = certgrad.check(custom_vjp(f, lambda x: (f(x), x), bwd), signature)
+    assert report.verdict == "refuted"
+    assert said is None or said in report.cause
+    assert said is None or report.cause in report.claims[0].cases[0].reason
+
+
+def test_a_forgotten_term_is_found_where_it_is_made():
+    without_mean = custom_vjp(
+        layer_norm, layer_norm_fwd, lambda r, g: (r[1] * (g - r[0] * (g * r[0]).mean(-1, keepdims=True)),)
+    )
+    cause = certgrad.check(without_mean, "n d -> n d").cause
+    assert "is treated as a constant" in cause
+    assert "m = jnp.mean(x, -1, keepdims=True)" in cause
+
+
+def test_right_for_distributions_only():
+    rule = custom_vjp(
+        cross_entropy,
+        lambda z, t: (cross_entropy(z, t), (z, t)),
+        lambda r, g: ((jax.nn.softmax(r[0], -1) - r[1]) * g[:, None], None),
+    )
+    assert certgrad.check(rule, "n d, n d -> n").cause == "right only where t sums to 1 along its last axis"
+
+
+def test_exchanged_cotangents():
+    rule = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, (x, w)), lambda r, g: (g * r[0], g * r[1]))
+    report = certgrad.check(rule, "n, n -> n")
+    assert [a.cause for a in report.arguments] == [
+        "exchanged with the cotangent of w",
+        "exchanged with the cotangent of x",
+    ]
+
+
+def test_another_value_under_grad():
+    rule = custom_vjp(jnp.sin, lambda x: (2 * jnp.sin(x), x), lambda x, g: (g * jnp.cos(x),))
+    assert "does not return the function's value" in certgrad.check(rule, "n -> n").cause
+
+
+def test_the_script_shows_the_difference(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import jax\nimport jax.numpy as jnp\n@jax.custom_vjp\ndef f(p, k):\n    return jnp.sum(p['a'] ** 3) * k\n"
+        "f.defvjp(lambda p, k: (f(p, k), (p, k)), lambda r, g: ({'a': r[0]['a'] ** 2 * g * r[1]}, None))\n"
+    )
+    program = (
+        "import certgrad, mine\nr = certgrad.check(mine.f, '{a: n}, -> ')\nprint(r.reproduction)\n"
+        "exec(r.reproduction)\nassert abs(expected - 3 * returned) < 1e-5 * abs(expected), (expected, returned)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "expected" in done.stdout
