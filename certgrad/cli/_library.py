@@ -3,11 +3,16 @@
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
 
 from certgrad.errors import UnknownOpError
 
 if TYPE_CHECKING:
+    from certgrad.obligations.cache import Cache
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
 
@@ -33,12 +38,35 @@ def get(name: str) -> "Op":
     return registry.get(name)
 
 
-def audit_op(name: str) -> "Certificate":
-    """Prove the op."""
+def audit_op(name: str, cache: Path | None = None) -> "Certificate":
+    """Prove the op; with a folder, use and fill the cache in it."""
     prepare()
     from certgrad.obligations import audit_op as prove
 
-    return prove(name)
+    return prove(name) if cache is None else prove(name, _cache(cache))
+
+
+@lru_cache(maxsize=4)
+def _cache(folder: Path) -> "Cache":
+    from certgrad.obligations.cache import Cache, Folder
+
+    return Cache(Folder(folder))
+
+
+def cache_problem(folder: Path | None) -> str:
+    """Why the cache in the folder could not be written, or an empty text."""
+    return "" if folder is None else _cache(folder).folder.problem
+
+
+def tidy_cache(folder: Path, problem: str) -> None:
+    """Bound the cache, and say so if it could not be written."""
+    _cache(folder).folder.prune()
+    if problem:
+        typer.echo(
+            f"warning: the cache could not be written ({problem}). The audit is complete; the next one will not be "
+            "faster. Name another folder with --cache-dir, or use --no-cache.",
+            err=True,
+        )
 
 
 def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:

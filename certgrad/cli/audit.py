@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _code, _console, _library, _output
+from certgrad.cli import _code, _console, _library, _options, _output
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
 
@@ -42,6 +42,8 @@ def audit(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
+    cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
+    no_cache: _options.NoCache = False,
 ) -> None:
     """Prove derivative rules and print the audit.
 
@@ -56,7 +58,8 @@ def audit(
     ops, targeted = _code.split(targets or [])
     code = _code.audit(targeted)
     selection = _selection(ops, select or [], ignore or [], none=bool(targeted) and not ops)
-    results = [*_console.progress(_run.run(selection.ops, jobs), len(selection.ops), shown=not quiet), *code.audited]
+    run = _run.run(selection.ops, jobs, None if no_cache else cache_dir)
+    results = [*_console.progress(run, len(selection.ops), shown=not quiet), *code.audited]
     audited = [
         Audited(narrow, one.seconds, one.reproduction)
         for one in results

@@ -4,10 +4,14 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _console, _library
+from certgrad.cli import _console, _library, _options
 
 
-def explain(subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An op (log) or a code (CG101).")]) -> None:
+def explain(
+    subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An op (log) or a code (CG101).")],
+    cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
+    no_cache: _options.NoCache = False,
+) -> None:
     """Say what is proved of an op, or what a code means.
 
     For an op: what is claimed, under which hypotheses, what the rule returns where nothing is claimed, and its source.
@@ -21,7 +25,10 @@ def explain(subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An o
         return
     name = _library.resolve(subject, also=CODES)
     op = _library.get(name)
-    certificate = _library.audit_op(name)
+    cache = None if no_cache else cache_dir
+    certificate = _library.audit_op(name, cache)
+    if cache is not None:
+        _library.tidy_cache(cache, _library.cache_problem(cache))
     declaration = Declaration(
         doc=op.doc or "",
         aliases=op.aliases,

@@ -13,10 +13,14 @@ def report(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not current.")] = False,
     directory: Annotated[Path, typer.Option(metavar="PATH", help="The directory of the report.")] = Path("reports"),
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+    cache_dir: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Use the cache in this folder. Without it all is proved anew.")
+    ] = None,
 ) -> None:
     """Rewrite the committed report, or check it.
 
-    The report is a Markdown page, one certificate an op, and their schema.
+    The report is a Markdown page, one certificate an op, and their schema. Everything is proved anew unless a cache is
+    named.
 
     Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
     """
@@ -24,7 +28,7 @@ def report(
     from certgrad.report import committed_report
 
     names = _library.names()
-    audited = list(_console.progress(_run.run(names, jobs), len(names), shown=True))
+    audited = list(_console.progress(_run.run(names, jobs, cache_dir), len(names), shown=True))
     certificates = [entry.certificate for entry in audited]
     files = committed_report.render(certificates)
     if not check:

@@ -23,16 +23,18 @@ from ._entailment import entailed
 from ._facts import Facts
 from ._formula import formula
 from ._index import of_const
-from ._instances import Family, Instance, family
+from ._instances import Family, Instance
 from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
-from ._problem import Programs, build, kinds_of, rules_of, trace_rules
+from ._problem import Programs, build, kinds_of
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
 from ._satisfiable import satisfiable
 from ._simplify import simplified
 from ._terms import ZERO, clear_caches
+from ._traces import Trace, Traces
+from .cache import Cache
 from .certificate import (
     CODES,
     FORMAT,
@@ -77,14 +79,22 @@ class _Record:
         return self.notes, self.facts, self.primitives
 
 
-def audit(op: Any) -> Certificate:
+def audit(op: Any, cache: Cache | None = None) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
+    With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
     with _without_collection():
-        return _audit(op)
+        traces = Traces(op)
+        if cache is None:
+            return _audit(traces)
+        known = cache.find(traces)
+        if known is None:
+            known = _audit(traces)
+            cache.keep(traces, known)
+        return known
 
 
 @contextmanager
@@ -100,14 +110,14 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _audit(op: Any) -> Certificate:
+def _audit(traces: Traces) -> Certificate:
+    op = traces.op
     texts: list[str] = []
     identities: list[TracedCase] = []
     record = _Record({}, {}, {})
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in kinds_of(op)}
-    for case in op.cases:
-        instances = family(op, case)
-        results, scope, programs, general = _case(op, instances, record)
+    for case, instances in zip(op.cases, traces.families, strict=True):
+        results, scope, programs, general = _case(traces, instances, record)
         texts += programs
         identities.append(_identity(op, case, general))
         for kind in kinds_of(op):
@@ -121,7 +131,7 @@ def _audit(op: Any) -> Certificate:
         domain=list(op.domain),
         verdict=worst([c.verdict for c in finished]),
         claims=finished,
-        conventions=conventions(op),
+        conventions=conventions(traces),
         source=op.source or "",
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
@@ -139,7 +149,10 @@ def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
     )
 
 
-def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+def _case(
+    traces: Traces, instances: Family, record: _Record
+) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+    op = traces.op
     results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
     texts: list[str] = []
     covered = Covered(op.arg_names)
@@ -149,15 +162,12 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
     general: dict[str, Sequence[Clause]] = {}
     split = ""
 
-    def examine(instance: Instance, fixed: Fixed, programs: Programs | None = None) -> Programs:
-        shapes = instance.shapes(fixed)
-        if programs is None:
-            programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        text = "\n".join(f"{name}\n{text}" for name, text in serialised_all(programs.all()).items())
-        texts.append(f"{instance.label} {fixed}\n{text}")
-        if text in proved:  # another family of shapes came to the same programs
+    def examine(trace: Trace, fixed: Fixed) -> Programs:
+        instance, shapes, programs = trace.instance, trace.shapes, trace.programs
+        texts.append(f"{instance.label} {fixed}\n{trace.text}")
+        if trace.text in proved:  # another family of shapes came to the same programs
             return programs
-        proved.add(text)
+        proved.add(trace.text)
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
             hypotheses, primitives = known
@@ -177,36 +187,35 @@ def _case(op: Any, instances: Family, record: _Record) -> tuple[dict[str, list[_
         return programs
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
-        for fixed, other in contrary_cases(op, instance, programs, general, visited, numbers):
-            if isinstance(other, Programs):
-                examine(instance, fixed, other)
+        for fixed, other in contrary_cases(traces, instance, programs, general, visited, numbers):
+            if isinstance(other, Trace):
+                examine(other, fixed)
                 continue
             where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
             for kind in kinds_of(op):
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     for k, instance in enumerate(instances.prove):
-        programs = examine(instance, {})
+        programs = examine(traces.at(instance), {})
         traced.append(programs)
         if k > 0:
             examine_contrary(instance, programs, general=False)
             continue
-        stable = same_with_numbers_in_float32(op, instance, programs)
-        if reason := dtype_sensitive(op) if stable else _unstable(op, instance, programs):
+        stable = same_with_numbers_in_float32(traces, instance, programs)
+        if reason := dtype_sensitive(op) if stable else _unstable(traces, instance, programs):
             for kind in kinds_of(op):
                 results[kind].append(_Result("unproved", [], reason))
         examine_contrary(instance, programs, general=True, numbers=not stable)
     for instance, _ in instances.compare:
-        shapes = instance.shapes()
-        programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+        trace = traces.at(instance)
         try:
-            same = covered.same_as_general(instance, shapes, programs)
+            same = covered.same_as_general(instance, trace.shapes, trace.programs)
         except SplitGroupError as error:
             same, split = False, str(error)
         if not same:
-            examine(instance, {}, programs)
-        if asked_by_rule(programs):
-            examine_contrary(instance, programs, general=False)
+            examine(trace, {})
+        if asked_by_rule(trace.programs):
+            examine_contrary(instance, trace.programs, general=False)
     return results, _scope(op, instances, split), texts, traced[0]
 
 
@@ -263,14 +272,14 @@ def _refuted_or(op: Any, instance: Instance, kind: str, reason: str, residual: s
     return _Result("unproved", [], reason, residual)
 
 
-def _unstable(op: Any, instance: Instance, programs: Programs) -> str:
+def _unstable(traces: Traces, instance: Instance, programs: Programs) -> str:
     """Why the traced program may not be the one that runs: another trace, or another dtype, gives another program."""
-    again = trace_rules(rules_of(op, instance.statics), instance.shapes(), len(op.params), f"'{op.name}'", wide=False)
+    again = traces.at(instance, wide=False).programs
     first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, again))
     for name, text in first.items():
         if text != second[name]:
             return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
-    return dtype_sensitive(op)
+    return dtype_sensitive(traces.op)
 
 
 def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:

@@ -22,22 +22,23 @@ from ._conditions import Atomic
 from ._domain import read_domain
 from ._facts import Fact
 from ._float_values import NoValueError, evaluate
-from ._instances import family
 from ._jax_internals import trace, wide_floats
 from ._power import UndefinedTermError
 from ._present import show
-from ._problem import Problem, build, rules_of, trace_rules
+from ._problem import Problem, build
 from ._sums import Rewriter
 from ._terms import ONE, Atom, Poly
+from ._traces import Traces
 from .certificate import Convention
 from .semantics import UnprovedError
 
 
-def conventions(op: Any) -> list[Convention]:
+def conventions(traces: Traces) -> list[Convention]:
     """One entry for each point that the op's declaration names."""
+    op = traces.op
     if not op.convention:
         return []
-    problem = _scalar_problem(op)
+    problem = _scalar_problem(traces)
     gradients = _gradients_of_like(op)
     return [
         Convention(
@@ -50,13 +51,13 @@ def conventions(op: Any) -> list[Convention]:
     ]
 
 
-def _scalar_problem(op: Any) -> Problem | None:
+def _scalar_problem(traces: Traces) -> Problem | None:
     """The rules at the smallest shapes of the first case: scalars where the signature allows."""
-    instance = min(family(op, op.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
-    shapes = instance.shapes()
+    op = traces.op
+    instance = min(traces.families[0].prove, key=lambda i: sum(len(s) for s in i.inputs))
     try:
-        programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
-        return build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+        trace = traces.at(instance)
+        return build(op.arg_names, op.params, op.domain, trace.shapes, trace.programs, f"'{op.name}'")
     except (CertgradError, UnprovedError, ArithmeticError):
         return None
 

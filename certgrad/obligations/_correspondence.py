@@ -12,10 +12,27 @@ from dataclasses import dataclass, replace
 
 from ._cases import Region, nonzero_part
 from ._index import Var, of_const, of_var
-from ._index_terms import Ranges, at_least, bounds
+from ._index_terms import Ranges, at_least, bounds, index_pred
 from ._recurrences import Open, entry, has_loop, open_loop, renaming, stepped
 from ._sums import Rewriter, fresh, max_over, open_sum, sum_over
-from ._terms import ONE, ZERO, Atom, Loop, Max, Poly, Rec, Sum, atoms_of, deep_atoms, number, parts, poly_of, tensors_in
+from ._terms import (
+    ONE,
+    ZERO,
+    Atom,
+    Loop,
+    Max,
+    Poly,
+    Rec,
+    Sum,
+    access,
+    atoms_of,
+    deep_atoms,
+    mentions,
+    number,
+    parts,
+    poly_of,
+    tensors_in,
+)
 
 MOST_STEPS = 8
 """A loop of a fixed number of steps is written out where it has at most so many."""
@@ -177,6 +194,30 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
         return None
 
     return Rewriter(replace=earlier)(poly)
+
+
+def summed(poly: Poly, ranges: Ranges) -> Poly:
+    """Carries that only add up as sums, at varying times too: c[t] = c[0] + Σ_{j<N} [j < t]·f(j), for t ≤ N."""
+
+    def total(a: Atom) -> Poly | None:
+        if not has_loop(poly_of(a)):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(summed(body, {**ranges, **dict(dummies)}), dummies)
+        if not isinstance(a, Rec):
+            return None
+        _, most = bounds(a.time, ranges)
+        system = open_loop(a.loop)
+        c = system.carries[a.position]
+        added = c.step - access(c.name, (of_var(system.step), *c.index))
+        if most is None or any(mentions(added, [d.name]) for d in system.carries):
+            return poly_of(a)
+        j = fresh()
+        before = index_pred(a.time.shifted(-ONE).plus(of_var(j).scaled(-1)))
+        return c.at(c.init, a.index) + sum_over(c.at(added, a.index, {system.step: of_var(j)}) * before, [(j, most)])
+
+    return Rewriter(replace=total)(poly)
 
 
 def written_out(poly: Poly) -> Poly:

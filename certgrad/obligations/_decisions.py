@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certgrad.errors import CertgradError, TraceError
 
@@ -22,9 +22,12 @@ from ._facts import ZERO, Facts
 from ._instances import Instance, evaluate_size
 from ._jax_internals import Decision, DimExpr, dim_poly, serialised_all
 from ._order import opened
-from ._problem import Programs, rules_of, trace_rules
+from ._problem import Programs
 from ._sums import Rewriter, max_over, open_sum, sum_over
 from ._terms import Atom, Dim, Max, Poly, Sum, dimension, number
+
+if TYPE_CHECKING:
+    from ._traces import Trace, Traces
 
 Fixed = dict[str, str]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
@@ -33,11 +36,11 @@ CONCRETE = (2, 3, 5, 4, 7)
 
 
 def contrary_cases(
-    op: Any, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
-) -> Iterator[tuple[Fixed, Programs | CertgradError]]:
-    """(what the dimensions are set to, the programs there) for each contrary case that traces to another program.
+    traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
+) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
+    """(what the dimensions are set to, the trace there) for each contrary case that traces to another program.
 
-    In place of the programs stands the error where the functions do not trace in that case. Instances other than the
+    In place of the trace stands the error where the functions do not trace in that case. Instances other than the
     `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been through
     this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
     """
@@ -51,8 +54,8 @@ def contrary_cases(
         combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
     for fixed in combined:
-        other = _traced(op, instance, fixed)
-        if isinstance(other, CertgradError) or _differs(programs, other, fixed):
+        other = _traced(traces, instance, fixed)
+        if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
             suspicious = True
             yield fixed, other
     queue = contrary(programs, {})
@@ -74,12 +77,12 @@ def contrary_cases(
         if count > MAX_CASES:
             yield fixed, TraceError("too many undecided comparisons of dimensions")
             return
-        other = _traced(op, instance, fixed)
+        other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError):
             yield fixed, other
             continue
-        queue += contrary(other, fixed)
-        if _differs(programs, other, fixed):
+        queue += contrary(other.programs, fixed)
+        if _differs(programs, other.programs, fixed):
             yield fixed, other
 
 
@@ -105,20 +108,19 @@ def concrete(instance: Instance) -> Fixed:
     return {n: str(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
 
 
-def same_with_numbers_in_float32(op: Any, instance: Instance, programs: Programs) -> bool:
+def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: Programs) -> bool:
     """The program at concrete sizes in float32 is the general one with its dimensions set, dtypes aside."""
     fixed = concrete(instance)
     try:
-        shapes = instance.shapes(fixed)
-        other = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'", wide=False)
+        other = traces.at(instance, fixed, wide=False).programs
     except CertgradError:
         return False
     return _same(programs, other, fixed, erase_dtypes=True)
 
 
-def _traced(op: Any, instance: Instance, fixed: Fixed) -> Programs | CertgradError:
+def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
     try:
-        return trace_rules(rules_of(op, instance.statics), instance.shapes(fixed), len(op.params), f"'{op.name}'")
+        return traces.at(instance, fixed)
     except CertgradError as error:
         return error
 
@@ -140,12 +142,12 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
     A decision with no such assignment stands as text. Without `everything`, decisions that JAX's own code asked for are
-    left out, unless it is whether a size is a number above 1: it has formulas of their own for some sizes.
+    left out, unless its linear algebra asked whether a size is a number above 1: it has formulas for some sizes.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
         for decision in program.decisions:
-            if decision.by_library and not everything and not _own_formula(decision.difference):
+            if not everything and not examined(decision):
                 continue
             if decision.difference is None:
                 out.setdefault(
@@ -165,9 +167,16 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
     return [out[k] for k in sorted(out)]
 
 
+def examined(decision: Decision) -> bool:
+    """Whether an audit traces the contrary case of a decision."""
+    return decision.asker == "rule" or (decision.asker == "linalg" and _own_formula(decision.difference))
+
+
 def _own_formula(difference: Poly | None) -> bool:
     """The question was whether a size is a number above 1."""
-    solution = _solution(difference) if difference is not None else None
+    if difference is None:
+        return False
+    solution = _solution(difference)
     return solution is not None and all(v.isdigit() and int(v) > 1 for v in solution.values())
 
 

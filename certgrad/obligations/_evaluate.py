@@ -14,6 +14,7 @@ from ._evaluate_functions import UndecidedError, function
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._sizes import size_at
 from ._terms import (
+    ONE,
     PREDICATES,
     Access,
     Atom,
@@ -52,6 +53,14 @@ def attained_once_at(a: Max, dims: Mapping[str, int], values: Values, env: Mappi
     """One of the values that the maximum is taken over is greater than each other one."""
     found = [*_Evaluation(dims, values).entries(a.vars, a.ranges, a.body, a.where, dict(env)).values()]
     return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+
+
+def all_different_at(
+    entry: Poly, v: Var, n: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]
+) -> bool:
+    """No two of the entries for v < n are equal."""
+    found = [*_Evaluation(dims, values).entries((v,), (n,), entry, ONE, dict(env)).values()]
+    return all(x != y for k, x in enumerate(found) for y in found[:k])
 
 
 class _Evaluation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from jax.interpreters import partial_eval
 
 from certgrad.errors import TraceError
 
+from ._jax_dimensions import arithmetic_of_dimensions, number_of
 from ._terms import ONE, ZERO, Poly, dimension, number
 
 DimExpr: Any = _shape_poly._DimExpr
@@ -67,6 +69,13 @@ class Program:
     decisions: tuple[Decision, ...] = ()
 
 
+@lru_cache(maxsize=1024)
+def _asker(file: str) -> str:
+    if not _from_library(file):
+        return "rule"
+    return "linalg" if os.path.basename(file) == "linalg.py" else "library"
+
+
 def _from_library(file: str) -> bool:
     if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
         return True
@@ -78,29 +87,36 @@ class Decision:
     """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
 
     `difference` was taken to be nonzero; it is None where a dimension was hashed, printed or ordered in vain,
-    which asks no question that could be answered otherwise. `by_library` says that JAX's own code asked.
+    which asks no question that could be answered otherwise. `asker` is `rule`; `linalg` where JAX's linear algebra
+    asked, which has formulas of its own for some sizes; `library` where other code of JAX did: it asks in every
+    broadcast, and each time that one of its caches compares two keys.
     """
 
     difference: Poly | None
-    by_library: bool
+    asker: str
+
+    @property
+    def by_library(self) -> bool:
+        """JAX's own code asked."""
+        return self.asker != "rule"
 
 
 @contextmanager
-def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
+def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     """Record each comparison that JAX answers "different", each truth test and, from outside JAX, each hash.
 
     Order comparisons need no record: JAX raises where it cannot decide them.
     """
-    record: list[tuple[Any, Any, bool]] = []
+    record: list[tuple[Any, Any, str]] = []
     eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
-    def by_library() -> bool:
+    def asker() -> str:
         frame = sys._getframe(2)
         file = frame.f_code.co_filename
         if file == "<string>":  # generated, as the methods of a dataclass are: it belongs to the module of its names
             file = str(frame.f_globals.get("__file__", ""))
-        return _from_library(file)
+        return _asker(file)
 
     def comparable(a: Any, b: Any) -> bool:
         return isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope)
@@ -108,27 +124,27 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
     def record_eq(self: Any, other: Any) -> Any:
         answer = eq(self, other)
         if answer is False and comparable(self, other):
-            record.append((self, other, by_library()))
+            record.append((self, other, asker()))
         return answer
 
     def record_ne(self: Any, other: Any) -> Any:
         answer = ne(self, other)
         if answer is True and comparable(self, other):
-            record.append((self, other, by_library()))
+            record.append((self, other, asker()))
         return answer
 
     def record_hash(self: Any) -> int:
-        if not by_library():
-            record.append((self, None, False))
+        if asker() == "rule":
+            record.append((self, None, "rule"))
         return hashed(self)
 
     def record_text(self: Any) -> str:
-        if not by_library():
-            record.append((self, None, False))
+        if asker() == "rule":
+            record.append((self, None, "rule"))
         return text(self)
 
     def record_bool(self: Any) -> bool:
-        record.append((self, 0, by_library()))
+        record.append((self, 0, asker()))
         return truth(self) if truth is not None else True
 
     def recording_order(compare: Callable) -> Callable:
@@ -136,8 +152,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, bool]]]:
             try:
                 return compare(self, other)
             except Exception:
-                if not by_library():
-                    record.append((self, None, False))  # the code may go on as if it had been answered
+                if asker() == "rule":
+                    record.append((self, None, "rule"))  # the code may go on as if it had been answered
                 raise
 
         return order
@@ -195,12 +211,12 @@ def wide_floats(on: bool = True) -> Iterator[None]:
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record:
+    with recorded_decisions() as record, arithmetic_of_dimensions(_from_library):
         jaxpr, consts, tree = _jaxpr(fn, specs)
-    pairs = {(str(a), str(b), by_library): (a, b) for a, b, by_library in record}
+    pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {
-        Decision(None if b is None else dim_poly(a) - dim_poly(b), by_library): None
-        for (_, _, by_library), (a, b) in pairs.items()
+        Decision(None if b is None else dim_poly(a) - dim_poly(b), asker): None
+        for (_, _, asker), (a, b) in pairs.items()
     }
     return Program(jaxpr, consts, tree, tuple(decisions))
 
@@ -600,6 +616,9 @@ def serialised_all(
     return {name: serialiser.program(p) for name, p in programs.items()}
 
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
 class Serialiser:
     """Writes programs as text; subclasses choose how dimensions and parameters are written.
 
@@ -622,19 +641,17 @@ class Serialiser:
 
     def program(self, program: Program) -> str:
         names: dict[Any, str] = {}
+        numbers: dict[Any, float] = {}
         count = itertools.count()
+        aval = self.aval
 
         def name(v: Any) -> str:
-            if is_literal(v):
-                if self.fold and not v.aval.shape:
-                    value = np.asarray(v.val)
-                    if self.erase and value.dtype.kind == "f":
-                        return f"lit({str(value.astype(np.float32)).removesuffix('.0')})"
-                    return f"lit({self.value(v.val).removesuffix('.0')})"
-                return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
-            if v not in names:
-                names[v] = f"v{next(count)}"
-            return names[v]
+            if isinstance(v, _LITERAL):
+                return self.literal(v)
+            found = names.get(v)
+            if found is None:
+                found = names[v] = f"v{next(count)}"
+            return found
 
         def folded(eqn: Any) -> str | None:
             """Sizes as literals: a symbolic size is an equation, a concrete one is a number in the program."""
@@ -643,11 +660,30 @@ class Serialiser:
             if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
                 source = name(eqn.invars[0])
                 if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
+                    if eqn.invars[0] in numbers:
+                        numbers[eqn.outvars[0]] = numbers[eqn.invars[0]]
                     return f"lit({source[4:-1].removesuffix('.0')})"
+            if len(eqn.outvars) == 1 and not eqn.outvars[0].aval.shape and kind_of(eqn.outvars[0].aval.dtype) == "f":
+                operands = [number(v) for v in eqn.invars]
+                if all(x is not None for x in operands):
+                    value = number_of(eqn.primitive.name, operands, eqn.params)  # type: ignore[arg-type]
+                    if value is not None:
+                        numbers[eqn.outvars[0]] = value
+                        shown = str(np.float32(value)) if self.erase else repr(value)
+                        return f"lit({shown.removesuffix('.0')})"
             return None
 
+        def number(v: Any) -> float | None:
+            """The number that a scalar stands for: as it was computed, or as it is written."""
+            if is_literal(v):
+                return float(np.asarray(v.val)) if not v.aval.shape and np.asarray(v.val).dtype.kind in "fiu" else None
+            if v in numbers:
+                return numbers[v]
+            text = names.get(v, "")
+            return float(text[4:-1]) if text.startswith("lit(") and _NUMBER.fullmatch(text[4:-1]) else None
+
         jaxpr = program.jaxpr
-        lines = ["in " + " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in jaxpr.invars)]
+        lines = ["in " + " ".join([f"{name(v)}:{aval(v.aval)}" for v in jaxpr.invars])]
         for v, c in zip(jaxpr.constvars, program.consts, strict=False):
             lines.append(f"const {name(v)}={self.value(c)}")
         for eqn in jaxpr.eqns:
@@ -658,19 +694,29 @@ class Serialiser:
             if literal is not None:
                 names[eqn.outvars[0]] = literal
                 continue
-            params = self.params(eqn)
-            out = " ".join(f"{name(v)}:{self.aval(v.aval)}" for v in eqn.outvars)
-            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(name(v) for v in eqn.invars)}")
-        lines.append("out " + " ".join(name(v) for v in jaxpr.outvars))
+            params = self.params(eqn) if eqn.params else ""
+            out = " ".join([f"{name(v)}:{aval(v.aval)}" for v in eqn.outvars])
+            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(map(name, eqn.invars))}")
+        lines.append("out " + " ".join(map(name, jaxpr.outvars)))
         return "\n".join(lines)
 
+    def literal(self, v: Any) -> str:
+        """A literal operand."""
+        if self.fold and not v.aval.shape:
+            value = np.asarray(v.val)
+            if self.erase and value.dtype.kind == "f":
+                return f"lit({str(value.astype(np.float32)).removesuffix('.0')})"
+            return f"lit({self.value(v.val).removesuffix('.0')})"
+        return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
+
     def params(self, eqn: Any) -> str:
-        if not eqn.params:
-            return ""
-        return ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED)
+        return ",".join([f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED])
 
     def aval(self, aval: Any) -> str:
-        return remembered(self.types, aval, self.type)
+        found = self.types.get(id(aval))
+        if found is None:
+            found = self.types[id(aval)] = aval, self.type(aval)
+        return found[1]
 
     def type(self, aval: Any) -> str:
         shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
@@ -695,6 +741,11 @@ class Serialiser:
         return self.program(Program(jaxpr_of(closed), getattr(closed, "consts", ())))
 
     def param(self, value: Any) -> str:
+        kind = type(value)
+        if kind in _PLAIN:
+            return str(value)
+        if kind is tuple:
+            return "(" + ",".join(map(self.param, value)) + ")"
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -702,7 +753,7 @@ class Serialiser:
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
             return f"{{{remembered(self.inner, value, self.nested)}}}"
         if isinstance(value, (tuple, list)):
-            return "(" + ",".join(self.param(v) for v in value) + ")"
+            return "(" + ",".join(map(self.param, value)) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):
             try:
                 return kind_of(np.dtype(value)) if self.erase else str(np.dtype(value))
@@ -711,6 +762,11 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+_LITERAL: Any = jex.Literal
+_PLAIN = frozenset({int, bool, str, type(None)})
+"""Types of parameters that are written as they are."""
 
 
 def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any], str]) -> str:

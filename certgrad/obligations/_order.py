@@ -16,7 +16,23 @@ from ._index_cases import Indices, holding, resolved
 from ._index_terms import index_equal
 from ._power import UndefinedTermError, pred
 from ._sums import Rewriter, fresh, indices_of, maximum, substitute, sum_over
-from ._terms import ONE, ZERO, Access, Atom, Fn, IxEq, IxPred, Max, Mono, Poly, Pred, deep_atoms, poly_of
+from ._terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Fn,
+    IxEq,
+    IxPred,
+    Max,
+    Mono,
+    Poly,
+    Pred,
+    Sum,
+    deep_atoms,
+    mono_free,
+    poly_of,
+)
 
 
 def comparison(
@@ -87,6 +103,41 @@ def sole_maximum(clause: Clause) -> Max | None:
             isinstance(a, Max) and not any(v[0] == "b" for v in a.free) and _ties(a).key == poly.key
         ):  # by key: the clause may be older than the atoms of now
             return a
+    return None
+
+
+def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
+    """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably."""
+    level = 1 + max(k.level for k in keys)
+    bound: Var = ("b", level, 0)
+    rename = Rewriter({v: of_var(bound)})
+    rule, free = comparison("order", (bound,), (n,), tuple(rename(_without_stops(k)) for k in keys))
+    return of_atom(Chosen(rule, 0, (place, *free)))
+
+
+def all_different(entry: Poly, v: Var, n: Poly) -> Clause:
+    """The condition that no two entries along an axis are equal: Σ_jk [e(j) = e(k)] is the axis's size."""
+    j, k = fresh(), fresh()
+    difference = substitute(entry, {v: of_var(j)}) - substitute(entry, {v: of_var(k)})
+    equal = ONE - pred(difference) - pred(-difference)
+    return Clause((Atomic("= 0", sum_over(equal, [(j, n), (k, n)]) - n),), origin="entries that differ")
+
+
+def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
+    """The entries that the clause says are all different, if it says that; with the variable that numbers them."""
+    if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
+        return None
+    poly = clause.alternatives[0].poly
+    for a in deep_atoms(poly):
+        single = a.body[0][0] if isinstance(a, Sum) and len(a.vars) == 2 and len(a.body) == 1 else None
+        if not isinstance(a, Sum) or not isinstance(single, Pred):
+            continue
+        v = fresh()
+        terms = {m: c for m, c in single.poly.items() if a.vars[0] in mono_free(m)}
+        entry = substitute(Poly(terms), {a.vars[0]: of_var(v)})
+        for e in (entry, -entry):
+            if all_different(e, v, a.ranges[0]).alternatives[0].poly.key == poly.key:
+                return (e if any(c > 0 for _, c in e.items()) else -e), v, a.ranges[0]
     return None
 
 

@@ -11,7 +11,7 @@ from flint import fmpq
 
 from ._conditions import Atomic, Clause
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
-from ._order import sole_maximum
+from ._order import different_entries, sole_maximum
 from ._terms import (
     ONE,
     PREDICATES,
@@ -359,6 +359,9 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     once = sole_maximum(clause)
     if once is not None and not clause.guards:
         return _attained_once(once, style, inputs)
+    different = different_entries(clause)
+    if different is not None and not clause.guards:
+        return _all_different(*different, style, inputs)
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
     bare = _elementwise(polys)
     printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)
@@ -368,6 +371,14 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
         text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
     return printer.with_definitions(text)
+
+
+def _all_different(entry: Poly, v: Var, n: Poly, style: Style, inputs: Sequence[str]) -> str:
+    """`x[i,j] differ over j`."""
+    free = [w for w in name_variables([entry]) if w != v]
+    names = {w: LETTERS[k] for k, w in enumerate([*free, v])}
+    text = _Printer(style, names, False, inputs).poly(entry)
+    return rf"{text} \text{{ differ over }} {names[v]}" if style == "latex" else f"{text} differ over {names[v]}"
 
 
 def _attained_once(a: Max, style: Style, inputs: Sequence[str]) -> str:
@@ -440,9 +451,12 @@ def negligible(clause: Clause) -> bool:
 
     Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
     """
-    once = sole_maximum(clause)
+    once, different = sole_maximum(clause), different_entries(clause)
     if once is not None:
-        return not clause.guards and _of_separate_entries(once)
+        some = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
+        return some and not clause.guards and _of_separate_entries(once.body, {*once.vars})
+    if different is not None:
+        return not clause.guards and _of_separate_entries(different[0], {different[1]})
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
         and not any(isinstance(b, (Pred, Max)) for b in deep_atoms(a.poly))
@@ -450,9 +464,8 @@ def negligible(clause: Clause) -> bool:
     )
 
 
-def _of_separate_entries(a: Max) -> bool:
-    bound = {*a.vars}
-    deep = deep_atoms(a.body)
+def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:
+    deep = deep_atoms(body)
     entries = [b for b in deep if b.free & bound and isinstance(b, Access)]
     analytic = not any(isinstance(b, (Max, Sum, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
         isinstance(b, Fn) and b.name in ("floor", "ceil", "round_even", "round_away", "stop") for b in deep

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
 from ._conditions import EXIT, Clause, Clauses, discharged, merged, polys
-from ._correspondence import unfolded, written_out
+from ._correspondence import summed, unfolded, written_out
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
@@ -325,9 +325,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             residue = _residue(difference, here, families, problem)
             if residue is not None and has_loop(difference):
                 residue = _residue(oriented(unfolded(difference, here.indices.ranges)), here, families, problem)
-                further = written_out(difference) if residue is not None else difference
-                if further != difference:
-                    residue = _residue(further, here, families, problem)
+                for further in (summed(difference, here.indices.ranges), written_out(difference)):
+                    if residue is not None and further != difference:
+                        residue = _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses, relations=list(relations))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import hashlib
 import inspect
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,27 @@ def dtype_sensitive(op: Any) -> str:
     sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
     reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
     return reason if "dtype" in reason else ""
+
+
+def searched(op: Any) -> str:
+    """A digest of all that the searches here read: while it stays the same, so do their answers."""
+    digest = hashlib.blake2b(digest_size=20)
+    for function in _reachable(op):
+        code = inspect.unwrap(function).__code__
+        named = [(*_origin(type(value)), *_origin(value)) for value in _named(function)]  # type: ignore[arg-type]
+        place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named)
+        digest.update(repr(place).encode(errors="surrogatepass"))
+        digest.update(code.co_code)
+    return digest.hexdigest()
+
+
+def _origin(value: Any) -> tuple[Any, Any]:
+    return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+
+
+@lru_cache(maxsize=256)
+def _text_digest(file: str) -> str:
+    return hashlib.blake2b("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
 
 
 def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST], bool]) -> str:
@@ -246,10 +268,12 @@ def _called_with(
                 yield callee, received | ({*names} if "" in received else set())
 
 
+# Functions that keep traces in a cache; of JAX's own those count that ask questions about sizes which matter.
 _CACHING = set(
     """
     jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop
     fori_loop map associative_scan linear_call custom_root custom_linear_solve lru_cache cache eval_jaxpr
+    linalg det slogdet
     """.split()
 )
 

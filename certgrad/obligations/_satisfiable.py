@@ -9,9 +9,9 @@ from itertools import product
 from flint import arb, fmpq
 
 from ._conditions import Atomic, Clause
-from ._evaluate import UndecidedError, Values, attained_once_at, evaluate
+from ._evaluate import UndecidedError, Values, all_different_at, attained_once_at, evaluate
 from ._index import Var
-from ._order import sole_maximum
+from ._order import different_entries, sole_maximum
 from ._sizes import names_in
 from ._sums import indices_of
 from ._terms import Dim, Poly, Rec, deep_atoms
@@ -65,11 +65,15 @@ def _all_atoms(poly: Poly) -> list:
 
 def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values) -> bool:
     variables: list[Var] = sorted(clause.free)
-    once = sole_maximum(clause)
+    once, different = sole_maximum(clause), different_entries(clause)
     for place in product(range(size), repeat=len(variables)):
         env = dict(zip(variables, place, strict=True))
         if once is not None and not clause.guards:
             if not attained_once_at(once, dims, value, env):
+                return False
+            continue
+        if different is not None and not clause.guards:
+            if not all_different_at(*different, dims, value, env):
                 return False
             continue
         if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):

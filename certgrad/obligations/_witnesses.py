@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from ._instances import Instance
 from ._problem import rules_of
 from .balls import BallError, Input, Rule, WitnessPoint, find_witness
 from .certificate import Ball, Witness
+
+ROUNDING = Fraction(1, 10**12)
+"""At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 
 
 def search(op: Any, instance: Instance, kind: str) -> Witness | None:
@@ -36,6 +40,7 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
             domain=lambda values: _inside(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
+            at_least=ROUNDING if hasattr(op, "rules") else Fraction(0),
         )
     except BallError:
         return None

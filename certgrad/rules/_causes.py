@@ -66,7 +66,9 @@ def diagnosed(rule: UserRule, certificate: Certificate, alone: Callable[[str], U
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause = _shape_cause(worst.reason) or likely_cause(one, rule)
+        cause = _shape_cause(worst.reason)
+        if worst.verdict == "refuted":
+            cause = cause or likely_cause(one, rule)
         out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause))
     return tuple(out)
 

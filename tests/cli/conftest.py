@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -39,7 +40,7 @@ class Library:
     certificates: dict[str, Certificate]
     audits: dict[str, Callable[[], Certificate]] = field(default_factory=dict)
 
-    def audit(self, name: str) -> Certificate:
+    def audit(self, name: str, cache: Path | None = None) -> Certificate:
         return self.audits.get(name, lambda: self.certificates[name])()
 
 

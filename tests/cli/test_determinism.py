@@ -4,13 +4,14 @@ import json
 
 from tests.cli.test_process import run
 
+_AUDIT = ("audit", "--no-cache", "--format", "json")
 _OPS = ("relu", "log", "add", "softmax", "mse", "matmul")
 
 
 def test_certificates_do_not_depend_on_hash_seed_or_jobs() -> None:
     runs = [
-        run("audit", "--format", "json", *_OPS, PYTHONHASHSEED="1"),
-        run("audit", "--format", "json", *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2"),
+        run(*_AUDIT, *_OPS, PYTHONHASHSEED="1"),
+        run(*_AUDIT, *reversed(_OPS), "--jobs", "2", PYTHONHASHSEED="2"),
     ]
     assert [result.returncode for result in runs] == [0, 0], runs[0].stderr + runs[1].stderr
     assert runs[0].stdout == runs[1].stdout
@@ -18,6 +19,6 @@ def test_certificates_do_not_depend_on_hash_seed_or_jobs() -> None:
 
 
 def test_an_op_alone_gets_the_certificate_that_it_gets_in_company() -> None:
-    alone = json.loads(run("audit", "--format", "json", "softmax", PYTHONHASHSEED="3").stdout)["certificates"]
-    company = json.loads(run("audit", "--format", "json", *_OPS).stdout)["certificates"]
+    alone = json.loads(run(*_AUDIT, "softmax", PYTHONHASHSEED="3").stdout)["certificates"]
+    company = json.loads(run(*_AUDIT, *_OPS).stdout)["certificates"]
     assert alone == [entry for entry in company if entry["op"] == "softmax"]

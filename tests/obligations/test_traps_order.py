@@ -1,4 +1,4 @@
-"""Maxima, windows and arguments of maxima: ties, wrong masks, wrong windows; the right twin of each is proved."""
+"""Maxima, windows, arguments of maxima, sorting: ties, wrong masks, wrong windows; the right twin of each is proved."""
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ NEGATIVE = np.array([[1.0, -1.0], [-3.0, -2.0]])
 IMAGE_PADDING = ((0, 0), (1, 1), (1, 1), (0, 0))
 TIED = np.array([[2.0, 2.0, -1.0], [3.0, 1.0, 2.5]])
 ROWS = "argmax of x[i,j] over j is unique"
+DIFFERENT = "x[i] differ over i"
 WINDOW = "argmax of x[j] over j where [-j+2i+1 ≥ 0]·[j-2i+1 ≥ 0] = 1 is unique"
 
 
@@ -119,6 +120,64 @@ def earlier_or_zero(x):
     return jnp.where(jnp.isfinite(earlier(x)), x, 0.0)
 
 
+def three_least(x):
+    return jnp.sort(x)[:3]
+
+
+ORDERED = [
+    Trap("sorted the other way", by_jax("n -> n", jnp.sort, lambda x: -jnp.sort(-x)), at=(V,),
+         right=by_jax("n -> n", lambda x: jnp.sort(x)), hypotheses={DIFFERENT}),
+    Trap("not sorted back", by_jax("n -> n", lambda x: jnp.sort(x), None, lambda x: x), at=(V,),
+         right=by_jax("n -> n", lambda x: x[jnp.argsort(x)], jnp.sort), hypotheses={DIFFERENT}),
+    Trap("the least for the greatest", by_jax("n+3 -> 3", lambda x: lax.top_k(x, 3)[0], three_least), at=(V,),
+         right=by_jax("n+3 -> 3", lambda x: lax.top_k(x, 3)[0], lambda x: -jnp.sort(-x)[:3]), hypotheses={DIFFERENT}),
+    Trap("places as numbers", by_jax("n -> n", lambda x: x * jnp.argsort(x).astype(x.dtype), lambda x: x * x), at=(V,),
+         right=by_jax("n -> n", lambda x: x * jnp.argsort(x).astype(x.dtype)), hypotheses={DIFFERENT}),
+    Trap("entries of a relu tie on an open set", by_jax("n -> n", lambda x: jnp.sort(jax.nn.relu(x)), jnp.sort),
+         at=(V,), right=by_jax("n -> n", lambda x: jnp.sort(jax.nn.relu(x))),
+         hypotheses={"x ≠ 0", "x[i]·[x[i] > 0] differ over i"}, fine=(V[1::2],)),
+]  # fmt: skip
+
+
+def doubled_where(tied, forward, adjoint, signature):
+    """The right rule of a forward, doubled where the number of ties is positive."""
+    return declare(
+        signature,
+        lambda x: forward(x),
+        lambda x, dx: jax.jvp(forward, (x,), (dx,))[1] * jnp.where(tied(x) > 0, 2.0, 1.0),
+        lambda x, seed: adjoint(x, seed) * jnp.where(tied(x) > 0, 2.0, 1.0),
+    )
+
+
+def rowwise(x):
+    return jnp.max(x, axis=1)
+
+
+def ties(x):
+    """How many entries more than one in each row are the greatest."""
+    return jnp.sum((x == top(x)) * 1.0, axis=1) - 1.0
+
+
+ELSEWHERE = [
+    Trap("a tie in a row that the forward does not look at", doubled_where(
+        lambda x: ties(x)[-1], lambda x: rowwise(x)[:-1],
+        lambda x, seed: jax.vjp(lambda x: rowwise(x)[:-1], x)[1](seed)[0], "n+1 m -> n"), at=(TIED[::-1],)),
+    Trap("a tie in a column", doubled_where(
+        lambda x: jnp.sum((x == jnp.max(x, axis=0)) * 1.0) - x.shape[1], rowwise,
+        lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0], "n m -> n"),
+        at=(np.array([[1.0, 2.0], [1.0, 3.0]]),),
+        right=doubled_where(lambda x: jnp.sum(ties(x)), rowwise,
+                            lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0], "n m -> n"), hypotheses={ROWS}),
+    Trap("a tie across windows", doubled_where(
+        lambda x: jnp.sum((x[1:] == x[:-1]) * 1.0), pool(0, 0, 2),
+        lambda x, seed: jax.vjp(pool(0, 0, 2), x)[1](seed)[0], "2*n -> n"), at=(np.array([1.0, 2.0, 2.0, 3.0]),)),
+    Trap("the argument of the greatest tangent", declare(
+        "n m -> n", rowwise, lambda x, dx: jnp.max(dx, axis=1), lambda x, seed: jax.vjp(rowwise, x)[1](seed)[0]),
+        at=(A,)),
+    Trap("the first place alone", declare(
+        "n -> n", lambda x: jnp.sort(x), lambda x, dx: jax.jvp(jnp.sort, (x,), (dx,))[1].at[0].set(dx[0]),
+        lambda x, seed: jax.vjp(jnp.sort, x)[1](seed)[0]), at=(V,)),
+]  # fmt: skip
 SQUARE = np.array([[-0.5, 2.0], [-3.0, -1.0]])
 MASKS = [
     Trap("a mask of 0 for one of −∞", by_jax(
@@ -136,7 +195,7 @@ MASKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS))
+@pytest.mark.parametrize("trap", named(MAXIMA + WINDOWS + MASKS + ORDERED + ELSEWHERE))
 def test_traps(trap):
     check(trap)
 
@@ -172,8 +231,9 @@ def test_the_rules_of_jax(signature, forward, expected):
         ("n -> ", lambda x: jnp.max(jnp.concatenate([x, x]))),
         ("n -> n", lambda x: jnp.where(x < jnp.max(x), x, 5 * x)),
         ("n -> n+4", pool(3, 3, 3, 1)),
+        ("n -> 2*n", lambda x: jnp.sort(jnp.concatenate([x, x]))),
     ],
-    ids=["a tensor with itself", "the greatest left out", "windows of padding alone"],
+    ids=["a tensor with itself", "the greatest left out", "windows of padding alone", "twice the same entries"],
 )
 def test_what_ties_everywhere_or_may_be_empty_is_not_proved(signature, forward):
     assert not audit(by_jax(signature, forward)).verdict.startswith("proved")

@@ -26,7 +26,7 @@ from .._jax_internals import (
 from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
-from ._infinite import UNDEFINED, finite, known_after, looked_at
+from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
 
@@ -120,7 +120,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         if kind not in "fib":
             raise UnprovedError({"c": "complex", "0": "float0 arithmetic"}.get(kind, f"dtype {v.aval.dtype}"))
     for v in eqn.outvars:
-        _refuse_wrapping(v.aval)
+        _refuse_wrapping(v.aval, name)
     if rule is None:
         raise UnprovedError(f"primitive {name}")
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
@@ -130,6 +130,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     return [_at_steady_positions(x, inputs) for x in outs] if name.startswith(POSITIONED) else outs
 
 
+NUMBERING = MOVES | {"iota", "sort"}
+"""Primitives that number entries or move them: no arithmetic, so that unsigned integers do not wrap."""
 POSITIONED = ("dynamic_", "gather", "scatter")
 """How the names of primitives begin whose rules use the values of integer operands as indices."""
 
@@ -144,10 +146,10 @@ def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     return replace(out, defined=defined, smooth=smooth)
 
 
-def _refuse_wrapping(aval: Any) -> None:
+def _refuse_wrapping(aval: Any, name: str) -> None:
     """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
     dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
-    if dtype is not None and (dtype.kind == "u" or dtype.itemsize < 4):
+    if dtype is not None and ((dtype.kind == "u" and name not in NUMBERING) or dtype.itemsize < 4):
         raise UnprovedError(f"integers of dtype {dtype}, which wrap")
 
 

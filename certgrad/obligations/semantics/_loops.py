@@ -96,12 +96,13 @@ class _Body:
                 axes = tuple(template(k) for k in range(start.rank))
                 carries.append(Open(name, axes, start.shape, start.body, step.body))
         self.values = solve(System(self.s, carries))
-        live = [x for x in (*outs, *(i for i, o in zip(self.initial, self.steps, strict=True) if o)) if x is not None]
+        started = [start for start, step in zip(self.initial, self.steps, strict=True) if step is not None]
+        live = [x for x in (*self.steps, *started) if x is not None]
         self.conditions = (
             merged(*(self._everywhere(x.defined) for x in live)),
             merged(*(self._everywhere(x.smooth) for x in live)),
         )
-        for x in live:
+        for x in (x for x in (*outs, *started) if x is not None):
             _indices_are_fixed(x, self.names)
         return outs
 
@@ -173,8 +174,14 @@ class _Body:
             if step is not None and step.kind == out.kind and step.shape == out.shape and step.body == out.body:
                 index = tuple(ix.subst(moved) for ix in own_index(out.shape))
                 return self._tensor(step, shape, self.values[name](time.shifted(ONE), index))
-        body = Rewriter({**moved, self.s: time})(self.value(out.body))
-        return replace(self._tensor(replace(out, kind="f"), shape, body), kind=out.kind, signs=out.signs)
+        place = {**moved, self.s: time}
+        body = Rewriter(place)(self.value(out.body))
+        # Beyond what the carries need at every step, a row needs what it needs at its own step.
+        defined, smooth = (
+            merged(carried, (c.rewritten(self.value).substituted(place) for c in own))
+            for carried, own in zip(self.conditions, (out.defined, out.smooth), strict=True)
+        )
+        return Tensor(shape, body, out.kind, defined, smooth, out.signs)
 
 
 def _shifted(ix: Ix) -> Ix:

@@ -14,7 +14,7 @@ from .._index import Ix, Var, of_const, of_var, remainder
 from .._index_terms import index_condition, index_equal, index_number
 from .._isl import inhabited
 from .._jax_internals import dim_poly
-from .._order import argument_of, attained_once
+from .._order import all_different, argument_of, attained_once, place_in_order
 from .._power import UndefinedTermError
 from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index, own_index
@@ -109,9 +109,13 @@ _cumulative(-1)
 # --- arguments -----------------------------------------------------------------------------------------------------
 
 
-def _first(body: Poly, dummies: Dummies, where: Poly) -> tuple[dict[Var, Ix], Max | None]:
-    if any(name.startswith(CARRY) for p in (body, where) for a in atoms_of(p) for name in tensors_in(a)):
+def _refuse_carries(polys: Sequence[Poly]) -> None:
+    if any(name.startswith(CARRY) for p in polys for a in atoms_of(p) for name in tensors_in(a)):
         raise UnprovedError("a comparison of values that a loop carries")
+
+
+def _first(body: Poly, dummies: Dummies, where: Poly) -> tuple[dict[Var, Ix], Max | None]:
+    _refuse_carries([body, where])
     try:
         return argument_of(body, dummies, where)
     except UndefinedTermError as error:
@@ -216,3 +220,56 @@ def _select_and_scatter_add(ctx: Context, params: Params, args: list[Tensor], sh
     ]
     signs = source.signs | ZERO
     return [Tensor(shape, body, source.kind, conditions[0], conditions[1], ANY if signs & 5 == 5 else signs)]
+
+
+# --- sorting -------------------------------------------------------------------------------------------------------
+
+
+@rule("sort")
+def _sort(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[t] = x[the entry that comes to place t], for every operand."""
+    axis, keys = params["dimension"], args[: params["num_keys"]]
+    if not params["is_stable"] and len(args) > 1:
+        raise UnprovedError("an unstable sort of several operands: the order of equal keys is not defined")
+    return _in_order(args, keys, axis, shapes, 1)
+
+
+@rule("top_k")
+def _top_k(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The greatest entries, and their indices: the first places in the order of the negated entries."""
+    (x,) = args
+    axis = params.get("axis", x.rank - 1) % x.rank
+    number_of = Tensor(x.shape, index_number(axis_index(axis, x.shape[axis])), "i", signs=NONNEG)
+    return _in_order([x, number_of], [x], axis, shapes, -1)
+
+
+def _in_order(args: list[Tensor], keys: list[Tensor], axis: int, shapes: Shapes, sign: int) -> list[Tensor]:
+    n = args[0].shape[axis]
+    if any(k.kind == "b" for k in keys):
+        raise UnprovedError("an order of booleans")
+    if n == ONE:
+        return list(args)
+    if not n.positive:
+        raise UnprovedError("an order of entries of which there may be none")
+    own = list(own_index(shapes[0]))
+    own[axis] = of_var(("t", axis, 0)) if shapes[0][axis] != ONE else of_const(NOTHING)
+    v = fresh()
+    along = [of_var(v) if k == axis else ix for k, ix in enumerate(own)]
+    entries = [k.indexed(along, shapes[0]).body.scale(sign) for k in keys]
+    _refuse_carries(entries)
+    source = list(own)
+    source[axis] = place_in_order(entries, v, n, own[axis])
+    steady: Clauses = ()
+    if keys[0].kind == "f":  # where its entries differ, the order is theirs alone, and does not change around them
+        steady = (all_different(entries[0].scale(sign), v, n), *_seams(entries[0]))
+    elif any(k.kind == "f" for k in keys):
+        raise UnprovedError("an order by integers first")
+    everywhere = [_everywhere(k, along, [(v, n)], shapes[0]) for k in keys]
+    out = []
+    for x, shape in zip(args, shapes, strict=True):
+        defined, smooth = _everywhere(x, along, [(v, n)], shape)
+        body = x.indexed(source, shape).body
+        defined = merged(defined, *(d for d, _ in everywhere))
+        smooth = merged(smooth, *(s for _, s in everywhere), steady)
+        out.append(Tensor(shape, body, x.kind, defined, smooth, x.signs))
+    return out

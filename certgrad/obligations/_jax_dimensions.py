@@ -1,0 +1,133 @@
+"""Arithmetic on dimensions that JAX's symbols refuse, while tracing: `d ** -0.5`, `math.sqrt(d)`, `np.zeros((n, d))`.
+
+Where Python would compute a number, the trace computes the same number from the dimension, as an equation. A traced
+value cannot be compared or turned into a Python number, so code that goes on to branch on it does not trace. Code that
+took its own reference to such a function (`from math import sqrt`) does not trace either.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src.export import shape_poly as _shape_poly
+
+_DimExpr: Any = _shape_poly._DimExpr
+_OF_NUMBERS: dict[str, Callable] = {
+    "sqrt": jnp.sqrt,
+    "log": jnp.log,
+    "log2": jnp.log2,
+    "log1p": jnp.log1p,
+    "exp": jnp.exp,
+    "tanh": jnp.tanh,
+    "sin": jnp.sin,
+    "cos": jnp.cos,
+}
+_OF_SHAPES: dict[str, Callable] = {
+    "zeros": jnp.zeros,
+    "ones": jnp.ones,
+    "full": jnp.full,
+    "eye": jnp.eye,
+    "identity": jnp.identity,
+    "arange": jnp.arange,
+    "tril": jnp.tril,
+    "triu": jnp.triu,
+}
+
+_SYMBOLIC_PLACES: set[tuple[str, int]] = set()
+"""Where code made an array of a symbolic size: it is traced there at numbers too, so that programs can be compared."""
+
+
+@contextmanager
+def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[None]:
+    """Let code outside the libraries compute with dimensions as it does with integers."""
+
+    def power(self: Any, exponent: Any, modulo: Any = None) -> Any:
+        if modulo is None and isinstance(exponent, (int, float)) and (exponent != int(exponent) or exponent < 0):
+            return self.__jax_array__() ** float(exponent)
+        return plain_power(self, exponent, modulo)
+
+    def of_numbers(own: Callable, traced: Callable) -> Callable:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], (_DimExpr, jax.core.Tracer)) and _outside(from_library):
+                value = args[0].__jax_array__() if isinstance(args[0], _DimExpr) else args[0]
+                return traced(value, *args[1:], **kwargs)
+            return own(*args, **kwargs)
+
+        return call
+
+    def of_shapes(own: Callable, traced: Callable) -> Callable:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            place = frame.f_code.co_filename, frame.f_lineno
+            if any(map(_symbolic, (*args, *kwargs.values()))) and not from_library(place[0]):
+                _SYMBOLIC_PLACES.add(place)
+            return (traced if place in _SYMBOLIC_PLACES else own)(*args, **kwargs)
+
+        return call
+
+    plain_power = _DimExpr.__pow__
+    changed: list[tuple[Any, str, Any, Any]] = [(_DimExpr, "__pow__", plain_power, power)]
+    for module in (math, np):
+        for name, traced in _OF_NUMBERS.items():
+            own = getattr(module, name)
+            changed.append((module, name, own, of_numbers(own, traced)))
+    for name, traced in _OF_SHAPES.items():
+        own = getattr(np, name)
+        changed.append((np, name, own, of_shapes(own, traced)))
+    try:
+        for owner, name, _, new in changed:
+            setattr(owner, name, new)
+        yield
+    finally:
+        for owner, name, own, _ in changed:
+            setattr(owner, name, own)
+
+
+def _symbolic(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_symbolic, value))
+    return isinstance(value, (_DimExpr, jax.core.Tracer))
+
+
+def _outside(from_library: Callable[[str], bool]) -> bool:
+    """Code other than JAX's, numpy's and the standard library's called."""
+    return not from_library(sys._getframe(2).f_code.co_filename)
+
+
+def number_of(name: str, operands: list[float], params: dict[str, Any]) -> float | None:
+    """What Python computes where a trace has this equation between numbers; None for other equations."""
+    compute = _PYTHON.get(name)
+    if compute is None:
+        return None
+    try:
+        if name == "integer_pow":
+            return float(operands[0] ** params["y"])
+        return float(compute(*operands))
+    except (ArithmeticError, ValueError):
+        return None
+
+
+_PYTHON: dict[str, Callable[..., float]] = {
+    "integer_pow": pow,
+    "pow": pow,
+    "sqrt": math.sqrt,
+    "rsqrt": lambda x: x**-0.5,
+    "log": math.log,
+    "log1p": math.log1p,
+    "exp": math.exp,
+    "tanh": math.tanh,
+    "sin": math.sin,
+    "cos": math.cos,
+    "neg": lambda x: -x,
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y,
+}

@@ -1,0 +1,104 @@
+"""Certificates by what they were proved of: looked up by the declaration, served when the traces are the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from .._rank_blind import searched
+from .._traces import Spec, Traces
+from ..certificate import Certificate
+from ._folder import Folder
+from ._key import facts, kernel_state, known_by_version, subject
+
+
+class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """One trace that the audit asked for, and what came of it."""
+
+    spec: Spec
+    fingerprint: str
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A certificate with its whole key: the declaration and its surroundings, the source that was searched, the traces.
+
+    `searched` is a digest of the source; `facts` is what the search of it found.
+    """
+
+    subject: str
+    searched: str
+    facts: list[str]
+    steps: list[Step]
+    certificate: Certificate
+
+
+class Cache:
+    """Certificates in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._kernel = kernel_state()
+
+    def find(self, traces: Traces) -> Certificate | None:
+        """The certificate that an earlier audit gave for these very traces. Makes the traces that it needs."""
+        op = traces.op
+        if not self._kernel or not known_by_version(op):
+            return None
+        key = subject(op)
+        name = _name(op.name, key)
+        entry = self._entry(name)
+        if entry is None or entry.subject != key or entry.certificate.op != op.name or not entry.steps:
+            return None
+        same_source = entry.searched == searched(op)
+        if not (same_source or entry.facts == facts(traces)) or not _comes_out_the_same(entry.steps, traces):
+            return None
+        if same_source:
+            self.folder.used(name)
+        else:
+            self._write(name, msgspec.structs.replace(entry, searched=searched(op)))
+        return entry.certificate
+
+    def keep(self, traces: Traces, certificate: Certificate) -> None:
+        """Keep a certificate for the traces that its audit asked for.
+
+        Only what is proved is kept: the search for a witness against the rest runs the code at further shapes.
+        """
+        op = traces.op
+        proved = ("proved", "proved under hypotheses")
+        if not known_by_version(op) or any(c.verdict not in proved for c in certificate.claims):
+            return
+        if not self._kernel or kernel_state() != self._kernel:  # edited since: the text is not what proved this
+            return
+        key = subject(op)
+        steps = [Step(spec, traces.fingerprint(spec)) for spec in traces.asked]
+        self._write(_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
+
+    def specs(self, op: Any) -> list[Spec]:
+        """What the audit that the entry of the op comes from traced, in order; empty if there is none."""
+        entry = self._entry(_name(op.name, subject(op)))
+        return [step.spec for step in entry.steps] if entry else []
+
+    def _entry(self, name: str) -> Entry | None:
+        data = self.folder.read(name)
+        if data is None:
+            return None
+        try:
+            return msgspec.msgpack.decode(data, type=Entry)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    def _write(self, name: str, entry: Entry) -> None:
+        self.folder.write(name, msgspec.msgpack.encode(entry))
+
+
+def _comes_out_the_same(steps: list[Step], traces: Traces) -> bool:
+    try:
+        return all(traces.fingerprint(step.spec) == step.fingerprint for step in steps)
+    except Exception:  # an entry is data from outside: one that cannot be followed is none, and the audit starts anew
+        return False
+
+
+def _name(op: str, key: str) -> str:
+    return f"{re.sub(r'[^A-Za-z0-9_]', '-', op)[:80]}-{key}"

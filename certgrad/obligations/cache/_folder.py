@@ -1,0 +1,125 @@
+"""Entries as files of one folder: written whole or not at all, read warily, and not without bound.
+
+Several processes may read and write at once, and any of them may be killed at any moment. A file gets its name only
+when all of it is on the disk, so that nobody meets half an entry; a temporary file that a killed process left is
+removed by a later `prune`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+DEFAULT_FOLDER = Path(".certgrad_cache")
+MAX_ENTRY = 8 * 2**20
+"""Bytes of one entry. One of this library is some kilobytes; a larger file is no entry and is not read."""
+MAX_TOTAL = 64 * 2**20
+"""Bytes of all entries: the oldest are removed when there are more."""
+_SUFFIX = ".entry"
+_TEMPORARY = ".writing-"
+_ABANDONED_AFTER = 3600.0
+_DIGEST = 32
+_IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at any time.\n*\n"
+
+
+class Folder:
+    """A folder of entries. Nothing here raises for what the disk does; `problem` says why writing failed, if it did."""
+
+    def __init__(self, path: Path, max_total: int = MAX_TOTAL) -> None:
+        self.path = path
+        self.max_total = max_total
+        self.problem = ""
+
+    def read(self, name: str) -> bytes | None:
+        """The entry of that name, or None if there is none that is whole."""
+        try:
+            with open(self._file(name), "rb", opener=_without_waiting) as stream:
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_ENTRY + _DIGEST:
+                    return None
+                data = stream.read(MAX_ENTRY + _DIGEST + 1)
+        except OSError:
+            return None
+        digest, entry = data[:_DIGEST], data[_DIGEST:]
+        return entry if len(entry) <= MAX_ENTRY and _digest(entry) == digest else None
+
+    def write(self, name: str, entry: bytes) -> None:
+        """Keep an entry, in the place of an older one of that name."""
+        if len(entry) > MAX_ENTRY:
+            return
+        try:
+            self._make()
+            handle, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=self.path)
+            try:
+                with open(handle, "wb") as stream:
+                    stream.write(_digest(entry) + entry)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                os.replace(temporary, self._file(name))
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        except OSError as error:
+            self.problem = self.problem or f"{self.path}: {error.strerror or error}"
+
+    def used(self, name: str) -> None:
+        """Count the entry as new: the oldest are removed first."""
+        with contextlib.suppress(OSError):
+            os.utime(self._file(name))
+
+    def prune(self) -> None:
+        """Remove the oldest entries above the limit, and what killed processes left."""
+        now = time.time()
+        entries: list[tuple[float, int, str]] = []
+        for entry, status in self._files():
+            if entry.name.startswith(_TEMPORARY) and now - status.st_mtime > _ABANDONED_AFTER:
+                _remove(entry.path)
+            elif entry.name.endswith(_SUFFIX):
+                entries.append((status.st_mtime, status.st_size, entry.path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.max_total:
+                return
+            _remove(path)
+            total -= size
+
+    def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        try:
+            with os.scandir(self.path) as found:
+                for entry in found:
+                    with contextlib.suppress(OSError):  # another process may just have removed it
+                        if entry.is_file(follow_symlinks=False):
+                            yield entry, entry.stat(follow_symlinks=False)
+        except OSError:
+            return
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{name}{_SUFFIX}"
+
+    def _make(self) -> None:
+        """The folder, with a file that keeps it out of version control, as the caches of other tools have."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        ignore = self.path / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text(_IGNORE, encoding="utf-8")
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a file; what is no file but a pipe is opened without waiting for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _digest(entry: bytes) -> bytes:
+    return hashlib.blake2b(entry, digest_size=_DIGEST).digest()

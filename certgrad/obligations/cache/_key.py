@@ -1,0 +1,106 @@
+"""What a certificate depends on besides the traces: the declaration, the configuration, the versions, the kernel.
+
+The kernel stands here with the text of its source, so that one that was edited never serves what an older one proved.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib
+import numpy as np
+
+import certgrad
+
+from .._jax_internals import versions
+from .._problem import kinds_of
+from .._rank_blind import dtype_sensitive, rank_sensitive
+from .._traces import Traces
+from ..certificate import FORMAT, KERNEL
+
+_PACKAGE = Path(certgrad.__file__).resolve().parent
+
+
+def subject(op: Any) -> str:
+    """A digest of the op's declaration and of everything around it that a verdict may depend on."""
+    declaration = [
+        op.name,
+        [(str(c.signature), sorted((k, str(v), repr(v)) for k, v in c.statics.items())) for c in op.cases],
+        op.arg_names,
+        list(op.params.items()),
+        op.domain,
+        op.broadcast,
+        list(op.convention.items()),
+        op.like,
+        op.torch,
+        list(op.torch_at.items()),
+        op.source,
+        sorted((k, repr(v)) for k, v in op.defaults.items()),
+        kinds_of(op),
+    ]
+    flags = sorted((k, repr(v)) for k, v in jax.config.values.items())
+    variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
+    return _digest(f"{declaration}\n{flags}\n{variables}\n{_surroundings()}".encode(errors="surrogatepass"))
+
+
+def facts(traces: Traces) -> list[str]:
+    """What a search of the op's source says of it: how its code may depend on dtypes and on ranks."""
+    ranks = [rank_sensitive(traces.op, f.located) for f in traces.families if f.ranked]
+    return [dtype_sensitive(traces.op), *ranks]
+
+
+def known_by_version(op: Any) -> bool:
+    """Nothing outside the traces enters the certificate but what comes from a package whose version is in the key.
+
+    That is: the op says what it is like by a function of JAX, and its rules are those of the op itself.
+    """
+    like = str(op.like or "jax").split(".")[0]
+    return not hasattr(op, "rules") and (like == "jax" or not op.convention)
+
+
+@lru_cache(maxsize=1)
+def _surroundings() -> str:
+    return repr(
+        [
+            FORMAT,
+            KERNEL,
+            certgrad.__version__,
+            _kernel_source(),
+            sorted(versions().items()),
+            jaxlib.__version__,
+            np.__version__,
+            sys.version,
+            sys.implementation.cache_tag,
+            platform.machine(),
+            sys.platform,
+        ]
+    )
+
+
+def kernel_state() -> list[tuple[str, int, int]]:
+    """Sizes and times of the kernel's files: quick to compare. Empty where they cannot be read."""
+    try:
+        return [(str(f), status.st_size, status.st_mtime_ns) for f in _kernel_files() for status in (f.stat(),)]
+    except OSError:
+        return []
+
+
+def _kernel_source() -> str:
+    """A digest of the source of everything in certgrad that an audit runs, apart from the ops themselves."""
+    return _digest(repr([(str(f.relative_to(_PACKAGE)), _digest(f.read_bytes())) for f in _kernel_files()]).encode())
+
+
+def _kernel_files() -> list[Path]:
+    patterns = ("*.py", "obligations/**/*.py", "ops/_*.py")
+    return [f for pattern in patterns for f in sorted(_PACKAGE.glob(pattern))]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()

@@ -1,0 +1,79 @@
+"""Rules that compute with a dimension outside JAX's symbolic arithmetic, proved for all shapes."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import certgrad
+
+from .test_check import custom_vjp
+
+
+def rule(f, bwd):
+    return custom_vjp(f, lambda x: (f(x), x), bwd)
+
+
+RIGHT = {
+    "power": (lambda x: x * x.shape[-1] ** -0.5, lambda x, g: (g * x.shape[-1] ** -0.5,)),
+    "math.sqrt": (lambda x: x / math.sqrt(x.shape[-1]), lambda x, g: (g * x.shape[-1] ** -0.5,)),
+    "np.sqrt": (lambda x: x / np.sqrt(x.shape[-1]), lambda x, g: (g / math.sqrt(x.shape[-1]),)),
+    "exact": (lambda x: (x * x.shape[-1] ** -0.5) ** 2, lambda x, g: (2 * g * x / x.shape[-1],)),
+    "reciprocal": (lambda x: x * (1 / x.shape[0]), lambda x, g: (g / x.shape[0],)),
+    "negative": (lambda x: x * x.shape[0] ** -2, lambda x, g: (g / x.shape[0] ** 2,)),
+    "logarithm": (lambda x: x * math.log(x.shape[-1]), lambda x, g: (g * math.log(x.shape[-1]),)),
+    "np.zeros": (lambda x: x + np.zeros(x.shape), lambda x, g: (g + np.zeros(x.shape),)),
+    "np.tril": (lambda x: x * np.tril(np.ones(x.shape)), lambda x, g: (g * np.tril(np.ones(x.shape)),)),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_proved_for_all_shapes(name):
+    report = certgrad.check(rule(*RIGHT[name]), "n d -> n d")
+    assert report.verdict == "proved"
+    assert report.claims[0].cases[0].scope == "all shapes"
+
+
+def test_attention_with_its_scale():
+    def scores(q, k):
+        return jax.nn.softmax(q @ k.T * q.shape[-1] ** -0.5, -1)
+
+    def bwd(r, g):
+        q, k, v, p = r
+        dp = g @ v.T
+        ds = p * (dp - jnp.sum(dp * p, -1, keepdims=True)) / math.sqrt(q.shape[-1])
+        return ds @ k, ds.T @ q, p.T @ g
+
+    f = custom_vjp(lambda q, k, v: scores(q, k) @ v, lambda q, k, v: (scores(q, k) @ v, (q, k, v, scores(q, k))), bwd)
+    assert certgrad.check(f, "n d, m d, m e -> n e").verdict == "proved"
+
+
+def test_a_wrong_power_is_refuted():
+    f = rule(lambda x: x / math.sqrt(x.shape[-1]), lambda x, g: (g / x.shape[-1],))
+    assert certgrad.check(f, "n d -> n d").verdict == "refuted"
+
+
+def test_a_branch_on_such_a_number_is_not_decided():
+    def f(x):
+        return x * (1.0 if math.sqrt(x.shape[-1]) > 3 else 2.0)
+
+    report = certgrad.check(rule(f, lambda x, g: (g * (1.0 if math.sqrt(x.shape[-1]) > 3 else 2.0),)), "n d -> n d")
+    assert report.verdict == "unproved"
+    assert "boolean conversion" in report.claims[0].cases[0].reason
+
+
+def test_a_number_that_only_concrete_sizes_see_is_not_proved():
+    def scale(x):
+        d = x.shape[-1]
+        return d**-0.5 if isinstance(d, int) else d**-1.0
+
+    f = rule(lambda x: x * x.shape[-1] ** -1.0, lambda x, g: (g * scale(x),))
+    assert certgrad.check(f, "n d -> n d").verdict == "refuted"
+
+
+def test_tracing_leaves_the_libraries_as_they_were():
+    before = (math.sqrt, np.zeros, np.sqrt)
+    certgrad.check(rule(*RIGHT["np.zeros"]), "n d -> n d")
+    assert (math.sqrt, np.zeros, np.sqrt) == before
