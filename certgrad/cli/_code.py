@@ -12,6 +12,7 @@ from certgrad.cli import _library
 from certgrad.report.audited import Audited
 
 if TYPE_CHECKING:
+    from certgrad.rules._configuration import Configuration
     from certgrad.rules._worker import RuleResult
 
 
@@ -23,6 +24,13 @@ class Code:
     notes: list[str] = field(default_factory=list)
     lenient: bool = False
     """Something was found that `--strict` does not accept: a rule not audited, inferred shapes, no gradient."""
+
+
+def configured() -> "Configuration":
+    """What the nearest pyproject.toml says."""
+    from certgrad.rules._configuration import nearest
+
+    return nearest(Path.cwd())
 
 
 def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:

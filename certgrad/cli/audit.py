@@ -21,7 +21,7 @@ def audit(
         typer.Argument(
             metavar="TARGET",
             help="Ops of the library, or code whose rules to audit: a module, a package, a file, module:object. "
-            "All ops of the library if nothing is named.",
+            "If nothing is named, the targets in [tool.certgrad] of the nearest pyproject.toml, or else all ops.",
         ),
     ] = None,
     select: Annotated[
@@ -55,9 +55,11 @@ def audit(
 
     outputs = _output.parse(output or [])
     started = time.perf_counter()
-    ops, targeted = _code.split(targets or [])
+    configured = _code.configured()
+    ops, targeted = _code.split(targets or configured.targets)
+    select, ignore = [*(select or []), *configured.select], [*(ignore or []), *configured.ignore]
     code = _code.audit(targeted)
-    selection = _selection(ops, select or [], ignore or [], none=bool(targeted) and not ops)
+    selection = _selection(ops, select, ignore, none=bool(targeted) and not ops)
     run = _run.run(selection.ops, jobs, None if no_cache else cache_dir)
     results = [*_console.progress(run, len(selection.ops), shown=not quiet), *code.audited]
     audited = [

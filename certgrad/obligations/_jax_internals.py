@@ -413,6 +413,19 @@ def nested_primitives(jaxpr: Any) -> set[str]:
     return found
 
 
+def primal_body(closed: Any) -> Program:
+    """The program inside, where all that a program does is to call one custom function: without the custom rule."""
+    program = program_of(closed)
+    while len(program.jaxpr.eqns) == 1:
+        (eqn,) = program.jaxpr.eqns
+        inner = inner_program(eqn)
+        same = list(eqn.invars) == list(program.jaxpr.invars) and list(eqn.outvars) == list(program.jaxpr.outvars)
+        if inner is None or not same:
+            break
+        program = inner
+    return program
+
+
 def evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
     """Run a program, called programs inlined; `seen(equation, outputs)` may replace what an equation gives.
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import evaluate, jaxpr_of, source_line, trace
+from certgrad.obligations._jax_internals import evaluate, primal_body, source_line, trace
 from certgrad.obligations._problem import Rules
 
 from ._user_rule import UserRule
@@ -50,7 +50,8 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         arrays = [
             jax.ShapeDtypeStruct(s, kinds.get(d, "float32")) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
         ]
-        program = trace(lambda *xs: rules.forward(list(xs), []), arrays)
+        traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
+        program = primal_body(traced)
     except Exception:  # what does not trace has no steps
         return
     steps: list[tuple[str, str]] = []
@@ -74,7 +75,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
 def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
     def forward(args: list) -> list:
-        program = jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args)
+        program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
         count = -1
 
         def hold(eqn: Any, outs: list) -> list:
@@ -82,7 +83,7 @@ def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
             count += 1
             return [jax.lax.stop_gradient(y) for y in outs] if count in which else outs
 
-        return evaluate(jaxpr_of(program), program.consts, args, hold)
+        return evaluate(program.jaxpr, program.consts, args, hold)
 
     return forward
 

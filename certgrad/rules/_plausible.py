@@ -11,7 +11,7 @@ import numpy as np
 from certgrad.obligations._decisions import concrete
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import evaluate, jaxpr_of
+from certgrad.obligations._jax_internals import evaluate, primal_body
 from certgrad.obligations._problem import Rules
 
 from ._user_rule import UserRule
@@ -88,9 +88,9 @@ def _exact(array: np.ndarray) -> Any:
 def _derivative(one: UserRule, rules: Rules, args: list, tangent: Any) -> list:
     """Of the primal function, by JAX."""
     k = one.arg_names.index(one.moving[0])
-    program = jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args)
+    program = primal_body(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*args))
 
     def run(x: Any) -> list:
-        return evaluate(jaxpr_of(program), program.consts, [*args[:k], x, *args[k + 1 :]], lambda eqn, outs: outs)
+        return evaluate(program.jaxpr, program.consts, [*args[:k], x, *args[k + 1 :]], lambda eqn, outs: outs)
 
     return jax.jvp(run, [args[k]], [tangent])[1]

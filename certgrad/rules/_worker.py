@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from certgrad.errors import CertgradError, UsageError
+
+if TYPE_CHECKING:
+    from ._declaration import Declaration
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,15 +58,17 @@ def main(arguments: list[str]) -> None:
 def _audited(target: str):  # type: ignore[no-untyped-def]
     import time
 
+    from ._configuration import nearest
     from ._find import find
 
+    table = nearest(Path.cwd()).signatures
     for found in find(target):
         started = time.perf_counter()
         if found.problem:
             yield RuleResult(name=found.name, where=found.where, problem=found.problem)
             continue
         try:
-            one = _audit(found.name, found.rule)
+            one = _audit(found.name, found.rule, table)
         except CertgradError as error:
             one = RuleResult(name=found.name, where=found.where, problem=str(error))
         except Exception as error:  # a rule can do anything while it is traced
@@ -69,37 +76,16 @@ def _audited(target: str):  # type: ignore[no-untyped-def]
         yield msgspec.structs.replace(one, where=found.where, seconds=time.perf_counter() - started)
 
 
-def _audit(name: str, rule: object) -> RuleResult:
-    from certgrad.obligations.certificate import ORDER
+def _audit(name: str, rule: object, table: Mapping[str, Declaration]) -> RuleResult:
     from certgrad.report import json
 
-    from ._check import check
-    from ._declaration import declaration_of
-    from ._infer import inferred
-    from ._layers import plain_function, unwrapped
+    from ._by_name import audited
 
-    said = declaration_of(rule, plain_function(unwrapped(rule)))
-    declarations = [said] if said is not None else inferred(rule)  # type: ignore[arg-type]
-    if not declarations:
-        problem = "no signature is declared, and none was found that traces: declare one with certgrad.declare"
-        return RuleResult(name=name, where="", problem=problem)
-    reports = [
-        check(
-            rule,  # type: ignore[arg-type]
-            d.signature,
-            static=d.static,
-            differentiable=d.differentiable,
-            domain=d.domain,
-            surrogate=d.surrogate,
-            name=name,
-        )
-        for d in declarations
-    ]
-    report = max(reports, key=lambda r: ORDER.index(r.verdict))
+    report, origin = audited(name, rule, table)  # type: ignore[arg-type]
     return RuleResult(
         name=name,
         where="",
-        origin=declarations[0].origin,
+        origin=origin,
         certificate=json.encode(report.certificate),
         undifferentiated=list(report.undifferentiated),
         surrogate=report.surrogate,

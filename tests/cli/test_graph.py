@@ -23,8 +23,8 @@ square.defjvp(lambda p, t: (square(p[0]), 3 * p[0] * t[0]))
 def loss(x):
     return jnp.sum(square(x))
 
-def sorts(x):
-    return jnp.sort(x)
+def factors(x):
+    return jnp.linalg.qr(x)[1]
 """
 
 
@@ -70,10 +70,10 @@ def test_a_planted_wrong_rule(certgrad: Run, wrong: str) -> None:
 
 
 def test_unproved_fails_only_when_strict(certgrad: Run, wrong: str) -> None:
-    assert certgrad("graph", f"{wrong}:sorts", "--spec", "x: n").code == 0
-    result = certgrad("graph", f"{wrong}:sorts", "--spec", "x: n", "--strict")
+    assert certgrad("graph", f"{wrong}:factors", "--spec", "x: n n").code == 0
+    result = certgrad("graph", f"{wrong}:factors", "--spec", "x: n n", "--strict")
     assert result.code == 1
-    assert "primitive sort" in result.out
+    assert "primitive qr" in result.out
 
 
 @pytest.mark.parametrize(

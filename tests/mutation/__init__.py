@@ -1,6 +1,7 @@
-"""Mutation: each traced rule of the library is broken in small ways, and no broken one may be proved.
+"""Mutation: each traced rule is broken in small ways, and no broken one may be proved.
 
-`_interpreter` runs a rule's traced program with one equation changed, `_changes` lists the changes, `_points` finds
-where a mutant breaks a law (with the ball evaluator, independent of the calculus), `_verdicts` asks the kernel.
-`python -m tests.mutation` runs a large sample and prints the shares.
+The rules are those of the library, and those of `index_rules`, which slice, pad, scan, convolve, look up and reshape.
+`_interpreter` runs a rule's traced program with one equation changed, `_changes` and `_index_changes` list the changes,
+`_points` finds where a mutant breaks a law (with the ball evaluator, independent of the calculus), `_verdicts` asks
+the kernel. `python -m tests.mutation` runs a large sample and prints the shares.
 """

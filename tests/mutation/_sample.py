@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 from certgrad.ops import Op
 from tests.mutation._changes import Mutation
 from tests.mutation._points import Place, places
+from tests.mutation._subjects import SUBJECTS
 from tests.mutation._verdicts import Judged, judge, mutants_of
 
 
@@ -20,6 +25,24 @@ def run(op: Op, count: int | None, public: int = 0, refute: bool = True, salt: s
         if str(case) not in where:
             where[str(case)] = places(one, case)
         yield judge(one, mutation, where[str(case)], public > 0 and k % public == 0, refute)
+
+
+def judged_all(
+    counts: Mapping[str, int | None], jobs: int, public: int, salt: str
+) -> Iterator[tuple[list[Judged], float]]:
+    """For each op by name: the judgement of so many of its mutants, and the seconds it took. In the order given."""
+    judged = partial(_judged, public=public, salt=salt)
+    if jobs <= 1:
+        yield from map(judged, counts.items())
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(judged, counts.items())
+
+
+def _judged(item: tuple[str, int | None], public: int, salt: str) -> tuple[list[Judged], float]:
+    name, count = item
+    before = time.perf_counter()
+    return list(run(SUBJECTS[name], count, public, salt=salt)), time.perf_counter() - before
 
 
 def sample(op: Op, count: int | None, salt: str = "") -> list[tuple[Op, Mutation]]:

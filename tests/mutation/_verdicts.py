@@ -22,10 +22,12 @@ from certgrad.obligations._satisfiable import _true
 from certgrad.obligations._witnesses import search
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
 from certgrad.obligations.certificate import Certificate
-from certgrad.ops import Case, Op, registry
+from certgrad.ops import Case, Op
+from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations
 from tests.mutation._interpreter import Site, interposed, recording
 from tests.mutation._points import Break, Place, broken, gap_at, smooth_at
+from tests.mutation._subjects import SUBJECTS
 
 ATTRIBUTES = {"forward": "forward", "fwd": "fwd_rule", "jvp": "jvp_rule", "vjp": "vjp_rule"}
 PROVED = ("proved", "proved under hypotheses")
@@ -170,7 +172,7 @@ def _proved(mutant: Op, mutation: Mutation, found: Break, certificate: Certifica
 @cache
 def _hypotheses(name: str) -> set[str]:
     """Those of the op as it is."""
-    return {h.text for claim in audit(registry.get(name)).claims for h in claim.hypotheses}
+    return {h.text for claim in audit(SUBJECTS[name]).claims for h in claim.hypotheses}
 
 
 def _unlisted_kink(op: Op, mutant: Op) -> str | None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from certgrad.obligations import audit
 from certgrad.ops import Op, registry
 from tests.mutation._sample import run
-from tests.mutation._verdicts import Judged
+from tests.mutation._subjects import INDEX_RULES
+from tests.mutation._verdicts import PROVED, Judged
 from tests.ops.sampling import label
 
 
@@ -15,6 +17,12 @@ def wrongly_proved(judged: list[Judged]) -> list[str]:
 @pytest.mark.parametrize("op", registry, ids=label)
 def test_two_broken_rules_of_each_op(op: Op) -> None:
     assert wrongly_proved(list(run(op, 2, refute=False))) == []
+
+
+@pytest.mark.parametrize("op", INDEX_RULES, ids=label)
+def test_an_index_rule_is_proved_and_three_broken_ones_are_not(op: Op) -> None:
+    assert audit(op).verdict in PROVED
+    assert wrongly_proved(list(run(op, 3, refute=False))) == []
 
 
 @pytest.mark.slow

@@ -1,0 +1,43 @@
+"""For test suites: `assert_certified(f, "n d -> n d")`; `pytest --certgrad` makes a test of every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certgrad.rules import Report
+
+
+def assert_certified(
+    function: Callable,
+    signature: str | Sequence[Any],
+    *,
+    static: Mapping[str, Any] | None = None,
+    differentiable: Sequence[str] | None = None,
+    domain: str | Sequence[str] = (),
+    surrogate: str = "",
+    hypotheses: Sequence[str] | None = None,
+) -> Report:
+    """Assert that the derivative rule of a function is proved, and return the report.
+
+    The arguments are those of `certgrad.check`. A surrogate passes. A rule without a gradient for an argument fails,
+    unless `differentiable` leaves that argument out. With `hypotheses`, the proof may rest on these alone.
+
+    Raises:
+        AssertionError: the rule is not proved; the message is the report.
+    """
+    from certgrad.rules import check
+
+    report = check(
+        function, signature, static=static, differentiable=differentiable, domain=domain, surrogate=surrogate
+    )
+    if not report.proved and report.verdict != "surrogate":
+        raise AssertionError(f"not certified:\n{report}")
+    if report.without_gradient:
+        missing = ", ".join(report.without_gradient)
+        raise AssertionError(f"{report.name} gives no gradient for {missing}; name the others by `differentiable`.")
+    further = [] if hypotheses is None else [h for h in report.hypotheses if h not in hypotheses]
+    if further:
+        raise AssertionError(f"{report.name} is proved only under {', '.join(further)}.")
+    return report

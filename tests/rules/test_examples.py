@@ -1,0 +1,86 @@
+"""`certgrad audit examples/rules`: the expected verdict of every rule, a witness and a cause for every wrong one."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from certgrad.report.wording import without_implied
+
+ROOT = Path(__file__).parents[2]
+PROVED = """
+    intended:frozen_scale linear:attention linear:causal_softmax linear:dense linear:project linear:recomputed
+    linear:rotary losses:huber losses:kl_divergence losses:mean_squared_error losses:soft_cross_entropy
+    norms:cumulative_sum norms:layer_norm norms:logsumexp norms:rms_norm pointwise:dropout pointwise:gelu
+    pointwise:square pointwise:swish
+""".split()
+UNDER = {
+    "linear:embedding": ["i ≤ v − 1", "i ≥ 0"],
+    "losses:cosine_similarity": ["(Σi x[i]^2) > 0", "(Σi y[i]^2) > 0"],
+    "losses:softmax_cross_entropy": ["y ≤ d − 1", "y ≥ 0"],
+    "norms:safe_norm": ["(Σi x[i]^2) ≠ 0"],
+    "pointwise:safe_log": ["1000000000000000000000000000000·x ≠ 1", "x > 0"],
+    "pointwise:safe_sqrt": ["x ≠ 0"],
+}
+SURROGATES = ["intended:clipped_gradient", "intended:reversed_gradient", "intended:rounded"]
+WRONG = {
+    "intended:wrong_undeclared_reversal": "the cotangent is reversed; if that is intended, declare it",
+    "intended:wrong_undeclared_sign": "straight-through",
+    "linear:wrong_attention": "`total = jnp.sum(e, axis=-1, keepdims=True)`) is treated as a constant",
+    "linear:wrong_bias": "the cotangent of b: zeros are returned",
+    "linear:wrong_matmul": "the cotangent of a: transposed",
+    "linear:wrong_order": "exchanged with the cotangent of w",
+    "losses:wrong_mean_squared_error": "the divisor n · d of a mean is missing",
+    "losses:wrong_soft_cross_entropy": "right only where t sums to 1",
+    "losses:wrong_squared_distance": "the cotangent of y: the sign is wrong",
+    "norms:wrong_layer_norm": "`mean = jnp.mean(x, axis=-1, keepdims=True)`) is treated as a constant",
+    "norms:wrong_logsumexp": "it is treated as 1",
+    "norms:wrong_rms_scale": "a mean where a sum is due",
+    "pointwise:wrong_abs": "right only where x > 0",
+    "pointwise:wrong_primal": "does not return the function's value",
+    "pointwise:wrong_swish": "is treated as a constant",
+}
+
+
+@pytest.fixture(scope="module")
+def certificates():
+    done = subprocess.run(
+        [sys.executable, "-m", "certgrad", "audit", "examples/rules", "--format", "json"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "was not audited" not in done.stderr
+    found = json.loads(done.stdout)
+    rows = found if isinstance(found, list) else found.get("certificates") or found["ops"]
+    return {c["op"].removeprefix("rules."): c for c in rows}
+
+
+def test_every_rule_has_the_expected_verdict(certificates):
+    expected = {
+        **dict.fromkeys(PROVED, "proved"),
+        **dict.fromkeys(UNDER, "proved under hypotheses"),
+        **dict.fromkeys(SURROGATES, "surrogate"),
+        **dict.fromkeys(WRONG, "refuted"),
+    }
+    assert {name: c["verdict"] for name, c in certificates.items()} == expected
+    assert len(expected) >= 25
+
+
+@pytest.mark.parametrize("name", UNDER)
+def test_hypotheses(certificates, name):
+    found = {h["text"] for claim in certificates[name]["claims"] for h in claim["hypotheses"]}
+    assert without_implied(sorted(found)) == UNDER[name]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_every_wrong_rule_has_a_witness_and_a_cause(certificates, name):
+    cases = [case for claim in certificates[name]["claims"] for case in claim["cases"] if case["verdict"] == "refuted"]
+    assert all(case["witness"] for case in cases)
+    assert any(WRONG[name] in case["reason"] for case in cases)

@@ -1,0 +1,121 @@
+"""`assert_certified`, the pytest plugin and `[tool.certgrad]`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+
+from certgrad.errors import UsageError
+from certgrad.rules._configuration import nearest
+from certgrad.testing import assert_certified
+
+from .test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = """
+import jax
+import jax.numpy as jnp
+
+@jax.custom_vjp
+def half(x):
+    return jnp.sum(x * x, axis=1) / 2
+
+half.defvjp(lambda x: (half(x), x), lambda x, g: (x * g[:, None],))
+
+@jax.custom_vjp
+def wrong(x):
+    return jnp.sum(x * x, axis=1)
+
+wrong.defvjp(lambda x: (wrong(x), x), lambda x, g: (x * g[:, None],))
+
+@jax.custom_vjp
+def unfinished(x):
+    return x
+"""
+PROJECT = """
+[tool.certgrad]
+targets = ["mine"]
+
+[tool.certgrad.signatures]
+"mine:half" = "n d -> n"
+"mine:wrong" = { signature = "n d -> n" }
+"""
+
+
+def test_a_right_rule_passes():
+    report = assert_certified(custom_vjp(energy, energy_fwd, energy_bwd), "n d, d -> n", hypotheses=[])
+    assert report.proved
+    assert assert_certified(clip_rule, "*s -> *s", static={"c": 1.0}, surrogate="clips").verdict == "surrogate"
+
+
+def test_a_wrong_rule_fails_with_its_report():
+    with pytest.raises(AssertionError, match=r"dx: refuted; likely cause: half the derivative(.|\n)*witness"):
+        assert_certified(custom_vjp(energy, energy_fwd, without_factor), "n d, d -> n")
+
+
+def test_a_missing_gradient_and_a_further_hypothesis_fail():
+    rule = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+    with pytest.raises(AssertionError, match="no gradient for w"):
+        assert_certified(rule, "n, n -> n")
+    assert_certified(rule, "n, n -> n", differentiable=["x"])
+    root = custom_vjp(jnp.abs, lambda x: (jnp.abs(x), x), lambda x, g: (g * jnp.sign(x),))
+    with pytest.raises(AssertionError, match="only under x ≠ 0"):
+        assert_certified(root, "n -> n", hypotheses=[])
+    assert_certified(root, "n -> n", hypotheses=["x ≠ 0"])
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "mine.py").write_text(PACKAGE)
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    return tmp_path
+
+
+def run(folder, *command):
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_rule_is_a_test(project):
+    done = run(project, "pytest", "-p", "certgrad.pytest_plugin", "--certgrad", "-v", "-p", "no:cacheprovider")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout
+    assert "likely cause: half the derivative is returned" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "mine:half PASSED" in done.stdout
+
+
+def test_without_the_option_nothing_is_collected(project):
+    assert run(project, "pytest", "-p", "certgrad.pytest_plugin", "-p", "no:cacheprovider").returncode == 5
+
+
+def test_audit_without_a_target_takes_the_configured_ones(project):
+    done = run(project, "certgrad", "audit")
+    assert done.returncode == 1
+    assert "2 ops: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in done.stdout
+    assert "inferred" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.certgrad]\ntarget = []", "'target'"),
+        ("[tool.certgrad]\ntargets = 'x'", "no list of texts"),
+        ("[tool.certgrad.signatures]\nf = 3", "no text"),
+        ("[tool.certgrad.signatures]\nf = {signature = 'n', shape = 1}", "'shape'"),
+        ("[tool", "Cannot read"),
+    ],
+)
+def test_a_configuration_that_is_wrong(tmp_path, text, said):
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        nearest(tmp_path)
