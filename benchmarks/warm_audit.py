@@ -28,10 +28,8 @@ IMPORTS = """
 from certgrad.cli import _console, _library, _output, _run, _select
 _library.names()
 import certgrad.obligations._audit, certgrad.report.text, rich.progress
-import sys
-from certgrad.cli import main
-sys.argv = ["certgrad", "audit", "--help"]  # the command line has imports of its own
-main()
+import atexit, gc, typer._adapters  # the last: what reading the command line imports
+atexit.register(gc.freeze)  # as the command does
 """
 
 TRACING = """

@@ -49,7 +49,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
     """Let code outside the libraries compute with dimensions as it does with integers."""
 
     def power(self: Any, exponent: Any, modulo: Any = None) -> Any:
-        if modulo is None and isinstance(exponent, (int, float)) and (exponent != int(exponent) or exponent < 0):
+        if modulo is None and (isinstance(exponent, float) or (isinstance(exponent, int) and exponent < 0)):
             return self.__jax_array__() ** float(exponent)
         return plain_power(self, exponent, modulo)
 

@@ -646,7 +646,7 @@ class Serialiser:
         self.render, self.erase, self.fold = dims, erase, fold
         self.rendered: dict[int, tuple[Any, str]] = {}
         self.types: dict[int, tuple[Any, str]] = {}
-        self.inner: dict[int, tuple[Any, str]] = {}
+        self.others: dict[int, tuple[Any, str]] = {}
 
     def dims(self, dim: Any) -> str:
         """One dimension as text."""
@@ -709,7 +709,7 @@ class Serialiser:
                 continue
             params = self.params(eqn) if eqn.params else ""
             out = " ".join([f"{name(v)}:{aval(v.aval)}" for v in eqn.outvars])
-            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join(map(name, eqn.invars))}")
+            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join([name(v) for v in eqn.invars])}")
         lines.append("out " + " ".join(map(name, jaxpr.outvars)))
         return "\n".join(lines)
 
@@ -723,7 +723,8 @@ class Serialiser:
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
 
     def params(self, eqn: Any) -> str:
-        return ",".join([f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in self.IGNORED])
+        ignored, param = self.IGNORED, self.param
+        return ",".join([f"{k}={param(v)}" for k, v in sorted(eqn.params.items()) if k not in ignored])
 
     def aval(self, aval: Any) -> str:
         found = self.types.get(id(aval))
@@ -759,12 +760,17 @@ class Serialiser:
             return str(value)
         if kind is tuple:
             return "(" + ",".join(map(self.param, value)) + ")"
+        if kind is DimExpr:
+            return self.dims(value)
+        return remembered(self.others, value, self._param)
+
+    def _param(self, value: Any) -> str:
         if isinstance(value, np.generic):  # a number, never the name of its dtype
             value = value.item()
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-            return f"{{{remembered(self.inner, value, self.nested)}}}"
+            return f"{{{self.nested(value)}}}"
         if isinstance(value, (tuple, list)):
             return "(" + ",".join(map(self.param, value)) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):

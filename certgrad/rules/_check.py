@@ -21,6 +21,7 @@ from certgrad.obligations.certificate import (
     Claim,
     sealed,
     statement,
+    worst,
 )
 
 from ._causes import diagnosed
@@ -86,8 +87,8 @@ def check(
 
         arguments = diagnosed(rule, certificate, alone)
         certificate = explained(certificate, rule, arguments)
-    if surrogate and certificate.verdict in ("refuted", "unproved"):
-        certificate = sealed(msgspec.structs.replace(certificate, verdict="surrogate"))
+    if surrogate:
+        certificate = _as_surrogate(certificate, surrogate)
     return Report(
         certificate,
         rule.where,
@@ -126,6 +127,24 @@ def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[Argu
         for claim in certificate.claims
     ]
     return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
+    """With the author's reason in place of findings about the derivative; the forward's value is claimed as ever."""
+
+    def turned(claim: Claim) -> Claim:
+        if claim.kind == "rule_runs_forward" or claim.verdict != "refuted":
+            return claim
+        cases = [
+            msgspec.structs.replace(c, verdict="surrogate", reason=f"declared: {reason}")
+            if c.verdict == "refuted"
+            else c
+            for c in claim.cases
+        ]
+        return msgspec.structs.replace(claim, verdict=worst([c.verdict for c in cases]), cases=cases)
+
+    claims = [turned(c) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
 
 
 def _certificate(rule: UserRule) -> Certificate:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._instances import evaluate_size, family
@@ -24,6 +25,8 @@ class Examined:
     """Float arrays for which the rule returns `None`."""
     reverse_only: bool = False
     """A custom rule inside has no forward mode."""
+    outputs: int = 1
+    """How many outputs are floats."""
 
 
 def examine(rule: UserRule) -> Examined:
@@ -44,16 +47,17 @@ def examine(rule: UserRule) -> Examined:
     except Exception:
         return Examined()
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
+    floats = sum(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in forward.jaxpr.outvars)
     reverse = "custom_vjp_call" in nested_primitives(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     owner = "bwd" if rule.kind == "jax.custom_vjp" else "fn_bwd" if rule.kind == "equinox.filter_custom_vjp" else ""
     if not owner:
-        return Examined(reverse_only=reverse)
+        return Examined(reverse_only=reverse, outputs=floats)
     with recorded(rule.custom, owner) as returned:
         try:
             trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, rule.name)
         except Exception:
-            return Examined(reverse_only=reverse)
-    return Examined(_without_gradient(rule, returned), reverse)
+            return Examined(reverse_only=reverse, outputs=floats)
+    return Examined(_without_gradient(rule, returned), reverse, floats)
 
 
 def settled(rule: UserRule, found: Examined) -> None:
@@ -62,6 +66,7 @@ def settled(rule: UserRule, found: Examined) -> None:
         rule.kinds = REVERSE_ONLY
     if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
         rule.kinds = ("rule_runs_forward",)
+    rule.split_outputs(found.outputs)
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
 REVERSE_ONLY = ("vjp_is_adjoint", "rule_runs_forward")
 PATTERN = "perturbed arguments"
 """In place of a static argument: the arguments that move, for a rule that can see which ones do."""
+USED = "used outputs"
+"""In place of a static argument: the float outputs that are used, for a rule that can see which ones are."""
 MAX_PATTERNS = 16
 
 
@@ -182,8 +184,7 @@ class UserRule:
 
     def _cases(self) -> list[Case]:
         """One case; where the rule sees which arguments move, one for every choice of those."""
-        sees = getattr(self.custom, "symbolic_zeros", False) or self.kind.startswith("equinox")
-        if not sees or len(self.moving) < 2:
+        if not self.sees_zeros or len(self.moving) < 2:
             return [Case(self.signature, self.statics)]
         choices = [c for k in range(len(self.moving), 0, -1) for c in combinations(self.moving, k)]
         if len(choices) > MAX_PATTERNS:
@@ -192,6 +193,25 @@ class UserRule:
                 f"{len(choices)} cases; audit fewer at a time by `differentiable`."
             )
         return [Case(self._moving_only(c), {**self.statics, PATTERN: ", ".join(c)}) for c in choices]
+
+    @property
+    def sees_zeros(self) -> bool:
+        """The rule can see which arguments move and which outputs are used."""
+        return bool(getattr(self.custom, "symbolic_zeros", False)) or self.kind.startswith("equinox")
+
+    def split_outputs(self, count: int) -> None:
+        """One case more for every choice of some of the float outputs, where the rule sees which are used."""
+        if not self.sees_zeros or count < 2 or "jvp_is_derivative" in self.kinds:
+            return
+        choices = [c for k in range(count - 1, 0, -1) for c in combinations(range(count), k)]
+        if (len(choices) + 1) * len(self.cases) > 4 * MAX_PATTERNS:
+            raise UsageError(f"{self.name} ({self.where}) sees which of its {count} outputs are used: too many cases.")
+        more = [
+            replace(case, statics={**case.statics, USED: ", ".join(map(str, c))})
+            for c in choices
+            for case in self.cases
+        ]
+        self.cases = (*self.cases, *more)
 
     def _moving_only(self, names: Sequence[str]) -> Any:
         specs = zip(self.arg_names, self.signature.inputs, strict=True)
@@ -215,14 +235,15 @@ class UserRule:
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
         statics = dict(statics)
-        pattern = statics.pop(PATTERN, None)
+        pattern, used = statics.pop(PATTERN, None), statics.pop(USED, None)
         names = self.moving if pattern is None else pattern.split(", ")
         moving = [k for k, n in enumerate(self.arg_names) if n in names]
         moved = moving or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
         def outputs(args: Sequence[Any]) -> list[Any]:
             found = jax.tree_util.tree_leaves(self.call(args, statics))
-            return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            return floats if used is None else [floats[int(k)] for k in used.split(", ")]
 
         def of_moving(args: Sequence[Any], which: Sequence[int] = moving) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:

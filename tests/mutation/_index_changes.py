@@ -309,3 +309,44 @@ def _(f: Frame) -> Outs:
 @change("undone in another order", lambda s: [()] if s.key[0] == "reshape" and len(s.outputs[0].shape) > 1 else [])
 def _(f: Frame) -> Outs:
     return [f.operands[0].reshape(_shape_of(f)[::-1]).T]
+
+
+# loops
+
+
+def _rows(site: Site) -> Sequence[Args]:
+    """The operands of a scan that it runs over."""
+    if site.key[0] != "scan":
+        return []
+    return [(j,) for j in range(site.params["num_consts"] + site.params["num_carry"], len(site.operands))]
+
+
+@change("loop reversed", lambda s: [()] if s.key[0] == "scan" else [])
+def _(f: Frame) -> Outs:
+    return f.run(*f.operands, reverse=not f.params["reverse"])
+
+
+@change("rows a step late", _rows)
+def _(f: Frame, j: int) -> Outs:
+    """The step reads what belongs to the one before it."""
+    x = f.operands[j]
+    return f.changed(j, jnp.concatenate([lax.slice_in_dim(x, 0, 1), lax.slice_in_dim(x, 0, -1)]))
+
+
+@change("rows in the other order", _rows)
+def _(f: Frame, j: int) -> Outs:
+    return f.changed(j, jnp.flip(f.operands[j], 0))
+
+
+@change(
+    "carry doubled at the start",
+    lambda s: [(s.params["num_consts"] + j,) for j in range(s.params["num_carry"])] if s.key[0] == "scan" else [],
+)
+def _(f: Frame, j: int) -> Outs:
+    return f.changed(j, 2.0 * f.operands[j] + 1.0)
+
+
+@change("loop's outputs scaled", lambda s: [(j,) for j in range(len(s.outputs))] if s.key[0] == "scan" else [])
+def _(f: Frame, j: int) -> Outs:
+    outs = f.run(*f.operands)
+    return [*outs[:j], 2.0 * outs[j], *outs[j + 1 :]]

@@ -517,3 +517,40 @@ def _(x, dx):
 @thrice.vjp
 def _(x, seed):
     return 2 * x * seed.reshape(3, -1).sum(axis=0)
+
+
+# recurrences
+
+
+def _states(x: Any, h0: Any, w: Any) -> Any:
+    def step(h, row):
+        h = jnp.tanh(w * h + row)
+        return h, h
+
+    return lax.scan(step, h0, x)[1]
+
+
+@op("n m, m, m -> n m", registry=rules)
+def recurrent(x, h0, w):
+    """tanh(w·h + x) over the rows, all states."""
+    return _states(x, h0, w)
+
+
+@recurrent.jvp
+def _(x, h0, w, dx, dh0, dw):
+    return jax.jvp(_states, (x, h0, w), (dx, dh0, dw))[1]
+
+
+@recurrent.vjp
+def _(x, h0, w, seed):
+    hs = _states(x, h0, w)
+    before = jnp.concatenate([h0[None], lax.slice_in_dim(hs, 0, -1)])
+
+    def back(carry, row):
+        g, dw = carry
+        h, old, seed_t = row
+        dz = (g + seed_t) * (1 - h * h)
+        return (w * dz, dw + dz * old), dz
+
+    (g, dw), dx = lax.scan(back, (jnp.zeros_like(h0), jnp.zeros_like(h0)), (hs, before, seed), reverse=True)
+    return dx, g, dw

@@ -23,6 +23,7 @@ RIGHT = {
     "exact": (lambda x: (x * x.shape[-1] ** -0.5) ** 2, lambda x, g: (2 * g * x / x.shape[-1],)),
     "reciprocal": (lambda x: x * (1 / x.shape[0]), lambda x, g: (g / x.shape[0],)),
     "negative": (lambda x: x * x.shape[0] ** -2, lambda x, g: (g / x.shape[0] ** 2,)),
+    "whole power": (lambda x: x * x.shape[0] ** 2.0, lambda x, g: (g * x.shape[0] ** 2,)),
     "logarithm": (lambda x: x * math.log(x.shape[-1]), lambda x, g: (g * math.log(x.shape[-1]),)),
     "np.zeros": (lambda x: x + np.zeros(x.shape), lambda x, g: (g + np.zeros(x.shape),)),
     "np.tril": (lambda x: x * np.tril(np.ones(x.shape)), lambda x, g: (g * np.tril(np.ones(x.shape)),)),

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.custom_derivatives import SymbolicZero
 
 import certgrad
 from certgrad.errors import SignatureError, UsageError
@@ -138,6 +139,35 @@ def test_a_rule_that_sees_what_moves_is_proved_for_every_choice():
     assert report.verdict == "proved"
     assert [c.statics["perturbed arguments"] for c in report.claims[0].cases] == ["x, w", "x", "w"]
     assert certgrad.check(custom_vjp(product, forgetful, bwd, symbolic_zeros=True), "n, n -> n").verdict == "refuted"
+
+
+def test_a_rule_that_sees_which_outputs_are_used():
+    def both(x):
+        return 2 * x, x**2
+
+    def fwd(x):
+        return both(x.value), x.value
+
+    def right(x, g):
+        a, b = (0 * x if isinstance(c, SymbolicZero) else c for c in g)
+        return (2 * a + 2 * x * b,)
+
+    def forgetful(x, g):
+        if isinstance(g[1], SymbolicZero):
+            return (g[0],)
+        return right(x, g)
+
+    report = certgrad.check(custom_vjp(both, fwd, right, symbolic_zeros=True), "n -> n, n")
+    assert report.verdict == "proved"
+    assert len(report.claims[0].cases) == 3
+    assert certgrad.check(custom_vjp(both, fwd, forgetful, symbolic_zeros=True), "n -> n, n").verdict == "refuted"
+
+
+def test_an_intended_surrogate_still_has_the_value_of_its_function():
+    rule = custom_vjp(lambda x: x, lambda x: (2 * x, None), lambda _, g: (-g,))
+    report = certgrad.check(rule, "n -> n", surrogate="reversal")
+    assert {c.kind: c.verdict for c in report.claims} == {"vjp_is_adjoint": "surrogate", "rule_runs_forward": "refuted"}
+    assert report.verdict == "refuted"
 
 
 def test_custom_gradient():
