@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 FORMAT = 2
-KERNEL = "1"
+KERNEL = "2"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal["proved", "proved under hypotheses", "refuted", "unproved", "surrogate"]
