@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from certgrad.errors import RuleError, TraceError
 from certgrad.obligations import audit
@@ -19,6 +19,7 @@ from certgrad.obligations._instances import Instance, family
 from certgrad.obligations._problem import build, rules_of, trace_rules
 from certgrad.obligations._prove import Outcome, prove
 from certgrad.obligations._satisfiable import _true
+from certgrad.obligations._terms import Poly
 from certgrad.obligations._witnesses import search
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
 from certgrad.obligations.certificate import Certificate
@@ -220,31 +221,43 @@ def _text(place: Place, point: Point) -> str:
 
 
 def satisfied(clause: Clause, place: Place, point: Point) -> bool:
-    """The clause holds at the point, at every index that lies inside the arrays it reads."""
+    """The clause holds at the point, at every index where it is about entries of the arrays.
+
+    A term may read an entry that is not there and cancel it: [i < 2]·x[i] − [i < 2]·x[i] says nothing of x. So what is
+    not there gets one value, then another; where the clause changes with it, the index is none of the clause's.
+    """
     names = [one.name for one in place.inputs]
     arrays = dict(zip(names, point.inputs, strict=True))
     arrays |= {f"d{names[i]}": dx for i, dx in zip(place.programs.moving, point.tangents, strict=True)}
     arrays |= {f"seed{k}" if len(point.seeds) > 1 else "seed": x for k, x in enumerate(point.seeds)}
 
-    def value(tensor: str, index: tuple[int, ...]) -> fmpq:
-        entry = arrays[tensor][index]
-        return (
-            fmpq(int(entry))
-            if isinstance(entry, (bool, int, np.integer, np.bool_))
-            else fmpq(*entry.as_integer_ratio())
-        )
+    def evaluated(poly: Poly, env: dict[Any, int], missing: fmpq) -> arb:
+        def value(tensor: str, index: tuple[int, ...]) -> fmpq:
+            array = arrays[tensor]
+            if not all(0 <= k < n for k, n in zip(index, array.shape, strict=True)):
+                return missing
+            entry = array[index]
+            if isinstance(entry, (bool, int, np.integer, np.bool_)):
+                return fmpq(int(entry))
+            return fmpq(*entry.as_integer_ratio())
+
+        return evaluate(poly, place.dims.sizes, value, env)
+
+    def about_entries(env: dict[Any, int]) -> bool:
+        polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
+        return all(evaluated(p, env, fmpq(5, 3)).overlaps(evaluated(p, env, fmpq(19, 7))) for p in polys)
 
     largest = max((n for x in arrays.values() for n in x.shape), default=1)
     variables = sorted(clause.free)
     for index in np.ndindex((largest,) * len(variables)):
         env: dict[Any, int] = dict(zip(variables, index, strict=True))
         try:
-            if any((evaluate(g, place.dims.sizes, value, env) == 1) != want for g, want in clause.guards):
+            if not about_entries(env):
                 continue
-            if not any(_true(a, evaluate(a.poly, place.dims.sizes, value, env)) for a in clause.alternatives):
+            if any((evaluated(g, env, fmpq(5, 3)) == 1) != want for g, want in clause.guards):
+                continue
+            if not any(_true(a, evaluated(a.poly, env, fmpq(5, 3))) for a in clause.alternatives):
                 return False
-        except IndexError:
-            continue
         except (UndecidedError, ZeroDivisionError):
             return False
     return True
