@@ -28,8 +28,12 @@ def names_in(size: str) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and id(node) not in called}
 
 
+class NoSizeError(ValueError):
+    """A number that is no size, such as how often a loop runs."""
+
+
 def size_at(size: str, dims: Mapping[str, int]) -> int:
-    """The number, given those of the dimensions. Raises ValueError for a text of another form."""
+    """The number, given those of the dimensions. Raises NoSizeError for a text of another form."""
     return dims[size] if size in dims else _value(_parsed(size), dims)
 
 
@@ -38,7 +42,7 @@ def _parsed(size: str) -> ast.expr:
     try:
         return ast.parse(size, mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"no size: {size}") from error
+        raise NoSizeError(f"no size: {size}") from error
 
 
 def _value(node: ast.expr, dims: Mapping[str, int]) -> int:
@@ -54,4 +58,4 @@ def _value(node: ast.expr, dims: Mapping[str, int]) -> int:
         function = _FUNCTIONS.get(node.func.id)
         if function is not None:
             return function(_value(node.args[0], dims), _value(node.args[1], dims))
-    raise ValueError(f"no size: {ast.unparse(node)}")
+    raise NoSizeError(f"no size: {ast.unparse(node)}")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -85,8 +86,15 @@ def run(folder, *command):
     )
 
 
+def pytest_with_plugin(project, *options):
+    """pytest, which loads the plugin by its entry point where certgrad is installed."""
+    installed = any(e.value == "certgrad.pytest_plugin" for e in entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", "certgrad.pytest_plugin")
+    return run(project, "pytest", *plugin, "-p", "no:cacheprovider", *options)
+
+
 def test_every_rule_is_a_test(project):
-    done = run(project, "pytest", "-p", "certgrad.pytest_plugin", "--certgrad", "-v", "-p", "no:cacheprovider")
+    done = pytest_with_plugin(project, "--certgrad", "-v")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed, 1 skipped" in done.stdout
     assert "likely cause: half the derivative is returned" in done.stdout
@@ -95,7 +103,7 @@ def test_every_rule_is_a_test(project):
 
 
 def test_without_the_option_nothing_is_collected(project):
-    assert run(project, "pytest", "-p", "certgrad.pytest_plugin", "-p", "no:cacheprovider").returncode == 5
+    assert pytest_with_plugin(project).returncode == 5
 
 
 def test_audit_without_a_target_takes_the_configured_ones(project):

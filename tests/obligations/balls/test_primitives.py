@@ -276,7 +276,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
         lambda x, y: (
             jnp.linalg.solve(x @ x.T - 2 * x[:, :2], y),
             jnp.linalg.inv(x[:, 1:]),
-            x @ jnp.linalg.solve(y.T @ y, y.T),
+            jnp.linalg.solve(y @ y.T, y) @ x.T,
         ),
         (M, M[::-1, ::-1]),
     ),

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations._scalar_derivatives import NoDerivativeError
+from certgrad.obligations._sizes import NoSizeError
 from certgrad.obligations.semantics import RULES, UnprovedError
 from tests.obligations.semantics.example import Example
 from tests.obligations.semantics.numerics import Point, compare_derivatives, compare_values, meaning
@@ -62,7 +63,10 @@ def test_values(example: Example) -> None:
         except UnprovedError:
             assert example.refused
             return
-        compared += compare_values(known, data.draw(points(example, 4)))
+        try:
+            compared += compare_values(known, data.draw(points(example, 4)))
+        except NoSizeError:
+            assert example.refused  # it holds a number that only the run of a loop tells
 
     check()
     assert compared or example.refused, "no entry was compared"
