@@ -261,6 +261,8 @@ def jaxpr_of(closed: Any) -> Any:
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
     key = CALLS.get(eqn.primitive.name)
+    if key is not None and key not in eqn.params:
+        key = "call_jaxpr"  # what jax 0.11 calls that of a composite
     if key is None or key not in eqn.params:
         return None
     closed = eqn.params[key]
