@@ -6,11 +6,11 @@ import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from certgrad._garbage import without_collection
 from certgrad.cli import _library
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
@@ -46,8 +46,9 @@ def run(ops: Sequence[str], jobs: int = 1, cache: Path | None = None) -> Iterato
 
 def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None) -> Iterator[_Outcome]:
     if jobs == 1 or len(ops) == 1:
-        with _seldom_collected():
+        with without_collection():
             yield from (_audit(op, cache) for op in ops)
+            gc.freeze()  # the process is about to end: its objects need no scanning
         return
     with ProcessPoolExecutor(min(jobs, len(ops)), mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(_audit, op, cache) for op in ops]
@@ -76,19 +77,6 @@ def _audit(op: str, cache: Path | None) -> _Outcome:
     except Exception as error:
         return _Outcome(op, defect=describe(error), details=traceback.format_exc())
     return _Outcome(op, certificate, time.perf_counter() - started, cache_problem=_library.cache_problem(cache))
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Collect cyclic garbage only when there is much, and none at the end: it takes a tenth of a warm audit."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # the process is about to end
-        if enabled:
-            gc.enable()
 
 
 def _open(outcome: _Outcome) -> Audited:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import certgrad
+from certgrad._garbage import without_collection
 
 from . import _witnesses
 from ._budget import BudgetError, limited
@@ -86,28 +85,18 @@ def audit(op: Any, cache: Cache | None = None) -> Certificate:
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
-    with _without_collection():
-        traces = Traces(op)
-        if cache is None:
-            return _audit(traces)
-        known = cache.find(traces)
-        if known is None:
-            known = _audit(traces)
-            cache.keep(traces, known)
-        return known
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Without cyclic garbage collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
-        if enabled:
-            gc.enable()
+    with without_collection():
+        try:
+            traces = Traces(op)
+            if cache is None:
+                return _audit(traces)
+            known = cache.find(traces)
+            if known is None:
+                known = _audit(traces)
+                cache.keep(traces, known)
+            return known
+        finally:
+            clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
 
 
 def _audit(traces: Traces) -> Certificate:
@@ -156,7 +145,6 @@ def _case(
     results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
     texts: list[str] = []
     covered = Covered(op.arg_names)
-    traced: list[Programs] = []
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
@@ -195,18 +183,16 @@ def _case(
             for kind in kinds_of(op):
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
-    for k, instance in enumerate(instances.prove):
-        programs = examine(traces.at(instance), {})
-        traced.append(programs)
-        if k > 0:
-            examine_contrary(instance, programs, general=False)
-            continue
-        stable = same_with_numbers_in_float32(traces, instance, programs)
-        if reason := dtype_sensitive(op) if stable else _unstable(traces, instance, programs):
-            for kind in kinds_of(op):
-                results[kind].append(_Result("unproved", [], reason))
-        examine_contrary(instance, programs, general=True, numbers=not stable)
-    for instance, _ in instances.compare:
+    first, *others = instances.prove
+    programs = examine(traces.at(first), {})
+    stable = same_with_numbers_in_float32(traces, first, programs)
+    if reason := dtype_sensitive(op) if stable else _unstable(traces, first, programs):
+        for kind in kinds_of(op):
+            results[kind].append(_Result("unproved", [], reason))
+    examine_contrary(first, programs, general=True, numbers=not stable)
+    for instance in others:
+        examine_contrary(instance, examine(traces.at(instance), {}), general=False)
+    for instance in instances.compare:
         trace = traces.at(instance)
         try:
             same = covered.same_as_general(instance, trace.shapes, trace.programs)
@@ -216,7 +202,7 @@ def _case(
             examine(trace, {})
         if asked_by_rule(trace.programs):
             examine_contrary(instance, trace.programs, general=False)
-    return results, _scope(op, instances, split), texts, traced[0]
+    return results, _scope(op, instances, split), texts, programs
 
 
 def _scope(op: Any, instances: Family, split: str) -> str:

@@ -27,6 +27,11 @@ def template(position: int) -> Var:
     return ("t", position, 0)
 
 
+def bound_key(variables: Iterable[Var], sizes: Iterable[Poly]) -> str:
+    """How a key writes bound variables, each with the size of its range."""
+    return ",".join(f"{v[1]}.{v[2]}<{n.key}" for v, n in zip(variables, sizes, strict=True))
+
+
 class IntegerAtom:
     """An integer that is not affine in index variables. Equality is by key."""
 
@@ -133,7 +138,7 @@ class Comparison:
         self, kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly
     ) -> None:
         self.kind, self.variables, self.ranges, self.bodies, self.where = kind, variables, ranges, bodies, where
-        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        bound = bound_key(variables, ranges)
         self.key = f"{kind}[{bound}|{where.key}]({';'.join(b.key for b in bodies)})"
 
 

@@ -29,6 +29,7 @@ from ._index import (
     Remainder,
     RowMajor,
     Var,
+    bound_key,
     of_const,
     of_term,
     of_var,
@@ -243,12 +244,12 @@ class _Blanks:
         if isinstance(a, IndexNumber):
             return f"@{self.index(of_term(a.var))}"
         if isinstance(a, (Sum, Max)):
-            bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
+            bound = bound_key(a.vars, a.ranges)
             body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
             kept = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"
             return f"{type(a).__name__}[{bound}]({body}{kept})"
         if isinstance(a, Matrix):
-            bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(a.vars, a.ranges, strict=True))
+            bound = bound_key(a.vars, a.ranges)
             return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"
         if isinstance(a, Rec) and not a.loop.free:
             return f"{a.loop.key}.{a.position}[{','.join(self.index(ix) for ix in (a.time, *a.index))}]"

@@ -81,8 +81,8 @@ class Family:
     """
 
     prove: list[Instance]
-    compare: list[tuple[Instance, Instance]]
-    """Pairs (another instance, the proved instance that it must collapse to)."""
+    compare: list[Instance]
+    """Those that must collapse to a proved instance, or be proved themselves."""
     ranked: str = ""
     """The ranks that are shown, where the case leaves ranks open."""
     located: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ def family(op: Any, case: Any) -> Family:
     if not traced_every_time(op):
         return found
     prove = [replace(i, shared=True) for i in found.prove]
-    compare = [(replace(i, shared=True), prove[0]) for i, _ in found.compare]
+    compare = [replace(i, shared=True) for i in found.compare]
     return replace(found, prove=prove, compare=compare)
 
 
@@ -107,7 +107,7 @@ def _family(op: Any, case: Any) -> Family:
     stars = case.signature.stars
     general = _ranked(case, dict.fromkeys(stars, 1))
     prove = [general]
-    compare: list[tuple[Instance, Instance]] = []
+    compare: list[Instance] = []
     # Rank 0: each group alone, and all of them.
     for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
         prove.append(_ranked(case, {s: 0 if s in absent else 1 for s in stars}))
@@ -117,8 +117,8 @@ def _family(op: Any, case: Any) -> Family:
         higher = [(2,), (4,)]
     for ranks in higher:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
-        compare.append((_ranked(case, given), general))
-    shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *(i for i, _ in compare)]})
+        compare.append(_ranked(case, given))
+    shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *compare]})
     shown_ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
     located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
     return Family(

@@ -40,23 +40,13 @@ _LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__fil
 )
 """Folders of code that is trusted to treat dimensions uniformly: JAX, numpy, opt_einsum, the standard library."""
 _OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat": "jaxpr",
-    "remat2": "jaxpr",
-    "composite": "jaxpr",
-    "custom_vmap_call": "call",
-    "linear_call": "callee",
-    "remat_opt": "fwd_jaxpr",
-}
-"""Primitives that run an inner program on their operands, and the parameter that holds it."""
+CALLS = frozenset(
+    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "
+    "composite custom_vmap_call linear_call remat_opt".split()
+)
+"""Primitives that run an inner program on their operands."""
+_INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
+"""The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
 
 
 @dataclass
@@ -260,13 +250,10 @@ def jaxpr_of(closed: Any) -> Any:
 
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
-    key = CALLS.get(eqn.primitive.name)
-    if key is not None and key not in eqn.params:
-        key = "call_jaxpr"  # what jax 0.11 calls that of a composite
-    if key is None or key not in eqn.params:
+    if eqn.primitive.name not in CALLS:
         return None
-    closed = eqn.params[key]
-    return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+    held = [eqn.params[key] for key in _INNER if key in eqn.params]
+    return program_of(held[0]) if len(held) == 1 else None
 
 
 def program_of(closed: Any) -> Program:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
-from ._conditions import EXIT, Clause, Clauses, discharged, merged, polys
+from ._conditions import Clause, Clauses, discharged, merged, polys
 from ._correspondence import summed, unfolded, written_out
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
@@ -98,7 +98,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
             tuple(c.rewritten(split_products) for c in smooth),
         )
         extra += _weakest(c for c in found if not entailed(c, here, clauses))
-        arbitrary = {n: why for n, why in differentiate.arbitrary.items() if _mentions(derivative, n)}
+        arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
         for name, why in sorted(arbitrary.items()):
             part = _coefficient_left(derivative, name, Region(here, clauses))
             if part is not None:
@@ -119,16 +119,11 @@ def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Different
     while True:
         differentiate = Differentiator(problem.tangents, needed)
         derivative = without_stops(differentiate(body))
-        maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and _mentions(derivative, n)]
+        maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(derivative, {n})]
         more = {n for n in maxima if _coefficient_left(derivative, n, region) is not None}
         if more <= needed:  # none, or one that stands in a recurrence
             return differentiate, derivative
         needed |= more
-
-
-def _about(clause: Clause, tangents: Mapping[str, str]) -> bool:
-    """False for the exit of a loop that does not depend on what is differentiated."""
-    return clause.origin != EXIT or any(mentions(p, tangents) for p in polys(clause))
 
 
 def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
@@ -156,10 +151,6 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
 def _moves(clause: Clause, problem: Problem) -> bool:
     """The clause is about something that is differentiated: a mask of booleans has no boundary."""
     return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
-
-
-def _mentions(poly: Poly, tensor: str) -> bool:
-    return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
 
 
 def _without(poly: Poly, tensors: set[str]) -> Poly:
@@ -302,7 +293,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         found = _minimal(simplified(left, facts), facts)
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
         free = {*tangents, *seeds}
-        if any(_mentions(p, t) for c in found for p in polys(c) for t in free):
+        if any(mentions(p, free) for c in found for p in polys(c)):
             return Outcome(reason="the rule is not defined for every tangent and seed")
         hypotheses = [*domain, *found]
         more, others = facts_of(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -62,8 +62,23 @@ class Tensor:
 
     def conditions_over(self, axes: Sequence[int], kept: dict[Var, Ix]) -> tuple[Clauses, Clauses]:
         """The conditions after the axes are consumed: they must hold at every index along them."""
-        mapping = {template(k): of_var(fresh("q")) for k in axes} | kept
+        mapping = kept | _arbitrary(template(k) for k in axes)
         return tuple(c.substituted(mapping) for c in self.defined), tuple(c.substituted(mapping) for c in self.smooth)
+
+    def conditions_for_all(self, variables: Iterable[Var]) -> tuple[Clauses, Clauses]:
+        """The conditions at every value of the variables."""
+        variables = tuple(variables)
+        return for_all(self.defined, variables), for_all(self.smooth, variables)
+
+
+def for_all(clauses: Clauses, variables: Iterable[Var]) -> Clauses:
+    """The clauses at every value of the variables, which get names of their own."""
+    names = _arbitrary(variables)
+    return tuple(c.substituted(names) for c in clauses)
+
+
+def _arbitrary(variables: Iterable[Var]) -> dict[Var, Ix]:
+    return {v: of_var(fresh("q")) for v in variables}
 
 
 def axis_index(position: int, dim: Poly) -> Ix:

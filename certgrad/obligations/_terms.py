@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 from flint import fmpq
 
 from ._budget import budget
-from ._index import Chosen, IntegerAtom, Ix, IxTerm, Var, of_term
+from ._index import Chosen, IntegerAtom, Ix, IxTerm, Var, bound_key, of_term
 
 Exponent = int | Fraction
 Mono = tuple[tuple["Atom", Exponent], ...]
@@ -220,7 +220,7 @@ class Sum(Atom):
 
     def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Mono) -> None:
         self.vars, self.ranges, self.body = variables, ranges, body
-        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        bound = bound_key(variables, ranges)
         positive = mono_positive(body) and all(r.positive for r in ranges)
         free = mono_free(body) - frozenset(variables)
         key = f"sum[{bound}]({mono_key(body)})"
@@ -237,7 +237,7 @@ class Max(Atom):
 
     def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly, where: Poly) -> None:
         self.vars, self.ranges, self.body, self.where = variables, ranges, body, where
-        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        bound = bound_key(variables, ranges)
         positive = body.positive and all(r.positive for r in ranges)
         free = (body.free | where.free) - frozenset(variables)
         kept = "" if where == ONE else f"|{where.key}"
@@ -331,7 +331,7 @@ class Matrix(Atom):
     ) -> None:
         self.name, self.vars, self.ranges, self.body, self.index = name, variables, ranges, body, index
         free = (body.free - frozenset(variables)) | frozenset(v for ix in index for v in ix.free)
-        bound = ",".join(f"{v[1]}.{v[2]}<{r.key}" for v, r in zip(variables, ranges, strict=True))
+        bound = bound_key(variables, ranges)
         at = f"[{','.join(ix.key for ix in index)}]" if index else ""
         positive = name == "cholesky" and index[0] == index[1]
         structured = body.structured or any(ix.key and ix.variable() is None for ix in index)

@@ -68,7 +68,7 @@ class Traces:
     def __init__(self, op: Any) -> None:
         self.op = op
         self.families: list[Family] = [family(op, case) for case in op.cases]
-        self._instances = [[*f.prove, *(i for i, _ in f.compare)] for f in self.families]
+        self._instances = [[*f.prove, *f.compare] for f in self.families]
         self._places = {id(i): (c, k) for c, row in enumerate(self._instances) for k, i in enumerate(row)}
         self._writer = Serialiser(str, erase=False)  # of all traces: JAX shares types and inner programs among them
         self._made: dict[Spec, Trace | CertgradError] = {}

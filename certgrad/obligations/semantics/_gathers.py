@@ -19,7 +19,7 @@ from .._index_terms import index_equal, within
 from .._isl import Condition, feasible
 from .._jax_internals import dim_poly
 from .._sums import fresh, sum_over
-from .._tensor import Tensor, axis_index
+from .._tensor import Tensor, axis_index, for_all
 from .._terms import ONE, Poly
 from .._terms import ZERO as NOTHING
 from ._index_numbers import Case, in_range, index_cases
@@ -254,15 +254,10 @@ def _hits(
             guard = guard * index_equal(axis_index(a, shape[a]).minus(ix), ranges)
         out.append((guard, update.indexed(position, shape), dummies))
     several = any(update.shape[k] != ONE for k in batch_axes)
-    everywhere = {v: of_var(fresh("q")) for v, _ in dummies}
-    return out, several, tuple(c.substituted(everywhere) for c in start.conditions)
+    return out, several, for_all(start.conditions, [v for v, _ in dummies])
 
 
 def _everywhere(hits: Sequence[Hit]) -> tuple[Clauses, Clauses]:
     """The updates' conditions, at every position."""
-    defined, smooth = [], []
-    for _, entry, dummies in hits:
-        change = {v: of_var(fresh("q")) for v, _ in dummies}
-        defined.append(tuple(c.substituted(change) for c in entry.defined))
-        smooth.append(tuple(c.substituted(change) for c in entry.smooth))
-    return merged(*defined), merged(*smooth)
+    conditions = [entry.conditions_for_all(v for v, _ in dummies) for _, entry, dummies in hits]
+    return merged(*(defined for defined, _ in conditions)), merged(*(smooth for _, smooth in conditions))

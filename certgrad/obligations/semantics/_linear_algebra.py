@@ -12,14 +12,14 @@ from flint import fmpq
 from .._conditions import Clauses, merged
 from .._derivative import without_stops
 from .._facts import ANY
-from .._index import Ix, Var, of_var, template
+from .._index import Var, of_var, template
 from .._index_cases import Indices, resolved
 from .._index_terms import index_equal
 from .._jax_internals import LuSolve, is_det, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
 from .._power import log_of, sign_of
 from .._sums import fresh, open_sum, substitute, sum_over
-from .._tensor import Tensor, own_index
+from .._tensor import Tensor, for_all, own_index
 from .._terms import ONE, ZERO, Access, Mono, Poly, Sum, access, monomial
 from ._elementwise import settle
 from ._registry import Context, Params, UnprovedError, library, rule
@@ -42,8 +42,7 @@ def _within(body: Poly, shape: tuple[Poly, ...], ranges: dict[Var, Poly]) -> Pol
 
 def _everywhere(clauses: Clauses, axes: list[int]) -> Clauses:
     """The conditions at every index along the axes."""
-    names: dict[Var, Ix] = {template(k): of_var(fresh("q")) for k in axes}
-    return tuple(c.substituted(names) for c in clauses)
+    return for_all(clauses, [template(k) for k in axes])
 
 
 @rule("lu")

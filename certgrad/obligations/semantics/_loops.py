@@ -15,7 +15,7 @@ from .._jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop
 from .._power import pred
 from .._recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
 from .._sums import Rewriter, fresh, indices_of
-from .._tensor import Tensor, own_index
+from .._tensor import Tensor, for_all, own_index
 from .._terms import ONE, ZERO, IxPred, Poly, Pred, access, deep_atoms, dimension, mentions
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
@@ -192,7 +192,7 @@ def _shifted(ix: Ix) -> Ix:
 
 def _closed(clause: Clause) -> Clause:
     """The clause for all values of its variables: they get names of their own."""
-    return clause.substituted({v: of_var(fresh("q")) for v in sorted(clause.free)})
+    return for_all((clause,), sorted(clause.free))[0]
 
 
 def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from .._jax_internals import dim_poly
 from .._order import all_different, argument_of, attained_once, place_in_order
 from .._power import UndefinedTermError
 from .._sums import fresh, max_over, substitute, sum_over
-from .._tensor import Tensor, axis_index, own_index
+from .._tensor import Tensor, axis_index, for_all, own_index
 from .._terms import CARRY, ONE, Max, Poly, Pred, atoms_of, deep_atoms, number, tensors_in
 from .._terms import ZERO as NOTHING
 from ._registry import Context, Params, UnprovedError, rule
@@ -55,9 +55,7 @@ def _covered(x: Tensor, shape: tuple[Poly, ...], params: Params) -> tuple[list[I
 
 def _everywhere(x: Tensor, index: Sequence[Ix], dummies: Dummies, shape: tuple[Poly, ...]) -> tuple[Clauses, Clauses]:
     """The operand's conditions at every entry that a window may look at."""
-    moved = x.indexed(index, shape)
-    change = {v: of_var(fresh("q")) for v, _ in dummies}
-    return tuple(c.substituted(change) for c in moved.defined), tuple(c.substituted(change) for c in moved.smooth)
+    return x.indexed(index, shape).conditions_for_all(v for v, _ in dummies)
 
 
 def _reduce_window(sign: int) -> None:
@@ -213,9 +211,9 @@ def _select_and_scatter_add(ctx: Context, params: Params, args: list[Tensor], sh
         hit = hit * index_equal(axis_index(k, shape[k]).minus(ix.subst(names)), ranges)
     body = sum_over(hit * substitute(source.body, names), windows)
     defined, smooth = _everywhere(x, index, dummies, source.shape)
-    change = {v: of_var(fresh("q")) for v, _ in source.variables}
+    places = [v for v, _ in source.variables]
     conditions = [
-        tuple(c.substituted(change) for c in group)
+        for_all(group, places)
         for group in (merged(defined, source.defined), merged(smooth, source.smooth, _steady(x, atom)))
     ]
     signs = source.signs | ZERO

@@ -161,17 +161,12 @@ def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
         if x.shape[a] != ONE:
             dummies.append((v, x.shape[a]))
     body = sum_over(_moved(x.body, left) * _moved(y.body, right), dummies)
-    conditions = []
-    for get in (lambda t: t.defined, lambda t: t.smooth):
-        sides = []
-        for tensor, mapping, contracted in ((x, left, xc), (y, right, yc)):
-            everywhere = {template(k): of_var(fresh("q")) for k in contracted}
-            sides.append(tuple(c.substituted({**mapping, **everywhere}) for c in get(tensor)))
-        conditions.append(merged(*sides))
+    sides = [x.conditions_over(xc, left), y.conditions_over(yc, right)]
+    defined, smooth = merged(*(d for d, _ in sides)), merged(*(s for _, s in sides))
     signs = NONNEG if not (x.signs | y.signs) & 1 else ANY
     if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
-    return [in_range(ctx, Tensor(shape, body, x.kind, conditions[0], conditions[1], signs))]
+    return [in_range(ctx, Tensor(shape, body, x.kind, defined, smooth, signs))]
 
 
 def _moved(body: Poly, mapping: dict[Var, Ix]) -> Poly:

@@ -166,8 +166,7 @@ def _pad(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> li
     entry = x.indexed(index, shape)
     body = sum_over(here * entry.body, dummies)
     covered = sum_over(here, dummies)
-    everywhere = {v: of_var(fresh("q")) for v, _ in dummies}
-    defined, smooth = (tuple(c.substituted(everywhere) for c in cs) for cs in (entry.defined, entry.smooth))
+    defined, smooth = entry.conditions_for_all(v for v, _ in dummies)
     padding = guarded(value, ONE - covered)
     return [
         Tensor(
@@ -279,10 +278,9 @@ def _reduce_window_sum(ctx: Context, params: Params, args: list[Tensor], shapes:
         dummies += [(v, x.shape[k]), (w, size)]
         index.append(of_var(v))
         guard = guard * index_equal(start.plus(of_var(w).scaled(dilation)).minus(of_var(v).scaled(base)))
-    body = sum_over(guard * x.indexed(index, shape).body, dummies)
-    everywhere = {v: of_var(fresh("q")) for v, _ in dummies}
     moved = x.indexed(index, shape)
-    defined, smooth = (tuple(c.substituted(everywhere) for c in cs) for cs in (moved.defined, moved.smooth))
+    body = sum_over(guard * moved.body, dummies)
+    defined, smooth = moved.conditions_for_all(v for v, _ in dummies)
     signs = ANY if x.signs & 5 == 5 else x.signs | ZERO
     return [Tensor(shape, body, x.kind, defined, smooth, signs)]
 
@@ -331,9 +329,8 @@ def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     lhs, rhs = x.indexed(left, shape), y.indexed(right, shape)
     # The equations come first: each leaves one variable of a spatial axis, and the entries then depend on it alone.
     body = sum_over(guard * (lhs.body * rhs.body), dummies)
-    everywhere = {v: of_var(fresh("q")) for v, _ in dummies}
-    defined = [tuple(c.substituted(everywhere) for c in t.defined) for t in (lhs, rhs)]
-    smooth = [tuple(c.substituted(everywhere) for c in t.smooth) for t in (lhs, rhs)]
+    conditions = [t.conditions_for_all(v for v, _ in dummies) for t in (lhs, rhs)]
+    defined, smooth = [d for d, _ in conditions], [s for _, s in conditions]
     signs = ANY if times(x.signs, y.signs) & 5 == 5 or (x.signs | y.signs) & 1 else NONNEG
     if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
@@ -356,7 +353,6 @@ def cumsum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> 
     guard = index_pred(order.scaled(-1) if params["reverse"] else order)
     index[axis] = of_var(v)
     moved = x.indexed(index, shape)
-    everywhere = {v: of_var(fresh("q"))}
-    defined, smooth = (tuple(c.substituted(everywhere) for c in cs) for cs in (moved.defined, moved.smooth))
+    defined, smooth = moved.conditions_for_all([v])
     signs = ANY if x.signs & 5 == 5 else x.signs  # the entry itself is among the terms
     return [Tensor(shape, sum_over(guard * moved.body, [(v, x.shape[axis])]), x.kind, defined, smooth, signs)]
