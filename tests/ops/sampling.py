@@ -1,9 +1,8 @@
 """Arguments for the ops: shapes that fit a case of the signature, values inside the domain."""
 
-import importlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.ops import AxisOf, Case, Op
+from tests.ops.references import function, reference
 
 PARAMS = {"c": 1.7, "alpha": 1.3, "eps": 0.3, "b": 4.0, "cap": 2.0, "p": 0.3, "lo": -0.5, "hi": 0.6}
 PARAMS |= {"delta": 0.7, "beta": 0.6, "negative_slope": 0.2}
 SIZES = (3, 2, 4)
 GROUPS = ((2,), (), (2,), (3,))
-
-_LIKE_KEYWORDS: dict[str, Callable[[dict], dict]] = {
-    "clamp": lambda kw: {"min": kw["lo"], "max": kw["hi"]},
-    "constant": lambda kw: {"fill_value": kw["c"]},
-    "gelu_erf": lambda kw: {"approximate": False},
-    "integer_pow": lambda kw: {"y": kw["n"]},
-}
 
 
 @dataclass
@@ -32,7 +25,7 @@ class Call:
     op: Op
     arrays: list[Any]
     keywords: dict[str, Any]
-    out_shape: tuple[int, ...]
+    out_shapes: tuple[tuple[int, ...], ...]
 
     @property
     def moving(self) -> list[int]:
@@ -53,10 +46,12 @@ class Call:
         return self.op.call_rule(self.op.forward, *self.filled(floats), statics=statics)
 
     def like(self, *floats: Any) -> Any:
-        """JAX's function of the same meaning."""
-        module, _, name = self.op.like.rpartition(".")
-        keywords = _LIKE_KEYWORDS.get(self.op.name, dict)(self.keywords)
-        return getattr(importlib.import_module(module), name)(*self.filled(floats), **keywords)
+        """JAX's own code for the same function."""
+        return function(self.op)(*self.filled(floats), **self.keywords)
+
+    def shaped(self, arrays: Sequence[Any]) -> Any:
+        """Arrays, one an output, as the op returns them: alone or in a tuple."""
+        return tuple(arrays) if len(self.out_shapes) > 1 else arrays[0]
 
     def filled(self, floats: tuple[Any, ...]) -> list[Any]:
         """All arguments, with these for the float ones."""
@@ -66,14 +61,24 @@ class Call:
         return full
 
 
-def draw(op: Op, case: Case, seed: int, dtype: Any = jnp.float64, stretch: bool = False) -> Call:
-    """A call that fits the case, inside the domain. `stretch`: the arguments of a broadcasting op differ in shape."""
+def draw(
+    op: Op,
+    case: Case,
+    seed: int,
+    dtype: Any = jnp.float64,
+    stretch: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    groups: Mapping[str, tuple[int, ...]] | None = None,
+) -> Call:
+    """A call that fits the case, inside the domain. `stretch`: the arguments of a broadcasting op differ in shape.
+
+    sizes, groups: the dimensions and the axes of star groups, where small ones will not do.
+    """
     rng = np.random.default_rng(seed)
     signature = case.signature
-    sizes = dict(zip(signature.names, SIZES * 2, strict=False))
-    groups = dict(zip(signature.stars, GROUPS, strict=False))
-    if op.broadcast:
-        groups = dict.fromkeys(groups, (2, 3))
+    sizes = dict(zip(signature.names, SIZES * 2, strict=False)) | dict(sizes or {})
+    small = dict.fromkeys(signature.stars, (2, 3)) if op.broadcast else dict(zip(signature.stars, GROUPS, strict=False))
+    groups = small | dict(groups or {})
     ranks = {star: len(group) for star, group in groups.items()}
     keywords = {name: PARAMS[name] for name in op.params}
     for name, value in case.statics.items():
@@ -81,13 +86,22 @@ def draw(op: Op, case: Case, seed: int, dtype: Any = jnp.float64, stretch: bool 
     shapes = [spec.shape(sizes, groups) for spec in signature.inputs]
     if stretch:
         shapes = [((2, 1), (3,), (1, 1))[i] for i in range(len(shapes))]
-    floats = [i for i, spec in enumerate(signature.inputs) if spec.dtype == "float"]
-    values = _inside(op, keywords, [shapes[i] for i in floats], rng)
-    arrays: list[Any] = [rng.uniform(size=shape) > 0.4 for shape in shapes]
-    for i, value in zip(floats, values, strict=True):
-        arrays[i] = value.astype(dtype)
-    out = np.broadcast_shapes(*shapes) if stretch else signature.outputs[0].shape(sizes, groups)
-    return Call(op, [jnp.asarray(x) for x in arrays], keywords, out)
+    values = _values(op, case, shapes, keywords, rng)
+    kinds = [spec.dtype for spec in signature.inputs]
+    arrays = [jnp.asarray(x, dtype if kind == "float" else None) for x, kind in zip(values, kinds, strict=True)]
+    outs = [np.broadcast_shapes(*shapes)] if stretch else [spec.shape(sizes, groups) for spec in signature.outputs]
+    return Call(op, arrays, keywords, tuple(outs))
+
+
+def _values(op: Op, case: Case, shapes: list[tuple[int, ...]], keywords: dict[str, Any], rng: Any) -> list[Any]:
+    drawn = reference(op).arrays
+    if drawn is not None:
+        return drawn(rng, shapes, keywords)
+    floats = [i for i, spec in enumerate(case.signature.inputs) if spec.dtype == "float"]
+    values: list[Any] = [rng.uniform(size=shape) > 0.4 for shape in shapes]
+    for i, value in zip(floats, _inside(op, keywords, [shapes[i] for i in floats], rng), strict=True):
+        values[i] = value
+    return values
 
 
 def holds(domain: str, values: dict[str, Any]) -> Any:
