@@ -1,11 +1,12 @@
 """The pytest plugin: `pytest --certgrad` proves every derivative rule of the configured packages, a test for each.
 
-The packages are `targets` of `[tool.certgrad]` in pyproject.toml, or those that `--certgrad-target` names.
+The packages are `targets` of `[tool.certgrad]` in pyproject.toml, or those that `--certgrad-target` names. A rule that
+cannot be audited is skipped with the reason; with `--certgrad-strict`, or `strict = true`, it fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,10 +14,11 @@ import pytest
 if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
+    from certgrad.rules._findings import Finding
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--certgrad` and `--certgrad-target`."""
+    """`--certgrad`, `--certgrad-target` and `--certgrad-strict`."""
     group = parser.getgroup("certgrad", "proofs of derivative rules")
     group.addoption("--certgrad", action="store_true", help="Prove every derivative rule, one test each.")
     group.addoption(
@@ -25,6 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="TARGET",
         help="A module, a package or a file, in place of the configured targets. May be repeated.",
+    )
+    group.addoption(
+        "--certgrad-strict",
+        action="store_true",
+        help="Fail for surrogates as well, for rules that cannot be audited, inferred shapes and missing gradients.",
     )
 
 
@@ -50,44 +57,72 @@ class Rules(pytest.Collector):
             pytest.UsageError: no target is configured, or one does not import.
         """
         from certgrad.errors import CertgradError
+        from certgrad.rules import _baseline
         from certgrad.rules._configuration import nearest
         from certgrad.rules._find import find
 
         try:
             configured = nearest(self.config.rootpath)
+            entries = set(_baseline.read(configured.baseline_file)) if configured.has_baseline else set()
             targets = self.config.getoption("--certgrad-target") or configured.targets
             if not targets:
                 raise pytest.UsageError("--certgrad: [tool.certgrad] in pyproject.toml names no targets.")
-            for target in targets:
-                for found in find(target):
-                    yield RuleItem.from_parent(self, name=found.name, found=found, configured=configured)
+            strict = bool(self.config.getoption("--certgrad-strict")) or configured.strict
+            rules = {found.name: found for target in targets for found in find(target).rules}
         except CertgradError as error:
             raise pytest.UsageError(f"--certgrad: {error}") from None
+        for name, found in rules.items():
+            yield RuleItem.from_parent(
+                self, name=name, found=found, configured=configured, baseline=entries, strict=strict
+            )
 
 
 class RuleItem(pytest.Item):
     """The proof of one rule."""
 
-    def __init__(self, *, found: Found, configured: Configuration, **options: Any) -> None:
+    def __init__(
+        self, *, found: Found, configured: Configuration, baseline: Collection[Finding], strict: bool, **options: Any
+    ) -> None:
         super().__init__(**options)
         self.found = found
         self.configured = configured
+        self.baseline = baseline
+        self.strict = strict
 
     def runtest(self) -> None:
-        """Prove it. A rule that cannot be audited is skipped with the reason."""
-        from certgrad.errors import CertgradError
-        from certgrad.rules._by_name import audited
+        """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
+        expected failure.
+        """
+        from certgrad.rules._by_name import examined
+        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
-        if self.found.problem:
-            pytest.skip(self.found.problem)
-        try:
-            report, _ = audited(self.found.name, self.found.rule, self.configured.signatures)
-        except CertgradError as error:
-            pytest.skip(str(error))
-        if not report.claims:
-            pytest.skip("; ".join(report.notes))
-        if not report.proved and report.verdict != "surrogate":
-            raise NotCertifiedError(str(report))
+        result = examined(self.found, self.configured.signatures)
+        wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
+        known = {f.code for f in wanted if f in self.baseline}
+        self._warn_of_stale({f for f in wanted if f.code in known})
+        failing = {*(self.configured.fail_on or ("refuted", "unproved"))} | ({"surrogate"} if self.strict else set())
+        left = [f for f in wanted if f.code not in known]
+        texts = {r.code: r.text for r in result.remarks}
+        said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]
+        if any(f.verdict in failing for f in left):
+            raise NotCertifiedError(str(result.report))
+        if said and (self.strict or any(f.code == MISDECLARED for f in left)):
+            raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *said]))
+        if known:
+            pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")
+        if result.certificate is None:
+            pytest.skip(next((texts[c] for c in (NOT_AUDITED, MISDECLARED) if c in texts), "; ".join(result.notes)))
+        if not any(self._wants(claim.code) for claim in result.certificate.claims):
+            pytest.skip("the configuration selects none of its obligations")
+
+    def _wants(self, code: str) -> bool:
+        return self.configured.wants(code, self.found.file)
+
+    def _warn_of_stale(self, known: Collection[Finding]) -> None:
+        stale = [f"{f.code} {f.verdict}" for f in self.baseline if f.rule == self.found.name and f not in known]
+        if stale:
+            text = f"the baseline lists {', '.join(sorted(stale))} of {self.found.name}, which is no finding any more"
+            self.warn(pytest.PytestWarning(f"{text}; `certgrad baseline --prune` removes it"))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report alone, without a traceback."""
@@ -97,7 +132,7 @@ class RuleItem(pytest.Item):
 
     def reportinfo(self) -> tuple[str, int | None, str]:
         """Where the rule is."""
-        return self.found.where.partition(":")[0] or str(self.path), None, f"certgrad {self.found.name}"
+        return self.found.file or str(self.path), None, f"certgrad {self.found.name}"
 
 
 class NotCertifiedError(Exception):

@@ -22,19 +22,25 @@ def assert_certified(
     """Assert that the derivative rule of a function is proved, and return the report.
 
     The arguments are those of `certgrad.check`. A surrogate passes. A rule without a gradient for an argument fails,
-    unless `differentiable` leaves that argument out. With `hypotheses`, the proof may rest on these alone.
+    unless `differentiable` leaves that argument out. With `hypotheses`, the proof may rest on these alone. Findings
+    that the project's baseline lists, or that its configuration or a comment on the rule ignores, pass as they do in
+    `certgrad audit`.
 
     Raises:
         AssertionError: the rule is not proved; the message is the report.
+        UsageError: pyproject.toml or the baseline cannot be read.
     """
     from certgrad.rules import check
+    from certgrad.rules._accepted import accepted
+    from certgrad.rules._findings import NO_GRADIENT
 
     report = check(
         function, signature, static=static, differentiable=differentiable, domain=domain, surrogate=surrogate
     )
-    if not report.proved and report.verdict != "surrogate":
+    passed = accepted(function, report)
+    if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):
         raise AssertionError(f"not certified:\n{report}")
-    if report.without_gradient:
+    if report.without_gradient and NO_GRADIENT not in passed:
         missing = ", ".join(report.without_gradient)
         raise AssertionError(f"{report.name} gives no gradient for {missing}; name the others by `differentiable`.")
     further = [] if hypotheses is None else [h for h in report.hypotheses if h not in hypotheses]

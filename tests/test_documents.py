@@ -9,6 +9,7 @@ import pytest
 
 from certgrad.cli._errors import ExitCode
 from certgrad.obligations.certificate import CODES, Certificate
+from certgrad.report.codes import REMARKS
 
 _ROOT = Path(__file__).parents[1]
 _PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").glob("*.md"), *(_ROOT / "reports").glob("*.md")])
@@ -65,6 +66,8 @@ def test_every_code_is_documented() -> None:
     text = (_ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
     for kind, code in CODES.items():
         assert f"| {code} | `OP.{kind}` |" in text
+    for remark in REMARKS.values():
+        assert f"| {remark.code} | {remark.title} |" in text
 
 
 def test_every_exit_code_is_documented() -> None:

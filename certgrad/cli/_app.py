@@ -9,6 +9,7 @@ import typer
 import certgrad
 from certgrad.cli._errors import guarded
 from certgrad.cli.audit import audit
+from certgrad.cli.baseline import baseline
 from certgrad.cli.explain import explain
 from certgrad.cli.graph import graph
 from certgrad.cli.list import list_ops
@@ -18,6 +19,7 @@ from certgrad.cli.verify import verify
 
 _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": audit,
+    "baseline": baseline,
     "verify": verify,
     "explain": explain,
     "graph": graph,

@@ -1,7 +1,7 @@
 """Targets that are code: modules, packages, files and objects whose derivative rules are audited."""
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,21 +9,56 @@ from typing import TYPE_CHECKING
 import typer
 
 from certgrad.cli import _library
-from certgrad.report.audited import Audited
 
 if TYPE_CHECKING:
+    from certgrad.obligations.certificate import Certificate
+    from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
-    from certgrad.rules._worker import RuleResult
+    from certgrad.rules._findings import Finding, Remark
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What came of one rule. `certificate` is None if it was not audited, or all its findings are ignored."""
+
+    name: str
+    place: str
+    file: str
+    certificate: "Certificate | None"
+    seconds: float
+    reproduction: str
+    remarks: "tuple[Remark, ...]"
+    notes: tuple[str, ...]
+
+    @property
+    def findings(self) -> "list[Finding]":
+        """What is not proved, and what is remarked."""
+        from certgrad.rules._findings import findings_of
+
+        return findings_of(self.name, self.certificate, self.remarks)
 
 
 @dataclass
 class Code:
-    """What came of the code targets: the audited rules, and what is to be said of rules beside their certificates."""
+    """What came of the code targets."""
 
-    audited: list[Audited] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    lenient: bool = False
-    """Something was found that `--strict` does not accept: a rule not audited, inferred shapes, no gradient."""
+    rules: list[Rule] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """What the targets mean: modules and objects."""
+
+    @property
+    def findings(self) -> "set[Finding]":
+        """Of all rules."""
+        return {f for rule in self.rules for f in rule.findings}
+
+    @property
+    def looked(self) -> "Looked":
+        """Where a rule would have been found."""
+        from certgrad.rules._baseline import Looked
+        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED
+
+        unseen = [rule.name for rule in self.rules if any(r.code in (NOT_AUDITED, MISDECLARED) for r in rule.remarks)]
+        return Looked(tuple(self.names), tuple(unseen))
 
 
 def configured() -> "Configuration":
@@ -47,44 +82,51 @@ def _is_code(target: str) -> bool:
         return True
     if target in _library.names() or target in _library.aliases():
         return False
+    if Path(f"{target}.py").is_file():
+        return True
     try:
         return importlib.util.find_spec(target) is not None
     except (ImportError, ValueError):
         return False
 
 
-def audit(targets: Sequence[str]) -> Code:
+def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None) -> Code:
     """Audit the rules that the targets hold. Raises UsageError where a target does not import or names nothing."""
     from certgrad.report import json
     from certgrad.rules._isolated import audit_targets
+    from certgrad.rules._worker import RuleResult
 
     out = Code()
+    known: set[str] = set()
     for result in audit_targets(targets):
-        place = f"{result.name} ({result.where})" if result.where else result.name
-        if result.problem:
-            out.notes.append(f"{place} was not audited: {result.problem}")
-            out.lenient = True
+        if not isinstance(result, RuleResult):
+            out.names += result.names
             continue
-        certificate = json.decode(result.certificate)
-        if certificate.claims:  # else all its findings are ignored
-            out.audited.append(Audited(certificate, result.seconds, result.reproduction))
-        out.notes += [f"{place}: {note}" for note in _notes(result)]
-        out.lenient = (
-            out.lenient or result.origin == "inferred" or bool(result.undifferentiated or result.without_gradient)
+        if result.name in known:
+            continue  # two targets may hold the same rule
+        known.add(result.name)
+        certificate = json.decode(result.certificate) if result.certificate else None
+        place = f"{result.name} ({result.where})" if result.where else result.name
+        out.rules.append(
+            Rule(
+                result.name,
+                place,
+                result.file,
+                certificate if certificate and certificate.claims else None,
+                result.seconds,
+                result.reproduction,
+                tuple(result.remarks),
+                tuple(result.notes),
+            )
         )
     return out
 
 
-def _notes(result: "RuleResult") -> Iterator[str]:
-    if result.origin == "inferred":
-        yield "its shapes are inferred, as nothing declares them; certgrad.declare does"
-    if result.undifferentiated:
-        yield f"no claim is made about {', '.join(result.undifferentiated)}"
-    if result.without_gradient:
-        yield f"no gradient for {', '.join(result.without_gradient)}"
-    yield from result.notes
-    if result.surrogate:
-        yield f"a surrogate by intent: {result.surrogate}"
+def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:
+    """Configured signatures of rules that are not there."""
+    names: Collection[str] = {rule.name for rule in code.rules}
+    gone = [n for n in configuration.signatures if n not in names and code.looked.at(n)]
+    return [f"[tool.certgrad.signatures] in '{configuration.file}' has '{n}', and there is no such rule" for n in gone]
 
 
 def show(notes: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import CODES, Certificate, Claim, worst
+from certgrad.rules._findings import ALL_CODES
 
 _CODE = re.compile(r"[Cc][Gg]\d*")
 
@@ -57,6 +58,7 @@ class Selection:
         by_name = by_name or self.select.matches_op(names) or self.select.matches_id(op, claim.kind)
         by_code = not self.select.codes or self.select.matches_code(claim.code)
         ignored = self.ignore.matches_id(op, claim.kind) or self.ignore.matches_code(claim.code)
+        ignored = ignored or self.ignore.matches_op(names)
         return by_name and by_code and not ignored
 
 
@@ -66,12 +68,13 @@ def choose(
     targets: Sequence[str],
     select: Sequence[str],
     ignore: Sequence[str],
+    rules: Sequence[str] = (),
 ) -> Selection:
-    """What to audit: the targets (all ops if there are none), narrowed. Raises UsageError for a pattern that can match
-    nothing.
+    """What to audit: the targets (all ops if there are none), narrowed. `rules` are the names of rules in code, which
+    patterns may mean as well. Raises UsageError for a pattern that can match nothing.
     """
-    chosen = parse("--select", select, known, aliases)
-    dropped = parse("--ignore", ignore, known, aliases)
+    chosen = parse("--select", select, [*known, *rules], aliases)
+    dropped = parse("--ignore", ignore, [*known, *rules], aliases)
     ops = []
     for op in known:
         names = [op, *aliases.get(op, ())]
@@ -92,9 +95,11 @@ def parse(option: str, values: Sequence[str], known: Sequence[str], aliases: Map
                 f"{option} has an empty pattern. Separate patterns with single commas: {option} 'soft*,CG102'."
             )
         if _CODE.fullmatch(item):
-            if not any(code.startswith(item.upper()) for code in CODES.values()):
-                raise UsageError(f"{option}: no code begins with '{item}'. The codes are {', '.join(CODES.values())}.")
+            if not any(code.startswith(item.upper()) for code in ALL_CODES):
+                raise UsageError(f"{option}: no code begins with '{item}'. The codes are {', '.join(ALL_CODES)}.")
             codes.append(item.upper())
+        elif any(fnmatchcase(name, item) for name in names):
+            ops.append(item)
         elif "." in item:
             if not any(fnmatchcase(f"{op}.{kind}", item) for op in known for kind in CODES):
                 raise UsageError(
@@ -103,10 +108,8 @@ def parse(option: str, values: Sequence[str], known: Sequence[str], aliases: Map
                 )
             ids.append(item)
         else:
-            if not any(fnmatchcase(name, item) for name in names):
-                raise UsageError(
-                    f"{option}: '{item}' matches no op of the library and is no code. "
-                    "`certgrad list` shows the ops; a pattern may use * and ?, as in 'soft*'."
-                )
-            ops.append(item)
+            raise UsageError(
+                f"{option}: '{item}' matches no op of the library, no rule that was found, and is no code. "
+                "`certgrad list` shows the ops; a pattern may use * and ?, as in 'soft*'."
+            )
     return Patterns(tuple(ops), tuple(ids), tuple(codes))

@@ -1,7 +1,8 @@
 """`certgrad audit`: prove the rules and print what is proved, under which hypotheses, and what is not."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,8 @@ from certgrad.cli._output import Format
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
-    from certgrad.obligations.certificate import Certificate
+    from certgrad.rules._configuration import Configuration
+    from certgrad.rules._findings import Finding
 
 
 class Failing(StrEnum):
@@ -48,11 +50,21 @@ def audit(
     output: Annotated[
         list[str] | None, typer.Option(metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
+    strict: Annotated[
+        bool | None,
+        typer.Option(
+            "--strict/--no-strict",
+            help="Exit 1 for unproved, for surrogates, and for every remark (CG2) as well.",
+            show_default=False,
+        ),
+    ] = None,
     fail_on: Annotated[
         list[Failing] | None,
         typer.Option("--fail-on", help="Exit 1 for this verdict, in place of refuted. May be repeated."),
     ] = None,
+    no_baseline: Annotated[
+        bool, typer.Option("--no-baseline", help="Show and count the findings that the baseline lists as well.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
@@ -63,54 +75,84 @@ def audit(
     Exit codes: 0 all discharged; 1 something refuted (with --strict also unproved or surrogate); 2 usage or bad input;
     3 internal error; 5 nothing selected.
     """
-    from certgrad.cli import _run
-    from certgrad.report.audited import Audited
+    from certgrad.cli import _policy, _run
 
     outputs = _output.parse(output or [])
     started = time.perf_counter()
     configured = _code.configured()
     ops, targeted = _code.split(targets or configured.targets)
-    select, ignore = [*(select or []), *configured.select], [*(ignore or []), *configured.ignore]
+    entries = _entries(configured) if targeted and not no_baseline else []
     code = _code.audit(targeted)
-    selection = _selection(ops, select, ignore, none=bool(targeted) and not ops)
+    names = [rule.name for rule in code.rules]
+    selection = _selection(
+        ops, select or configured.select, [*(ignore or []), *configured.ignore], names, none=bool(targeted) and not ops
+    )
     run = _run.run(selection.ops, jobs, None if no_cache else cache_dir)
-    results = [*_console.progress(run, len(selection.ops), shown=not quiet), *code.audited]
-    audited = [
-        Audited(narrow, one.seconds, one.reproduction)
-        for one in results
+    library = [
+        replace(one, certificate=narrow)
+        for one in _console.progress(run, len(selection.ops), shown=not quiet)
         if (narrow := selection.narrow(one.certificate))
     ]
-    _code.show(code.notes)
-    if targeted and not results:
-        typer.echo(f"nothing to audit: no derivative rule was audited in {', '.join(targeted)}.", err=True)
-        raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    if not audited:
-        typer.echo("nothing selected: the patterns leave no obligation. `certgrad list` shows the ops.", err=True)
-        raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    strict = configured.strict if strict is None else strict
+    failing = [verdict.value for verdict in fail_on] if fail_on else configured.fail_on
+    judged = _policy.judge(
+        _policy.selected(code, selection, configured), library, set(entries), strict=strict, failing=failing
+    )
+    unknown = _code.unknown_signatures(code, configured)
+    _code.show([*judged.notes, *unknown, *_stale(entries, code)])
+    if not judged.audited:
+        if targeted and not any(rule.certificate for rule in code.rules):
+            text = f"nothing to audit: no derivative rule was audited in {', '.join(targeted)}."
+        else:
+            text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
+        typer.echo(text, err=True)
+        raise typer.Exit(ExitCode.REFUTED if judged.failed else ExitCode.NOTHING_SELECTED)
     seconds = time.perf_counter() - started
     for destination in outputs:
-        _output.write(destination, _output.render(destination.format, audited, seconds, quiet=quiet))
-    typer.echo(_output.render(format, audited, seconds, quiet=quiet, width=_console.width()), nl=False)
-    if strict and code.lenient:
-        raise typer.Exit(ExitCode.REFUTED)
-    failing = {verdict.value for verdict in fail_on or []}
-    raise typer.Exit(exit_code([entry.certificate for entry in audited], strict=strict, failing=failing))
+        _output.write(destination, _output.render(destination.format, judged.audited, seconds, quiet=quiet))
+    typer.echo(_output.render(format, judged.audited, seconds, quiet=quiet, width=_console.width()), nl=False)
+    if judged.covered:
+        typer.echo(f"{_counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
+    raise typer.Exit(ExitCode.REFUTED if judged.failed or (strict and unknown) else ExitCode.DISCHARGED)
+
+
+def _entries(configured: "Configuration") -> "list[Finding]":
+    """What the baseline lists, if there is one."""
+    from certgrad.rules import _baseline
+
+    return _baseline.read(configured.baseline_file) if configured.has_baseline else []
+
+
+def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
+    """That the baseline lists what is no finding any more."""
+    from certgrad.rules import _baseline
+
+    gone = _baseline.stale(entries, code.findings, code.looked)
+    if not gone:
+        return []
+    shown = ", ".join(f"{f.code} {f.verdict} of {f.rule}" for f in gone[:3]) + (", …" if len(gone) > 3 else "")
+    which = "is no finding" if len(gone) == 1 else "are no findings"
+    entry = "entry" if len(gone) == 1 else "entries"
+    return [f"{len(gone)} {entry} of the baseline {which} any more ({shown}); `certgrad baseline --prune` removes them"]
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _selection(
-    targets: Sequence[str], select: Sequence[str], ignore: Sequence[str], *, none: bool = False
+    targets: Sequence[str],
+    select: Sequence[str],
+    ignore: Sequence[str],
+    rules: Sequence[str],
+    *,
+    none: bool = False,
 ) -> "Selection":
-    """The ops to audit; with `none`, no op of the library, but the patterns all the same."""
+    """The ops to audit; with `none`, no op of the library, but the patterns all the same, also of the rules in code."""
     from certgrad.cli import _select
 
     known = [] if none else _library.names()
     aliases: dict[str, list[str]] = {}
     for alias, op in _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
-    return _select.choose(known, aliases, [_library.resolve(target) for target in targets], select, ignore)
-
-
-def exit_code(certificates: Sequence["Certificate"], *, strict: bool, failing: Collection[str] = ()) -> ExitCode:
-    """1 if a verdict is among the `failing`, refuted if none is; with `strict` also if unproved or a surrogate."""
-    failing = {*(failing or ("refuted",)), *(("refuted", "unproved", "surrogate") if strict else ())}
-    return ExitCode.REFUTED if any(c.verdict in failing for c in certificates) else ExitCode.DISCHARGED
+    return _select.choose(known, aliases, [_library.resolve(target) for target in targets], select, ignore, rules)

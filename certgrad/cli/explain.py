@@ -16,14 +16,15 @@ def explain(
 
     For an op: what is claimed, under which hypotheses, what the rule returns where nothing is claimed, and its source.
     """
-    from certgrad.report.codes import CODES
+    from certgrad.report.codes import CODES, REMARKS
     from certgrad.report.explanation import Declaration, explain_code, explain_op
 
     width = _console.width()
-    if subject.upper() in CODES:
-        typer.echo(explain_code(CODES[subject.upper()], width), nl=False)
+    codes = {**CODES, **REMARKS}
+    if subject.upper() in codes:
+        typer.echo(explain_code(codes[subject.upper()], width), nl=False)
         return
-    name = _library.resolve(subject, also=CODES)
+    name = _library.resolve(subject, also=codes)
     op = _library.get(name)
     cache = None if no_cache else cache_dir
     certificate = _library.audit_op(name, cache)

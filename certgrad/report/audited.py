@@ -17,6 +17,8 @@ class Audited:
     seconds: float
     reproduction: str = ""
     """A script that shows the refutation, for the reader."""
+    covered: frozenset[str] = frozenset()
+    """Codes of findings that the project's baseline lists: known, and not to be shown again."""
 
 
 @dataclass(frozen=True)

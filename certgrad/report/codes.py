@@ -79,3 +79,75 @@ CODES: dict[str, Code] = {
         ),
     )
 }
+
+REMARKS: dict[str, Code] = {
+    entry.code: entry
+    for entry in (
+        Code(
+            code="CG201",
+            kind="rule_is_audited",
+            title="a rule was found and not audited",
+            statement="nothing is claimed of the rule, and the reason is given",
+            meaning=(
+                "The module does not import, the rule is not finished (a custom_vjp without defvjp), nothing says its "
+                "shapes and none was found that traces, or its audit ended its process. Fails with --strict."
+            ),
+            example="@jax.custom_vjp\ndef f(x):          # CG201: a custom_vjp without defvjp\n    return x",
+        ),
+        Code(
+            code="CG202",
+            kind="shapes_are_declared",
+            title="the shapes were inferred",
+            statement="the verdict is about shapes that were found to trace; the author did not state them",
+            meaning=(
+                "Shapes are stated by certgrad.declare, by jaxtyping annotations, or in [tool.certgrad.signatures]. "
+                "Where nothing does, certgrad tries signatures from rank 2 down, and reports the worst verdict of "
+                "those that trace. Fails with --strict."
+            ),
+            example='@certgrad.declare("n d -> n")   # then there is nothing to infer\n@jax.custom_vjp\ndef f(x): ...',
+        ),
+        Code(
+            code="CG203",
+            kind="argument_has_a_gradient",
+            title="the rule returns None for a float argument",
+            statement="nothing is proved of the derivative in this argument",
+            meaning=(
+                "A backward function that returns None for an argument says that it has no gradient there; JAX then "
+                "uses zeros. If that is meant, leave the argument out by `differentiable`. Fails with --strict."
+            ),
+            example="def bwd(residuals, g):\n    return g * residuals, None    # CG203: no gradient for the second",
+        ),
+        Code(
+            code="CG204",
+            kind="claim_is_about_all_arguments",
+            title="the claim leaves out an argument",
+            statement="the declaration says by `differentiable` which arguments the claim is about",
+            meaning="The cotangents of the others may be anything. Fails with --strict, unless it is ignored.",
+            example='@certgrad.declare("n, n -> n", differentiable=["x"])   # CG204: no claim is made about w',
+        ),
+        Code(
+            code="CG205",
+            kind="ignore_is_needed",
+            title="an ignore comment is wrong, or nothing needs it",
+            statement="a comment `# certgrad: ignore[CG102] reason` has no effect",
+            meaning=(
+                "It names no code, gives no reason, or ignores what is proved. Fails with --strict, so that comments "
+                "go when what they excuse is mended."
+            ),
+            example="def f(x):  # certgrad: ignore[CG102] outdated since the rule was mended",
+        ),
+        Code(
+            code="CG206",
+            kind="declaration_fits",
+            title="the declaration does not fit the rule",
+            statement="the rule was not audited, because what is said of it is wrong",
+            meaning=(
+                "The signature does not parse, has another number of arrays than the function, or names an argument "
+                "that it does not have. Always fails: otherwise a renamed argument would end the audit in silence."
+            ),
+            example='@certgrad.declare("n d -> n")   # CG206: takes 2 array arguments (x, w), but ... has 1\n'
+            "@jax.custom_vjp\ndef f(x, w): ...",
+        ),
+    )
+}
+"""What is said of rules in code beside their obligations. They have no place in a certificate."""

@@ -41,9 +41,10 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
     certificates = [entry.certificate for entry in audited]
     parts = [] if quiet else [table(audited, width), fill(_LEGEND, width), ""]
     for entry in audited:
-        for finding in findings_of([entry.certificate]):
+        shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
+        for finding in shown:
             parts += [block(finding, width), ""]
-        if entry.reproduction:
+        if entry.reproduction and any(f.case.witness for f in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
 
@@ -64,7 +65,7 @@ def table(audited: Sequence[Audited], width: int | None = None) -> str:
         grid.add_row(
             Text(certificate.op),
             Text(obligations(certificate)),
-            Text(certificate.verdict, style=_STYLES[certificate.verdict]),
+            Text(certificate.verdict + (" (baseline)" if entry.covered else ""), style=_STYLES[certificate.verdict]),
             Text(", ".join(conditions(certificate))),
             Text(", ".join(conventions(certificate))),
             Text(duration(entry.seconds)),

@@ -2,39 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from certgrad.errors import UsageError
-from certgrad.obligations.certificate import ORDER
+from certgrad.errors import CertgradError, UsageError
+from certgrad.obligations.certificate import CODES, ORDER, Certificate
 
 from ._check import check
 from ._declaration import Declaration, declaration_of
+from ._find import Found
+from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, Remark
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred
 from ._layers import plain_function, unwrapped
 from ._report import Report
 
 
-def audited(name: str, rule: Callable, table: Mapping[str, Declaration] | None = None) -> tuple[Report, str]:
-    """The report on a rule, the worst one where its shapes are inferred, and where its shapes come from.
+@dataclass(frozen=True)
+class Examination:
+    """What came of a rule that was found: its report, without what its comments ignore; or why there is none."""
 
-    Raises:
-        UsageError: nothing declares its shapes, and none was found that traces.
-    """
-    plain = plain_function(unwrapped(rule))
-    said = declaration_of(rule, plain) or (table or {}).get(name)
+    report: Report | None = None
+    remarks: tuple[Remark, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """None if the rule was not audited, or all its findings are ignored."""
+        return self.report.certificate if self.report is not None and self.report.claims else None
+
+
+def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
+    """That a rule, or a module, has no certificate."""
+    return Remark(code, f"not audited: {' '.join(reason.split())}")
+
+
+def examined(found: Found, table: Mapping[str, Declaration]) -> Examination:
+    """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
+    report: Report | None = None
+    remarks: list[Remark] = []
+    if found.problem:
+        remarks.append(not_audited(found.problem))
+    else:
+        try:
+            report, declared = _audited(found, table)
+            remarks += _remarks(report, declared)
+        except _NotDeclaredError as error:
+            remarks.append(not_audited(str(error)))
+        except CertgradError as error:  # what is said of the rule does not fit it
+            remarks.append(not_audited(str(error), MISDECLARED))
+        except Exception as error:
+            remarks.append(not_audited(f"{type(error).__name__}: {error}"))
+    if found.rule is None:
+        return Examination(report, tuple(remarks))
+    ignores = ignores_of(plain_function(unwrapped(found.rule)))
+    codes = {r.code for r in remarks}
+    if report is None:
+        used = {*CODES.values(), *codes}  # nothing is known of its obligations
+    else:
+        certificate, ignored = without_ignored(report.certificate, ignores)
+        report, used = replace(report, certificate=certificate), codes | ignored
+    kept = [r for r in remarks if r.code not in ignores.reasons]
+    notes = ignores.applied(used) if report else ignores.applied(codes)
+    if report is not None and report.surrogate:
+        notes.append(f"a surrogate by intent: {report.surrogate}")
+    return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes))
+
+
+class _NotDeclaredError(UsageError):
+    """Nothing says the shapes of a rule, and none was found that traces."""
+
+
+def _audited(found: Found, table: Mapping[str, Declaration]) -> tuple[Report, Declaration]:
+    """The report on a rule, the worst one where its shapes are inferred."""
+    rule: Callable = found.rule
+    said = declaration_of(rule, plain_function(unwrapped(rule))) or table.get(found.name)
     declarations = [said] if said is not None else inferred(rule)
     if not declarations:
-        raise UsageError("no signature is declared, and none was found that traces: declare one with certgrad.declare")
-    reports = [check(rule, d.signature, name=name, **_options(d)) for d in declarations]
-    report = max(reports, key=lambda r: ORDER.index(r.verdict))
-    ignores = ignores_of(plain)
-    certificate, used = without_ignored(report.certificate, ignores)
-    notes = [f"{code} is ignored: {ignores[code]}" for code in used]
-    notes += [f"the comment that ignores {code} is not needed" for code in ignores if code not in used]
-    return replace(report, certificate=certificate, notes=tuple(notes)), declarations[0].origin
+        raise _NotDeclaredError(
+            "no signature is declared, and none was found that traces: declare one with certgrad.declare"
+        )
+    reports = [check(rule, d.signature, name=found.name, **_options(d)) for d in declarations]
+    return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0]
+
+
+def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
+    if declared.origin == "inferred":
+        shown = ", ".join(f'"{s.removesuffix(" -> ")}"' for s in report.certificate.signature)
+        yield Remark(INFERRED, f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does")
+    if report.undifferentiated:
+        yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
+    if report.without_gradient:
+        yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
 
 
 def _options(d: Declaration) -> dict[str, Any]:

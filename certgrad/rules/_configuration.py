@@ -1,8 +1,13 @@
-"""`[tool.certgrad]` in the nearest pyproject.toml: what to audit, and the shapes of rules that do not say them.
+"""`[tool.certgrad]` in the nearest pyproject.toml: what to audit, what to leave out, and the shapes of rules.
 
 [tool.certgrad]
 targets = ["mypkg"]
-ignore = ["CG103"]
+ignore = ["CG204"]
+strict = true
+baseline = "certgrad-baseline.json"
+
+[tool.certgrad.per-file-ignores]
+"mypkg/legacy/*.py" = ["CG102"]
 
 [tool.certgrad.signatures]
 "mypkg.losses:fused" = "n d, n:int -> n"
@@ -12,17 +17,22 @@ ignore = ["CG103"]
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
 
+from ._baseline import DEFAULT
 from ._declaration import Declaration
+from ._findings import ALL_CODES, REMARKS
 
-_KEYS = ("targets", "select", "ignore", "signatures")
+_KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "signatures")
 _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate")
+FAILING = ("refuted", "unproved", "surrogate")
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,43 @@ class Configuration:
     targets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    strict: bool = False
+    fail_on: tuple[str, ...] = ()
+    baseline: str = ""
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
     file: str = ""
+    folder: Path = field(default_factory=Path.cwd)
+
+    def wants(self, code: str, file: str) -> bool:
+        """Whether findings with a code count for the rules of a file."""
+        remark = code in REMARKS  # `select` is about obligations
+        chosen = remark or not self.select or code.startswith(self.select)
+        return chosen and not code.startswith((*self.ignore, *self.ignored_in(file)))
+
+    def ignored_in(self, file: str) -> tuple[str, ...]:
+        """The codes, or prefixes of codes, that are left out for the rules of a file."""
+        return tuple(c for glob, codes in self.per_file_ignores.items() if self._matches(glob, file) for c in codes)
+
+    def _matches(self, glob: str, file: str) -> bool:
+        """A pattern matches the file's name or its path from this folder; `!` in front turns it round."""
+        if glob.startswith("!"):
+            return not self._matches(glob[1:], file)
+        path = Path(file)
+        if not file:
+            return False
+        inside = path.relative_to(self.folder).as_posix() if path.is_relative_to(self.folder) else path.as_posix()
+        return fnmatch(path.name, glob) or fnmatch(inside, glob)
+
+    @property
+    def baseline_file(self) -> Path:
+        """Where `certgrad baseline` writes."""
+        return self.folder / (self.baseline or DEFAULT)
+
+    @property
+    def has_baseline(self) -> bool:
+        """There is one, or the project says that there is."""
+        return bool(self.baseline) or self.baseline_file.exists()
 
 
 def nearest(start: Path) -> Configuration:
@@ -46,7 +91,7 @@ def nearest(start: Path) -> Configuration:
         file = folder / "pyproject.toml"
         if file.is_file():
             return _read(file)
-    return Configuration()
+    return Configuration(folder=start)
 
 
 def _read(file: Path) -> Configuration:
@@ -55,34 +100,88 @@ def _read(file: Path) -> Configuration:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"Cannot read '{file}': {error}.") from None
     if table is None:
-        return Configuration()
-    unknown = [key for key in table if key not in _KEYS]
-    if unknown:
-        raise UsageError(f"[tool.certgrad] in '{file}' has '{unknown[0]}'; it knows {', '.join(_KEYS)}.")
-    signatures = table.get("signatures", {})
-    if not isinstance(signatures, dict):
-        raise UsageError(f"[tool.certgrad.signatures] in '{file}' is no table.")
+        return Configuration(folder=file.parent)
+    if not isinstance(table, dict):
+        raise UsageError(f"[tool.certgrad] in '{file}' is no table.")
+    _known(table, _KEYS, f"[tool.certgrad] in '{file}'")
+    signatures = _table(table, "signatures", file)
+    strict = table.get("strict", False)
+    if not isinstance(strict, bool):
+        raise UsageError(f"'strict' of [tool.certgrad] in '{file}' is neither true nor false.")
+    baseline = table.get("baseline", "")
+    if not isinstance(baseline, str) or ("baseline" in table and not baseline.strip()):
+        raise UsageError(f"'baseline' of [tool.certgrad] in '{file}' is no name of a file.")
+    ignores = {
+        glob: _codes(codes, f"'{glob}' of [tool.certgrad.per-file-ignores] in '{file}'")
+        for glob, codes in _table(table, "per-file-ignores", file).items()
+    }
     return Configuration(
-        targets=_texts(table, "targets", file),
-        select=_texts(table, "select", file),
-        ignore=_texts(table, "ignore", file),
+        targets=_texts(table.get("targets", []), _key("targets", file)),
+        select=_codes(table.get("select", []), _key("select", file)),
+        ignore=_codes(table.get("ignore", []), _key("ignore", file)),
+        per_file_ignores=ignores,
+        strict=strict,
+        fail_on=_failing(_texts(table.get("fail-on", []), _key("fail-on", file)), file),
+        baseline=baseline,
         signatures={name: _declared(name, value, file) for name, value in signatures.items()},
         file=str(file),
+        folder=file.parent,
     )
 
 
-def _texts(table: Mapping[str, Any], key: str, file: Path) -> tuple[str, ...]:
-    found = table.get(key, [])
+def _key(key: str, file: Path) -> str:
+    return f"'{key}' of [tool.certgrad] in '{file}'"
+
+
+def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    unknown = next((key for key in table if key not in keys), None)
+    if unknown is not None:
+        close = get_close_matches(unknown.replace("_", "-"), keys, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise UsageError(f"{where} has '{unknown}'; it knows {', '.join(keys)}.{hint}")
+
+
+def _table(table: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:
+    found = table.get(key, {})
+    if not isinstance(found, dict):
+        raise UsageError(f"[tool.certgrad.{key}] in '{file}' is no table.")
+    return found
+
+
+def _texts(found: Any, where: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(x, str) for x in found):
-        raise UsageError(f"'{key}' of [tool.certgrad] in '{file}' is no list of texts.")
+        raise UsageError(f"{where} is no list of texts.")
     return tuple(found)
 
 
+def _codes(found: Any, where: str) -> tuple[str, ...]:
+    """Codes, or prefixes of codes."""
+    codes = tuple(c.strip().upper() for c in _texts(found, where))
+    unknown = next((c for c in codes if not c or not any(known.startswith(c) for known in ALL_CODES)), None)
+    if unknown is not None:
+        raise UsageError(f"{where} has '{unknown}', which begins no code; those are {', '.join(ALL_CODES)}.")
+    return codes
+
+
+def _failing(found: tuple[str, ...], file: Path) -> tuple[str, ...]:
+    unknown = next((x for x in found if x not in FAILING), None)
+    if unknown is not None:
+        raise UsageError(f"{_key('fail-on', file)} has '{unknown}'; it knows {', '.join(FAILING)}.")
+    return found
+
+
 def _declared(name: str, value: Any, file: Path) -> Declaration:
+    where = f"The signature of '{name}' in '{file}'"
     options = {"signature": value} if isinstance(value, str) else value
     if not isinstance(options, dict) or not isinstance(options.get("signature"), str):
-        raise UsageError(f"The signature of '{name}' in '{file}' is no text, and no table with one.")
-    unknown = [key for key in options if key not in _OPTIONS]
-    if unknown:
-        raise UsageError(f"The signature of '{name}' in '{file}' has '{unknown[0]}'; it knows {', '.join(_OPTIONS)}.")
+        raise UsageError(f"{where} is no text, and no table with one.")
+    _known(options, _OPTIONS, where)
+    if not isinstance(options.get("static", {}), dict):
+        raise UsageError(f"'static' of {where[0].lower()}{where[1:]} is no table of values.")
+    if not isinstance(options.get("surrogate", ""), str):
+        raise UsageError(f"'surrogate' of {where[0].lower()}{where[1:]} is no text with the reason.")
+    for key in ("differentiable", "domain"):
+        said = options.get(key, [])
+        if not (isinstance(said, str) and key == "domain") and key in options:
+            _texts(said, f"'{key}' of {where[0].lower()}{where[1:]}")
     return Declaration(**options, origin="configured")

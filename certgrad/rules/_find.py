@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +12,7 @@ from typing import Any
 from certgrad.errors import UsageError
 
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._modules import Begin, load
 
 
 @dataclass(frozen=True)
@@ -25,87 +23,95 @@ class Found:
     rule: Any = None
     problem: str = ""
     where: str = ""
+    file: str = ""
 
 
-def find(target: str) -> list[Found]:
+@dataclass(frozen=True)
+class Findings:
+    """The rules of a target, and what the target means: the names of its modules, or of its object."""
+
+    rules: tuple[Found, ...]
+    names: tuple[str, ...]
+
+
+def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
     """The rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
 
-    Each rule once, at the module that defines it. A module of a package that does not import is reported as a problem.
+    Each rule once, at the module that defines it. A module of a package that does not import is reported as a problem;
+    modules in `skip` are left out, and `begin` is told of each import.
 
     Raises:
         UsageError: the target itself does not import, or names nothing.
     """
     path, _, attribute = target.partition(":")
-    module = _load(path)
+    loaded = load(path, skip, begin)
     if attribute:
-        found: Any = module
+        one = loaded[0]
+        found: Any = one.module
         for part in attribute.split("."):
             if not hasattr(found, part):
                 raise UsageError(f"'{target}': {path} has no attribute '{attribute}'.")
             found = getattr(found, part)
-        return [Found(f"{module.__name__}:{attribute}", found, where=_where(found))]
-    modules = [Found(module.__name__, module), *_submodules(module)]
+        if not callable(found):
+            raise UsageError(f"'{target}' is no function: it is of type {type(found).__name__}.")
+        name = f"{one.name}:{attribute}"
+        return Findings((_found(name, found),), (name,))
     seen: set[int] = set()
-    out: list[Found] = []
-    for one in modules:
-        out += [one] if one.problem else list(_in_module(one.rule, seen))
-    return sorted(out, key=lambda f: f.name)
+    out = [Found(one.name, problem=one.problem) for one in loaded if one.module is None]
+    modules = [one.module for one in loaded if one.module is not None]
+    # A rule belongs to the module that its function says; one made by another module's function, to its holder.
+    for owned in (True, False):
+        for module in modules:
+            out += _in_module(module, seen, owned)
+    top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
+    return Findings(tuple(sorted(out, key=lambda f: f.name)), tuple(top))
 
 
-def _load(path: str) -> ModuleType:
-    file = Path(path)
-    if path.endswith(".py") or file.is_file():
-        if not file.is_file():
-            raise UsageError(f"There is no file '{path}'.")
-        name = file.stem
-        spec = importlib.util.spec_from_file_location(name, file)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        sys.path.insert(0, str(file.resolve().parent))
-        _run(lambda: spec.loader.exec_module(module), path)
-        return module
-    if file.is_dir():
-        sys.path.insert(0, str(file.resolve().parent))
-        path = file.resolve().name
-    sys.path.insert(0, ".")
-    loaded: list[ModuleType] = []
-    _run(lambda: loaded.append(importlib.import_module(path)), path)
-    return loaded[0]
-
-
-def _run(load: Any, target: str) -> None:
-    try:
-        load()
-    except ModuleNotFoundError as error:
-        hint = "Give a module, a package, a file or module:object." if error.name == target else "Install it first."
-        raise UsageError(f"Cannot import '{target}': {error}. {hint}") from None
-    except Exception as error:
-        raise UsageError(f"Cannot import '{target}': {type(error).__name__}: {error}") from None
-
-
-def _submodules(module: ModuleType) -> Iterator[Found]:
-    for info in pkgutil.walk_packages(
-        getattr(module, "__path__", []), f"{module.__name__}.", onerror=lambda name: None
-    ):
-        if any(part.startswith("test") or part.endswith("_test") for part in info.name.split(".")):
-            continue
-        try:
-            yield Found(info.name, importlib.import_module(info.name))
-        except BaseException as error:  # an import may call sys.exit; one broken module must not end the run
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            yield Found(info.name, problem=f"does not import: {type(error).__name__}: {error}")
-
-
-def _in_module(module: ModuleType, seen: set[int]) -> Iterator[Found]:
+def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
     for name, value in sorted(vars(module).items(), key=_by_own_name):
-        yield from _rules_in(module, name, value, seen)
-        if isinstance(value, type) and value.__module__ == module.__name__:
+        yield from _rules_in(module, name, value, seen, owned)
+
+
+def _rules_in(
+    module: ModuleType, name: str, value: Any, seen: set[int], owned: bool, depth: int = 0
+) -> Iterator[Found]:
+    """The rule that a value is, those of a class, those in a container."""
+    if isinstance(value, type):
+        if value.__module__ == module.__name__ and depth < 4:
             for inner, member in sorted(vars(value).items()):
                 held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-                yield from _rules_in(module, f"{name}.{inner}", held, seen)
+                yield from _rules_in(module, f"{name}.{inner}", held, seen, owned, depth + 1)
+        return
+    if type(value) in (dict, list, tuple) and depth < 2 and not name.startswith("__"):
+        for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
+            yield from _rules_in(module, f"{name}[{key!r}]", one, seen, owned, depth + 1)
+        return
+    try:
+        custom = unwrapped(value)
+        kind = kind_of_rule(custom)
+    except Exception:  # an object may answer any question about its attributes with an error
+        return
+    if not kind or id(custom) in seen:
+        return
+    home = getattr(plain_function(custom), "__module__", None) or module.__name__
+    if owned != (home == module.__name__) or (not owned and _held_by(home, custom)):
+        return
+    seen.add(id(custom))
+    lacks = incomplete(custom)
+    if kind == "flax.nnx.custom_vjp":
+        lacks = f"{kind} is not audited yet"
+    yield _found(f"{module.__name__}:{name}", value, lacks)
+
+
+def _held_by(module: str, custom: Any) -> bool:
+    """A module has the rule under a name: then it is defined there, and elsewhere imported."""
+    for value in list(vars(sys.modules.get(module, object())).values() if module in sys.modules else ()):
+        try:
+            if unwrapped(value) is custom:
+                return True
+        except Exception:  # as above
+            continue
+    return False
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, str]:
@@ -114,25 +120,6 @@ def _by_own_name(item: tuple[str, Any]) -> tuple[bool, str]:
     return name != getattr(value, "__name__", name), name
 
 
-def _rules_in(module: ModuleType, name: str, value: Any, seen: set[int]) -> Iterator[Found]:
-    try:
-        custom = unwrapped(value)
-        kind = kind_of_rule(custom)
-    except Exception:  # an object may answer any question about its attributes with an error
-        return
-    if not kind or id(custom) in seen:
-        return
-    plain = plain_function(custom)
-    if (getattr(plain, "__module__", None) or module.__name__) != module.__name__:
-        return
-    seen.add(id(custom))
-    full = f"{module.__name__}:{name}"
-    lacks = incomplete(custom)
-    if kind == "flax.nnx.custom_vjp":
-        lacks = f"{kind} is not audited yet"
-    yield Found(full, value, problem=lacks, where=_where(value))
-
-
-def _where(value: Any) -> str:
+def _found(name: str, value: Any, problem: str = "") -> Found:
     file, line = place_of(plain_function(unwrapped(value)))
-    return f"{Path(file).name}:{line}"
+    return Found(name, value, problem, f"{Path(file).name}:{line}", file)

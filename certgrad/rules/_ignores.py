@@ -5,49 +5,64 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import msgspec
 
-from certgrad.errors import UsageError
-from certgrad.obligations.certificate import CODES, Certificate, sealed, worst
+from certgrad.obligations.certificate import Certificate, sealed, worst
 
-_COMMENT = re.compile(r"#\s*certgrad:\s*ignore\[([^\]]*)\]\s*(.*)")
+from ._findings import ALL_CODES, IGNORED, Remark
+
+_COMMENT = re.compile(r"#\s*certgrad:\s*ignore\b\s*(\[([^\]]*)\])?\s*(.*)")
 
 
-def ignores_of(plain: Callable) -> dict[str, str]:
-    """The codes that the definition ignores, each with the reason.
+@dataclass(frozen=True)
+class Ignores:
+    """The codes that a definition ignores, each with the reason, and what is wrong with its comments."""
 
-    Raises:
-        UsageError: a code is unknown, or no reason is given.
-    """
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
+
+    def applied(self, found: set[str]) -> list[str]:
+        """What is ignored of what was found, as notes."""
+        return [f"{code} is ignored: {why}" for code, why in self.reasons.items() if code in found]
+
+    def remarks(self, found: set[str]) -> list[Remark]:
+        """Comments that are wrong, or that nothing needs."""
+        unused = [f"the comment that ignores {code} is not needed" for code in self.reasons if code not in found]
+        return [Remark(IGNORED, text) for text in (*self.wrong, *unused)]
+
+
+def ignores_of(plain: Callable) -> Ignores:
+    """What the comments on a definition say."""
     try:
         lines, first = inspect.getsourcelines(plain)
     except (OSError, TypeError):
-        return {}
+        return Ignores()
     found: dict[str, str] = {}
+    wrong: list[str] = []
     for number, line in enumerate(lines, first):
-        for codes, reason in _COMMENT.findall(line):
-            for code in (c.strip() for c in codes.split(",")):
-                if code not in CODES.values():
-                    raise UsageError(f"Line {number} ignores '{code}', which is no code; those are {_known()}.")
-                if not reason.strip():
-                    raise UsageError(f"Line {number} ignores {code} without a reason: write it after the bracket.")
-                found[code] = reason.strip()
+        for bracket, codes, reason in _COMMENT.findall(line):
+            if not bracket:
+                wrong.append(f"line {number} names no code to ignore: write ignore[CG102] and the reason")
+            for code in (c.strip() for c in codes.split(",") if bracket):
+                if code not in ALL_CODES:
+                    wrong.append(f"line {number} ignores '{code}', which is no code; those are {', '.join(ALL_CODES)}")
+                elif not reason.strip():
+                    wrong.append(f"line {number} ignores {code} without a reason: write it after the bracket")
+                else:
+                    found[code] = reason.strip()
         if re.match(r"\s*(async\s+)?def\s", line):
             break
-    return found
+    return Ignores(found, tuple(wrong))
 
 
-def without_ignored(certificate: Certificate, ignores: Mapping[str, str]) -> tuple[Certificate, list[str]]:
+def without_ignored(certificate: Certificate, ignores: Ignores) -> tuple[Certificate, set[str]]:
     """The certificate without the findings that are ignored, and the codes that were."""
     finding = ("refuted", "unproved")
-    used = [c.code for c in certificate.claims if c.code in ignores and c.verdict in finding]
+    used = {c.code for c in certificate.claims if c.code in ignores.reasons and c.verdict in finding}
     if not used:
-        return certificate, []
+        return certificate, used
     claims = [c for c in certificate.claims if c.code not in used]
     verdict = worst([c.verdict for c in claims])
     return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict)), used
-
-
-def _known() -> str:
-    return ", ".join(CODES.values())

@@ -1,98 +1,136 @@
 """Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
 
-Run as `python -m certgrad.rules._worker RESULT TARGET`: writes one JSON line a rule into RESULT as it goes, so that
-what was done is kept when the process is stopped.
+Run as `python -m certgrad.rules._worker RESULT` with a request on its standard input: writes one JSON line an event
+into RESULT as it goes, so that what was done is kept when the process is stopped, and what it was stopped in is known.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from certgrad.errors import CertgradError, UsageError
+from certgrad.errors import UsageError
+
+from ._findings import NOT_AUDITED, Remark
 
 if TYPE_CHECKING:
     from ._declaration import Declaration
+    from ._find import Found
+
+MEMORY = 16 * 2**30
 
 
-class RuleResult(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True):
+    """What to audit. Modules in `skip` are not imported, and rules in it not audited: they ended a process before."""
+
+    target: str
+    skip: list[str] = []
+
+
+class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What came of one rule: its certificate, or the reason why it was not audited."""
 
     name: str
-    where: str
-    origin: str = ""
-    """Where its shapes come from: declared, annotated, or inferred."""
+    where: str = ""
+    file: str = ""
     certificate: bytes = b""
-    problem: str = ""
-    seconds: float = 0.0
-    undifferentiated: list[str] = []
-    surrogate: str = ""
-    without_gradient: list[str] = []
-    reproduction: str = ""
+    remarks: list[Remark] = []
     notes: list[str] = []
+    seconds: float = 0.0
+    reproduction: str = ""
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The next thing that the process does: import the target, a further module, or audit a rule."""
+
+    kind: Literal["target", "module", "rule"]
+    name: str
+    where: str = ""
+    file: str = ""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What the target means: names of modules, or of one object."""
+
+    names: list[str]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The target as a whole could not be looked at."""
 
     message: str
 
 
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """All rules have been audited."""
+
+
+Event = RuleResult | Begun | Seen | Failure | Done
+
+
+def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
+    """The result of a rule, or a module, that ended a process."""
+    return RuleResult(name=name, where=where, file=file, remarks=[Remark(NOT_AUDITED, f"not audited: {reason}")])
+
+
 def main(arguments: list[str]) -> None:
-    """Audit the target and write the results."""
-    result, target = arguments
+    """Audit the target and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    with Path(result).open("wb") as out:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
+    with Path(arguments[0]).open("wb") as out:
+
+        def tell(event: Event) -> None:
+            out.write(msgspec.json.encode(event) + b"\n")
+            out.flush()
+
         try:
-            for one in _audited(target):
-                out.write(msgspec.json.encode(one) + b"\n")
-                out.flush()
+            for event in _audited(request, tell):
+                tell(event)
+            tell(Done())
         except UsageError as error:
-            out.write(msgspec.json.encode(Failure(message=str(error))) + b"\n")
+            tell(Failure(message=str(error)))
 
 
-def _audited(target: str):  # type: ignore[no-untyped-def]
-    import time
-
+def _audited(request: Request, tell: Any) -> Iterator[Event]:
     from ._configuration import nearest
     from ._find import find
 
     table = nearest(Path.cwd()).signatures
-    for found in find(target):
-        started = time.perf_counter()
-        if found.problem:
-            yield RuleResult(name=found.name, where=found.where, problem=found.problem)
-            continue
-        try:
-            one = _audit(found.name, found.rule, table)
-        except CertgradError as error:
-            one = RuleResult(name=found.name, where=found.where, problem=str(error))
-        except Exception as error:  # a rule can do anything while it is traced
-            one = RuleResult(name=found.name, where=found.where, problem=f"{type(error).__name__}: {error}")
-        yield msgspec.structs.replace(one, where=found.where, seconds=time.perf_counter() - started)
+    found = find(
+        request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
+    )
+    yield Seen(names=list(found.names))
+    for one in found.rules:
+        if one.name not in request.skip:
+            yield Begun(kind="rule", name=one.name, where=one.where, file=one.file)
+            yield _result(one, table)
 
 
-def _audit(name: str, rule: object, table: Mapping[str, Declaration]) -> RuleResult:
+def _result(found: Found, table: Mapping[str, Declaration]) -> RuleResult:
     from certgrad.report import json
 
-    from ._by_name import audited
+    from ._by_name import examined
 
-    report, origin = audited(name, rule, table)  # type: ignore[arg-type]
+    started = time.perf_counter()
+    result = examined(found, table)
+    report, certificate = result.report, result.certificate
     return RuleResult(
-        name=name,
-        where="",
-        origin=origin,
-        certificate=json.encode(report.certificate),
-        undifferentiated=list(report.undifferentiated),
-        surrogate=report.surrogate,
-        without_gradient=list(report.without_gradient),
-        reproduction=report.reproduction if report.witness is not None else "",
-        notes=list(report.notes),
+        name=found.name,
+        where=found.where,
+        file=found.file,
+        certificate=json.encode(certificate) if certificate is not None else b"",
+        remarks=list(result.remarks),
+        notes=list(result.notes),
+        seconds=time.perf_counter() - started,
+        reproduction=report.reproduction if report is not None and report.witness is not None else "",
     )
 
 

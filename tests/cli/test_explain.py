@@ -38,7 +38,7 @@ def test_unknown_name(library: Library, certgrad: Run) -> None:
 def test_unknown_code(library: Library, certgrad: Run) -> None:
     result = certgrad("explain", "CG104")
     assert result.code == 2
-    assert "Did you mean CG10" in result.err
+    assert "Did you mean CG204 or CG103?" in result.err
 
 
 def test_missing_name(library: Library, certgrad: Run) -> None:

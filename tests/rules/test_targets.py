@@ -69,8 +69,8 @@ def test_a_package_with_a_broken_module(folder):
     assert "mypkg.rules:energy" in done.stdout
     assert done.stdout.count("energy ") == 1, "a rule that is re-exported is audited once"
     assert "CG102 mypkg.rules:softplus.vjp_is_adjoint: refuted" in done.stdout
-    assert "mypkg.broken was not audited: does not import: RuntimeError: not today" in done.stderr
-    assert "mypkg.rules:unfinished (rules.py:28) was not audited: a custom_vjp without defvjp" in done.stderr
+    assert "CG201 mypkg.broken: not audited: does not import: RuntimeError: not today (broken.py:1)" in done.stderr
+    assert "CG201 mypkg.rules:unfinished (rules.py:28): not audited: a custom_vjp without defvjp" in done.stderr
     assert "shapes are inferred" in done.stderr
 
 
@@ -113,8 +113,8 @@ f.defvjp(lambda x: (2 * x, None), lambda _, g: ({} * g,))
         ("  # certgrad: ignore[CG102] known, see the tracker", 3, 0, "CG102 is ignored: known, see the tracker"),
         ("  # certgrad: ignore[CG103] another one", 3, 1, "the comment that ignores CG103 is not needed"),
         ("  # certgrad: ignore[CG102] outdated", 2, 0, "the comment that ignores CG102 is not needed"),
-        ("  # certgrad: ignore[CG102]", 3, 5, "without a reason"),
-        ("  # certgrad: ignore[CG999] why", 3, 5, "'CG999', which is no code"),
+        ("  # certgrad: ignore[CG102]", 3, 1, "without a reason"),
+        ("  # certgrad: ignore[CG999] why", 3, 1, "'CG999', which is no code"),
     ],
 )
 def test_findings_that_are_ignored(folder, comment, factor, code, said):

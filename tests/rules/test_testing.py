@@ -9,8 +9,6 @@ from pathlib import Path
 import jax.numpy as jnp
 import pytest
 
-from certgrad.errors import UsageError
-from certgrad.rules._configuration import nearest
 from certgrad.testing import assert_certified
 
 from .test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
@@ -113,17 +111,66 @@ def test_audit_without_a_target_takes_the_configured_ones(project):
     assert "inferred" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[tool.certgrad]\ntarget = []", "'target'"),
-        ("[tool.certgrad]\ntargets = 'x'", "no list of texts"),
-        ("[tool.certgrad.signatures]\nf = 3", "no text"),
-        ("[tool.certgrad.signatures]\nf = {signature = 'n', shape = 1}", "'shape'"),
-        ("[tool", "Cannot read"),
-    ],
-)
-def test_a_configuration_that_is_wrong(tmp_path, text, said):
-    (tmp_path / "pyproject.toml").write_text(text)
-    with pytest.raises(UsageError, match=said):
-        nearest(tmp_path)
+LIVING = """
+import jax, jax.numpy as jnp
+
+@jax.custom_vjp
+def ignored(x):  # certgrad: ignore[CG102] see the tracker
+    return jnp.sum(x * x, axis=1)
+
+ignored.defvjp(lambda x: (ignored(x), x), lambda x, g: (x * g[:, None],))
+
+@jax.custom_vjp
+def inferred(x):
+    return 2 * x
+
+inferred.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))
+"""
+SUITE = """
+from certgrad.testing import assert_certified
+import mine, more
+
+def test_accepted():
+    assert_certified(mine.wrong, "n d -> n")
+    assert_certified(more.ignored, "n d -> n")
+"""
+
+
+def test_what_a_project_accepts(project):
+    """The baseline and ignores, the plugin with and without workers, `assert_certified`."""
+    (project / "more.py").write_text(LIVING)
+    (project / "test_suite.py").write_text(SUITE)
+    (project / "pyproject.toml").write_text(
+        PROJECT.replace('["mine"]', '["mine", "more"]') + '"more:ignored" = "n d -> n"\n'
+    )
+    written = run(project, "certgrad", "baseline", "mine")
+    assert "mine:wrong: CG102 refuted" in written.stdout, written.stderr
+    done = pytest_with_plugin(project, "--certgrad", "-n", "2", "-rsx")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 passed, 2 xfailed" in done.stdout, "`unfinished` is in the baseline as well"
+    assert "in the baseline: CG102" in done.stdout
+    strict = pytest_with_plugin(project, "--certgrad", "--certgrad-strict", "--certgrad-target", "more", "more.py")
+    assert strict.returncode == 1
+    assert "CG202 its shapes are inferred" in strict.stdout
+    assert "1 failed, 1 passed" in strict.stdout
+    assert "Traceback" not in strict.stdout
+
+
+def test_a_rule_that_cannot_be_audited_is_skipped_with_the_reason_or_fails(project):
+    (project / "mine.py").write_text("import jax\n@jax.custom_vjp\ndef unfinished(x):\n    return x\n")
+    (project / "pyproject.toml").write_text('[tool.certgrad]\ntargets = ["mine"]\n')
+    done = pytest_with_plugin(project, "--certgrad", "-rs")
+    assert done.returncode == 0
+    assert "1 skipped" in done.stdout
+    assert "not audited: a custom_vjp without defvjp: it has no rule" in done.stdout
+    (project / "pyproject.toml").write_text('[tool.certgrad]\ntargets = ["mine"]\nstrict = true\n')
+    strict = pytest_with_plugin(project, "--certgrad")
+    assert strict.returncode == 1
+    assert "CG201 not audited: a custom_vjp without defvjp" in strict.stdout
+
+
+def test_a_target_that_does_not_import_is_a_usage_error(project):
+    (project / "mine.py").write_text("import sys\nsys.exit(0)\n")
+    done = pytest_with_plugin(project, "--certgrad")
+    assert done.returncode == 4
+    assert "--certgrad: Cannot import 'mine': it calls sys.exit(0). (mine.py:2)" in done.stderr + done.stdout

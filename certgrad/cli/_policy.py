@@ -1,0 +1,71 @@
+"""What of the findings an audit prints, and on which it fails: ignores, the baseline, `--strict`, `--fail-on`.
+
+In this order: comments on a definition, per-file-ignores, `--select` and `--ignore`, the baseline, `--strict` and
+`--fail-on`.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from certgrad.cli._code import Code, Rule
+from certgrad.cli._select import Selection
+from certgrad.report.audited import Audited
+
+if TYPE_CHECKING:
+    from certgrad.rules._configuration import Configuration
+    from certgrad.rules._findings import Finding
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is left of an audit: rules with certificates, what to note, and whether there is something to fail on."""
+
+    audited: list[Audited]
+    notes: list[str]
+    failed: bool
+    covered: int
+    """How many findings the baseline covers."""
+
+
+def selected(code: Code, selection: Selection, configuration: "Configuration") -> list[Rule]:
+    """The rules without what is ignored by path, or not selected."""
+    out = []
+    for rule in code.rules:
+        dropped = configuration.ignored_in(rule.file)
+        own = replace(selection, ignore=replace(selection.ignore, codes=(*selection.ignore.codes, *dropped)))
+        certificate = own.narrow(rule.certificate) if rule.certificate else None
+        remarks = tuple(r for r in rule.remarks if not own.ignore.matches_code(r.code))
+        out.append(replace(rule, certificate=certificate, remarks=remarks))
+    return out
+
+
+def judge(
+    rules: Iterable[Rule],
+    library: Sequence[Audited],
+    baseline: "Collection[Finding]",
+    *,
+    strict: bool,
+    failing: Collection[str],
+) -> Judged:
+    """Which findings are left, and whether there is one to fail on: refuted, if nothing else is said."""
+    verdicts = {*(failing or ("refuted",)), *(("refuted", "unproved", "surrogate") if strict else ())}
+    audited = list(library)
+    notes: list[str] = []
+    failed = any(claim.verdict in verdicts for one in library for claim in one.certificate.claims)
+    covered = 0
+    for rule in rules:
+        known = {f.code for f in rule.findings if f in baseline}
+        covered += len(known)
+        if rule.certificate is not None:
+            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, frozenset(known)))
+            claims = [c for c in rule.certificate.claims if c.code not in known]
+            failed = failed or any(c.verdict in verdicts for c in claims)
+        notes += [f"{r.code} {rule.place}: {r.text}" for r in rule.remarks if r.code not in known]
+        notes += [f"{rule.place}: {note}" for note in rule.notes]
+        failed = failed or any(strict or r.code == _ALWAYS for r in rule.remarks if r.code not in known)
+    return Judged(audited, notes, failed, covered)
+
+
+_ALWAYS = "CG206"
+"""A declaration that does not fit its rule is an error, and no gap of the proof."""

@@ -1,0 +1,63 @@
+"""`certgrad baseline`: write down the findings of today, so that only new ones fail an audit."""
+
+from typing import Annotated
+
+import typer
+
+from certgrad.cli import _code
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+
+
+def baseline(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="Code whose rules to audit: a module, a package, a file, module:object. "
+            "If nothing is named, the targets in [tool.certgrad] of the nearest pyproject.toml.",
+        ),
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Only remove the entries that are findings no more; add none.")
+    ] = False,
+) -> None:
+    """Write the findings of an audit to a baseline. An audit does not fail on findings that are in it.
+
+    The file is certgrad-baseline.json beside pyproject.toml, or what `baseline` of [tool.certgrad] names. Entries about
+    rules outside of the targets stay.
+
+    Exit codes: 0 written; 2 usage or bad input; 3 internal error.
+    """
+    from certgrad.rules import _baseline
+
+    configuration = _code.configured()
+    chosen = targets or list(configuration.targets)
+    if not chosen:
+        raise UsageError("Name a target, or `targets` in [tool.certgrad] of pyproject.toml.")
+    ops, code = _code.split(chosen)
+    if ops:
+        raise UsageError(
+            f"'{ops[0]}' is no module, package or file. A baseline is for the rules of your own code; the ops of the "
+            "library are all proved."
+        )
+    file = configuration.baseline_file
+    before = set(_baseline.read(file)) if file.exists() else set()
+    if prune and not file.exists():
+        raise UsageError(f"There is no baseline '{file}' to prune. `certgrad baseline` writes it.")
+    audit = _code.audit(code)
+    found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.file)}
+    stale = set(_baseline.stale(before, found, audit.looked))
+    after = before - stale if prune else (before - stale) | found
+    _baseline.write(file, after)
+    for finding in sorted(after - before):
+        typer.echo(f"+ {finding.rule}: {finding.code} {finding.verdict}")
+    for finding in sorted(before - after):
+        typer.echo(f"- {finding.rule}: {finding.code} {finding.verdict}")
+    typer.echo(f"{file}: {len(after)} {'finding' if len(after) == 1 else 'findings'}{_changes(before, after)}")
+    raise typer.Exit(ExitCode.DISCHARGED)
+
+
+def _changes(before: set, after: set) -> str:
+    added, removed = len(after - before), len(before - after)
+    return f" ({added} new, {removed} removed)" if before else ""

@@ -1,0 +1,33 @@
+"""What a project accepts of a rule: by a comment on its definition, by its configuration, by its baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from . import _baseline
+from ._configuration import Configuration, nearest
+from ._findings import NO_GRADIENT, Finding, Remark, findings_of
+from ._ignores import ignores_of
+from ._layers import place_of, plain_function, unwrapped
+from ._report import Report
+
+
+def accepted(function: Callable, report: Report) -> set[str]:
+    """The codes of the findings that are no failure. Raises UsageError for a configuration that cannot be read."""
+    plain = plain_function(unwrapped(function))
+    file, _ = place_of(plain)
+    configured, entries = _project(Path.cwd())
+    missing = f"no gradient for {', '.join(report.without_gradient)}"
+    remarks = [Remark(NO_GRADIENT, missing)] if report.without_gradient else []
+    name = f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', report.name)}"
+    found = findings_of(name, report.certificate, remarks)
+    ignored = ignores_of(plain).reasons
+    return {f.code for f in found if f.code in ignored or f in entries or not configured.wants(f.code, file)}
+
+
+@lru_cache(maxsize=4)
+def _project(folder: Path) -> tuple[Configuration, frozenset[Finding]]:
+    configured = nearest(folder)
+    return configured, frozenset(_baseline.read(configured.baseline_file) if configured.has_baseline else ())

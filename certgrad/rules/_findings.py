@@ -1,0 +1,67 @@
+"""Findings as a project lives with them: which rule, which code, and a digest that changes when the finding does."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from certgrad.obligations.certificate import CODES, CaseClaim, Certificate
+
+NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED = "CG201 CG202 CG203 CG204 CG205 CG206".split()
+REMARKS = {
+    NOT_AUDITED: "not audited",
+    INFERRED: "shapes inferred",
+    NO_GRADIENT: "no gradient",
+    LEFT_OUT: "left out of the claim",
+    IGNORED: "needless ignore",
+    MISDECLARED: "wrong declaration",
+}
+"""What is said of a rule beside its obligations. Only `--strict` fails on it, but for a wrong declaration."""
+ALL_CODES = (*CODES.values(), *REMARKS)
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """Something that a proof of this rule does not cover, or that there is none."""
+
+    code: str
+    text: str
+
+
+class Finding(msgspec.Struct, frozen=True, order=True, forbid_unknown_fields=True):
+    """One obligation that is not proved, or one remark. Two findings are the same if all their fields are."""
+
+    rule: str
+    code: str
+    verdict: str
+    digest: str
+
+
+def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Remark] = ()) -> list[Finding]:
+    """The findings about a rule."""
+    found = [
+        Finding(rule, claim.code, claim.verdict, _digest([*map(_difference, claim.cases)]))
+        for claim in (certificate.claims if certificate else ())
+        if claim.verdict not in ("proved", "proved under hypotheses")
+    ]
+    return found + [Finding(rule, r.code, REMARKS[r.code], _digest([_lasting(r.text)])) for r in remarks]
+
+
+def _difference(case: CaseClaim) -> list[str]:
+    """What is wrong in a case, without what changes while that does not: lines, times, the witness drawn."""
+    if case.verdict in ("proved", "proved under hypotheses"):
+        return []
+    statics = [f"{k}={v}" for k, v in sorted(case.statics.items())]
+    what = case.residual or (case.witness.relative_gap if case.witness else _lasting(case.reason))
+    return [case.signature, *statics, case.verdict, what]
+
+
+def _lasting(text: str) -> str:
+    """A reason without its numbers, which are mostly lines and seconds."""
+    return re.sub(r"\d+(\.\d+)?", "#", text)
+
+
+def _digest(parts: list) -> str:
+    return hashlib.blake2b(msgspec.json.encode(parts), digest_size=6).hexdigest()

@@ -1,0 +1,208 @@
+"""What a target means: the modules that it names, imported. Nothing that a module does may end the run."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from certgrad.errors import UsageError
+
+Begin = Callable[[str, bool], None]
+"""Told before each import: the module's name, and whether it is the target itself."""
+_NEVER = {"__main__", "conftest", "setup"}
+"""Modules that do something when they are imported."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A module, or the reason why it did not import."""
+
+    name: str
+    module: ModuleType | None = None
+    problem: str = ""
+
+
+def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> list[Loaded]:
+    """The modules of a target without its object: one for a module or a file, all for a package or a folder.
+
+    Raises:
+        UsageError: there is no such module, file or folder, or it does not import.
+    """
+    if not path:
+        raise UsageError("A target is empty. Give a module, a package, a file or module:object.")
+    file = Path(path)
+    if file.is_dir():
+        root, package = _of_folder(file.resolve())
+        _first(sys.path, str(root))
+        if package is not None:
+            return _target(package, path, skip, begin)
+        begin(path, True)
+        names = _children([str(root)], "", namespace=True)
+        return [_at(root, one) for n in names for one in _tree(n, skip, begin)]
+    if path.endswith(".py") or file.is_file():
+        if not file.is_file():
+            raise UsageError(f"There is no file '{path}'.")
+        if file.suffix != ".py":
+            raise UsageError(f"'{path}' is no Python file.")
+        return [_file(file.resolve(), path, begin)]
+    _first(sys.path, str(Path.cwd()))
+    return _target(path, path, skip, begin)
+
+
+def _at(root: Path, one: Loaded) -> Loaded:
+    """A module of a folder, unless another one of that name was imported in its place."""
+    file = getattr(one.module, "__file__", None)
+    if one.problem or (file and Path(file).is_relative_to(root)) or hasattr(one.module, "__path__"):
+        return one
+    return Loaded(
+        one.name, problem=f"the module '{one.name}' is another one, {file or 'of Python itself'}: rename this"
+    )
+
+
+def _first(paths: list[str], path: str) -> None:
+    if path not in paths[:1]:
+        paths.insert(0, path)
+
+
+def _of_folder(folder: Path) -> tuple[Path, str | None]:
+    """Where to import from and the package that the folder is; None if the folder only holds packages."""
+    root = folder
+    parts: list[str] = []
+    if not (folder / "__init__.py").exists() and any((c / "__init__.py").exists() for c in folder.iterdir()):
+        return folder, None
+    if not (folder / "__init__.py").exists() and folder == Path.cwd():
+        return folder, None
+    while True:
+        parts.insert(0, root.name)
+        root = root.parent
+        if not (root / "__init__.py").exists():
+            break
+    if not (folder / "__init__.py").exists() and root.is_relative_to(Path.cwd()):
+        # A package without `__init__.py`: known by its path from here, as Python would import it.
+        return Path.cwd(), ".".join(folder.relative_to(Path.cwd()).parts)
+    return root, ".".join(parts)
+
+
+def _target(name: str, shown: str, skip: Collection[str], begin: Begin) -> list[Loaded]:
+    begin(name, True)
+    module = _imported(name, shown)
+    return [Loaded(name, module), *_below(module, skip, begin)]
+
+
+def _file(file: Path, shown: str, begin: Begin) -> Loaded:
+    """A file: as the module of its package where it is in one, else by itself."""
+    root, package = _of_folder(file.parent)
+    if (file.parent / "__init__.py").exists() and package:
+        name = package if file.stem == "__init__" else f"{package}.{file.stem}"
+        _first(sys.path, str(root))
+        begin(name, True)
+        return Loaded(name, _imported(name, shown))
+    name = file.stem
+    if name in sys.modules or name in sys.stdlib_module_names or name in _needed():
+        name = f"{name}_py"  # what others import under this name must not become this file
+    spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.append(str(file.parent)) if name != file.stem else _first(sys.path, str(file.parent))
+    begin(name, True)
+    loader = spec.loader
+    _run(lambda: loader.exec_module(module), shown, name)
+    return Loaded(name, module)
+
+
+def _needed() -> set[str]:
+    return {"jax", "jaxlib", "numpy", "sympy", "flint", "islpy", "msgspec", "typer", "rich", "certgrad", "scipy"}
+
+
+def _imported(name: str, shown: str) -> ModuleType:
+    found: list[ModuleType] = []
+    _run(lambda: found.append(importlib.import_module(name)), shown, name)
+    return found[0]
+
+
+def _run(work: Callable[[], None], shown: str, name: str) -> None:
+    try:
+        work()
+    except KeyboardInterrupt:
+        raise
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if missing == name or name.startswith(f"{missing}."):
+            where = "" if missing == name else f" (there is no '{missing}')"
+            raise UsageError(
+                f"There is no module '{shown}'{where}. Give a module, a package, a file or module:object."
+            ) from None
+        raise UsageError(f"Cannot import '{shown}': {error}. {_where(error)}Install it first.") from None
+    except BaseException as error:
+        raise UsageError(f"Cannot import '{shown}': {problem_of(error)}") from None
+
+
+def problem_of(error: BaseException) -> str:
+    """Why an import failed, with the place: `ValueError: no (rules.py:3)`."""
+    if isinstance(error, SystemExit):
+        return f"it calls sys.exit({'' if error.code is None else repr(error.code)}). {_where(error)}".strip()
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} ({Path(error.filename or '?').name}:{error.lineno})"
+    if isinstance(error, ImportError) and "no known parent package" in str(error):
+        return f"{error}. {_where(error)}Give the module's name in its package, as in `package.module`."
+    return f"{type(error).__name__}: {' '.join(str(error).split())} {_where(error)}".strip()
+
+
+def _where(error: BaseException) -> str:
+    """The last line of the module's own code that led to the error."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith("<") and Path(file) != Path(__file__):
+            place = f"({Path(file).name}:{trace.tb_lineno}) "
+        trace = trace.tb_next
+    return place
+
+
+def _below(module: ModuleType, skip: Collection[str], begin: Begin) -> list[Loaded]:
+    """All modules of a package."""
+    paths = getattr(module, "__path__", None)
+    if paths is None:
+        return []
+    namespace = getattr(module, "__file__", None) is None
+    names = _children(list(paths), f"{module.__name__}.", namespace)
+    return [one for name in names for one in _tree(name, skip, begin)]
+
+
+def _tree(name: str, skip: Collection[str], begin: Begin) -> Iterator[Loaded]:
+    if name in skip:
+        return
+    begin(name, False)
+    try:
+        module = importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an import may call sys.exit; one broken module must not end the run
+        yield Loaded(name, problem=f"does not import: {problem_of(error)}")
+        return
+    yield Loaded(name, module)
+    yield from _below(module, skip, begin)
+
+
+def _children(paths: list[str], prefix: str, namespace: bool) -> list[str]:
+    """The modules in folders; with `namespace`, folders of Python files count as packages."""
+    names = {info.name for info in pkgutil.iter_modules(paths)}
+    if namespace:
+        names |= {c.name for p in paths if Path(p).is_dir() for c in Path(p).iterdir() if _holds_python(c)}
+    return [prefix + n for n in sorted(names) if n not in _NEVER and not _tests(n)]
+
+
+def _holds_python(folder: Path) -> bool:
+    return folder.is_dir() and folder.name.isidentifier() and any(folder.glob("*.py"))
+
+
+def _tests(name: str) -> bool:
+    return name.startswith("test") or name.endswith("_test")
