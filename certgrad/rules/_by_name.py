@@ -51,7 +51,8 @@ def examined(found: Found, table: Mapping[str, Declaration]) -> Examination:
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
-            remarks.append(not_audited(str(error), MISDECLARED))
+            reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
+            remarks.append(not_audited(reason, MISDECLARED))
         except Exception as error:
             remarks.append(not_audited(f"{type(error).__name__}: {error}"))
     if found.rule is None:

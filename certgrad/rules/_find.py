@@ -14,6 +14,9 @@ from certgrad.errors import UsageError
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, load
 
+_CONTAINERS = (dict, list, tuple)
+MAX_ENTRIES = 1000
+
 
 @dataclass(frozen=True)
 class Found:
@@ -82,7 +85,7 @@ def _rules_in(
                 held = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
                 yield from _rules_in(module, f"{name}.{inner}", held, seen, owned, depth + 1)
         return
-    if type(value) in (dict, list, tuple) and depth < 2 and not name.startswith("__"):
+    if type(value) in _CONTAINERS and depth < 2 and len(value) < MAX_ENTRIES and not name.startswith("__"):
         for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
             yield from _rules_in(module, f"{name}[{key!r}]", one, seen, owned, depth + 1)
         return
@@ -114,10 +117,12 @@ def _held_by(module: str, custom: Any) -> bool:
     return False
 
 
-def _by_own_name(item: tuple[str, Any]) -> tuple[bool, str]:
-    """An object is known by the name that it was defined with, before any alias."""
+def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
+    """An object is known by the name that it was defined with, before any alias, before its place in a container; by
+    the first of several.
+    """
     name, value = item
-    return name != getattr(value, "__name__", name), name
+    return type(value) in _CONTAINERS, name != getattr(value, "__name__", name)
 
 
 def _found(name: str, value: Any, problem: str = "") -> Found:

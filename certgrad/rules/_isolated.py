@@ -30,6 +30,7 @@ _PAUSE = 0.02
 class Budget:
     """Seconds that one step may take."""
 
+    starting: float = 180
     importing: float = 180
     auditing: float = 600
 
@@ -108,7 +109,7 @@ def _path() -> str:
 
 def _followed(process: subprocess.Popen, lines: object, errors: Path, budget: Budget) -> Iterator[Event | str]:
     rest = b""
-    limit, since = budget.importing, time.monotonic()
+    limit, since = budget.starting, time.monotonic()
     while True:
         over = process.poll() is not None
         new = lines.read()  # type: ignore[attr-defined]

@@ -1,11 +1,18 @@
 """`certgrad audit` on modules, packages and files, as a user runs it."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from certgrad.errors import UsageError
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import find
+from certgrad.rules._isolated import Budget, audit_targets
+from certgrad.rules._worker import RuleResult
 
 ROOT = Path(__file__).parents[2]
 RULES = """
@@ -108,24 +115,171 @@ f.defvjp(lambda x: (2 * x, None), lambda _, g: ({} * g,))
 
 
 @pytest.mark.parametrize(
-    ("comment", "factor", "code", "said"),
+    ("comment", "factor", "verdict", "said"),
     [
-        ("  # certgrad: ignore[CG102] known, see the tracker", 3, 0, "CG102 is ignored: known, see the tracker"),
-        ("  # certgrad: ignore[CG103] another one", 3, 1, "the comment that ignores CG103 is not needed"),
-        ("  # certgrad: ignore[CG102] outdated", 2, 0, "the comment that ignores CG102 is not needed"),
-        ("  # certgrad: ignore[CG102]", 3, 1, "without a reason"),
-        ("  # certgrad: ignore[CG999] why", 3, 1, "'CG999', which is no code"),
+        ("ignore[CG102] known, see the tracker", 3, "proved", "CG102 is ignored: known, see the tracker"),
+        ("ignore[CG103, CG202] another one", 3, "refuted", "CG205 the comment that ignores CG103 is not needed"),
+        ("ignore[CG102] outdated", 2, "proved", "CG205 the comment that ignores CG102 is not needed"),
+        ("ignore[CG102]", 3, "refuted", "CG205 line 5 ignores CG102 without a reason"),
+        ("ignore[CG999] why", 3, "refuted", "CG205 line 5 ignores 'CG999', which is no code"),
+        ("ignore all of it", 3, "refuted", "CG205 line 5 names no code to ignore"),
+        ("ignore[CG202] shapes are plain", 2, "proved", "CG202 is ignored: shapes are plain"),
     ],
 )
-def test_findings_that_are_ignored(folder, comment, factor, code, said):
-    (folder / "mypkg" / "fine.py").write_text(IGNORED.format(comment, factor))
+def test_findings_that_are_ignored(tmp_path, monkeypatch, comment, factor, verdict, said):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file = tmp_path / f"ignoring_{abs(hash((comment, factor)))}.py"
+    file.write_text(IGNORED.format(f"  # certgrad: {comment}", factor))
+    (found,) = find(str(file)).rules
+    result = examined(found, {})
+    assert result.certificate.verdict == verdict
+    assert any(said in text for text in [*result.notes, *(f"{r.code} {r.text}" for r in result.remarks)])
+    assert ("CG202" in {r.code for r in result.remarks}) != ("CG202" in comment)
+
+
+def test_what_is_not_finished_can_be_ignored(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "unfinished_rule.py").write_text(
+        "import jax\n@jax.custom_vjp\ndef f(x):  # certgrad: ignore[CG201, CG102] next week\n    return x\n"
+    )
+    (found,) = find(str(tmp_path / "unfinished_rule.py")).rules
+    result = examined(found, {})
+    assert (result.certificate, result.remarks, result.notes) == (None, (), ("CG201 is ignored: next week",))
+
+
+def test_a_declaration_that_does_not_fit(folder):
+    (folder / "mypkg" / "fine.py").write_text(
+        "import jax, certgrad\nf = certgrad.declare('n -> n')(jax.custom_vjp(lambda x, y: x * y))\n"
+        "f.defvjp(lambda x, y: (x * y, (x, y)), lambda r, g: (g * r[1], g * r[0]))\n"
+    )
     done = audit(folder, "mypkg/fine.py")
-    assert said in done.stderr
-    assert done.returncode == code
+    assert done.returncode == 1
+    assert "CG206 mypkg.fine:f (fine.py:2): not audited: takes 2 array arguments" in done.stderr
 
 
-def test_fail_on(folder):
-    (folder / "mypkg" / "fine.py").write_text(IGNORED.format("", 3))
-    assert audit(folder, "mypkg/fine.py").returncode == 1
-    assert audit(folder, "mypkg/fine.py", "--fail-on", "unproved").returncode == 0
-    assert audit(folder, "mypkg/fine.py", "--fail-on", "nothing").returncode == 2
+FINE = "import jax\nf = jax.custom_vjp(lambda x: 2 * x)\nf.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"
+HOSTILE = {
+    "hostile/__init__.py": "",
+    "hostile/__main__.py": "raise RuntimeError('must not be imported')",
+    "hostile/a_circle.py": f"from . import b_circle\n{FINE}",
+    "hostile/b_circle.py": "from . import a_circle\n",
+    "hostile/exits.py": "import sys\nsys.exit(3)",
+    "hostile/leaves.py": "import os\nos._exit(0)",
+    "hostile/loop.py": "while True: pass",
+    "hostile/prints.py": f"print('{{}}')\n{FINE}",
+    "hostile/syntax.py": "def f(:",
+    "hostile/needs.py": "import nosuchmodule",
+    "hostile/zz_reexport.py": "from .prints import f\nfrom jax.nn import relu\nfrom jax.nn import *\n",
+    "spaced/deep/rules.py": FINE,
+    "spaced/my-rules.py": FINE,
+    "spaced/loose.py": "from . import nothing",
+    "spaced/leaves.py": "import os\nos._exit(7)",
+    "spaced/notes.txt": "",
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    for name, text in HOSTILE.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def results(folder, target, monkeypatch):
+    monkeypatch.chdir(folder)
+    found = [r for r in audit_targets([target], Budget(importing=4)) if isinstance(r, RuleResult)]
+    return {r.name: next((m.text for m in r.remarks if m.code == "CG201"), "") for r in found}
+
+
+def test_modules_that_do_their_worst(hostile, monkeypatch):
+    found = results(hostile, "hostile", monkeypatch)
+    assert found == {
+        "hostile.a_circle:f": "",
+        "hostile.exits": "not audited: does not import: it calls sys.exit(3). (exits.py:2)",
+        "hostile.leaves": "not audited: does not import: it ended the process (exit status 0)",
+        "hostile.loop": "not audited: does not import: it took more than 4 s",
+        "hostile.prints:f": "",
+        "hostile.syntax": "not audited: does not import: SyntaxError: invalid syntax (syntax.py:1)",
+        "hostile.needs": "not audited: does not import: ModuleNotFoundError: No module named 'nosuchmodule' "
+        "(needs.py:1)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "names"), [("spaced/deep", ["spaced.deep.rules:f"]), ("spaced/my-rules.py", ["my-rules:f"])]
+)
+def test_packages_without_init_and_files_with_dashes(hostile, monkeypatch, target, names):
+    assert list(results(hostile, target, monkeypatch)) == names
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("", "A target is empty"),
+        ("spaced/nosuch.py", "There is no file 'spaced/nosuch.py'"),
+        ("spaced/notes.txt", "'spaced/notes.txt' is no Python file"),
+        ("hostile.nosuch", "There is no module 'hostile.nosuch'. Give a module, a package, a file or module:object"),
+        ("hostile/needs.py", "No module named 'nosuchmodule'. (needs.py:1) Install it first"),
+        ("spaced/loose.py", "no known parent package. (loose.py:1) Give the module's name in its package"),
+        ("hostile.prints:jax", "'hostile.prints:jax' is no function: it is of type module"),
+    ],
+)
+def test_targets_that_name_nothing(hostile, monkeypatch, target, said):
+    monkeypatch.chdir(hostile)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        find(target)
+
+
+def test_a_target_that_ends_its_process(hostile, monkeypatch):
+    monkeypatch.chdir(hostile)
+    with pytest.raises(UsageError, match=r"Cannot import 'spaced/leaves.py': it ended the process \(exit status 7\)"):
+        list(audit_targets(["spaced/leaves.py"]))
+
+
+HOLDERS = """
+import jax, jax.numpy as jnp
+from functools import partial
+
+def made(c):
+    f = jax.custom_vjp(lambda x: c * x)
+    f.defvjp(lambda x: (c * x, None), lambda _, g: (c * g,))
+    return f
+
+def rule(f):
+    out = jax.custom_vjp(f)
+    out.defvjp(lambda x: (f(x), x), lambda x, g: jax.vjp(f, x)[1](g))
+    return out
+
+twice = made(2)
+of_jax = rule(jnp.tanh)
+table = {"thrice": made(3), "again": twice}
+several = [jax.jit(made(4)), 5]
+
+class Layer:
+    scale = staticmethod(rule(jnp.sin))
+
+    class Inner:
+        scale = partial(rule(lambda x: x**2))
+
+alias = Layer
+again = twice
+"""
+
+
+def test_rules_wherever_they_are_held(tmp_path, monkeypatch):
+    (tmp_path / "holders.py").write_text(HOLDERS)
+    (tmp_path / "holders_user.py").write_text("from holders import *\nfrom holders import twice as two\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    found = find(str(tmp_path / "holders.py"))
+    assert [f.name.partition(":")[2] for f in found.rules] == [
+        "Layer.Inner.scale",
+        "Layer.scale",
+        "of_jax",
+        "several[0]",
+        "table['thrice']",
+        "twice",
+    ]
+    assert find(str(tmp_path / "holders_user.py")).rules == ()
