@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -72,6 +73,8 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
     for name, value in sorted(vars(module).items(), key=_by_own_name):
+        if not owned and _imported(module, name):
+            continue
         yield from _rules_in(module, name, value, seen, owned)
 
 
@@ -97,7 +100,7 @@ def _rules_in(
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__
-    if owned != (home == module.__name__) or (not owned and _held_by(home, custom)):
+    if owned != (home == module.__name__):
         return
     seen.add(id(custom))
     lacks = incomplete(custom)
@@ -106,15 +109,22 @@ def _rules_in(
     yield _found(f"{module.__name__}:{name}", value, lacks)
 
 
-def _held_by(module: str, custom: Any) -> bool:
-    """A module has the rule under a name: then it is defined there, and elsewhere imported."""
-    for value in list(vars(sys.modules.get(module, object())).values() if module in sys.modules else ()):
-        try:
-            if unwrapped(value) is custom:
-                return True
-        except Exception:  # as above
-            continue
-    return False
+@lru_cache(maxsize=256)
+def _imports(file: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a file imports, `*` among them, and those that it assigns."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return frozenset(), frozenset()
+    imported = [a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names]
+    assigned = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return frozenset(imported), frozenset(assigned)
+
+
+def _imported(module: ModuleType, name: str) -> bool:
+    """A module has the name from another one."""
+    imported, assigned = _imports(getattr(module, "__file__", None) or "")
+    return name not in assigned and (name in imported or "*" in imported)
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:
