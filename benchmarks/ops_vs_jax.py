@@ -1,8 +1,9 @@
 """The gradient of every op under jit, against JAX's own implementation of the same function, in one run.
 
-Both sides compile x -> vjp(f)(seed) for all float arguments of the op's first case, at float32. The two compiled programs
-run in turn, who goes first alternating, and the ratio of an op is the median of the ratios of its rounds. The references
-are those of the tests: `tests/ops/references`. An op may be slower by more than 1.5 only for a reason written there.
+Both sides compile x -> vjp(f)(seed) for all float arguments of the op's first case, at float32. The two compiled
+programs run in turn, who goes first alternating, and the ratio of an op is the median of the ratios of its rounds. The
+references are those of the tests: `tests/ops/references`. An op may take more than 1.5 times as long only for a reason
+written there.
 
 Run from anywhere: `python benchmarks/ops_vs_jax.py [--ops relu,softmax] [--rounds 30]`
 """
@@ -63,7 +64,7 @@ def _options() -> argparse.Namespace:
 
 
 def timed(op: Op, rounds: int) -> Timing:
-    """Both sides of one op. Where the ratio is beyond the limit it is measured once more, and the smaller one counts."""
+    """Both sides of one op. A ratio beyond the limit is measured once more, and the smaller one counts."""
     call = large(op)
     ours, theirs = gradient(call, call.run), gradient(call, call.like)
     first = measured(ours, theirs, rounds)
