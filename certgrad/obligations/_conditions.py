@@ -148,9 +148,21 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
     if extra is None:
         return True
     context = facts.extended(extra) if extra else facts
-    if extra and context.contradictory:
+    if (extra and context.contradictory) or _fails(clause.guards, context):
         return True
     return any(holds(a, context) for a in clause.alternatives) or (cases and _by_cases(clause.alternatives, context, 3))
+
+
+def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
+    """A guard of several terms has the other value where the facts hold: they decide the predicates in it."""
+    from ._cases import decided
+
+    for guard, value in guards:
+        if len(guard) > 1:
+            constant = decided(guard, facts).constant()
+            if constant is not None and (constant != 0) != value:
+                return True
+    return False
 
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:

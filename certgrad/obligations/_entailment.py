@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ._conditions import Atomic, Clause, discharged
 from ._facts import Fact, Facts, match, unbound
 from ._sums import Rewriter
-from ._terms import Access, Poly, deep_atoms
+from ._terms import Access, Fn, Poly, deep_atoms, monomial
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
@@ -51,8 +51,33 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
         b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives
     ):
         return True
+    if a.relation == "not integer" and any(
+        b.relation == "!= 0" and _apart(a.poly, b.poly) for b in clause.alternatives
+    ):
+        return True
     signs = a.signs
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
+
+
+def _apart(p: Poly, b: Poly) -> bool:
+    """b ≠ 0 wherever p is not an integer: for some finite q, q·b ± p is an integer, so that q·b is none."""
+    single = p.single()
+    if single is None or len(b) > 4:
+        return False
+    finite = {atom for atom, e in single[0] if e < 0}
+    for mono, c in b.items():
+        q = p * monomial({atom: -e for atom, e in mono}).scale(1 / c)
+        if all(e > 0 or atom in finite for m in q for atom, e in m):
+            if _integer(q * b - p) or _integer(q * b + p):
+                return True
+    return False
+
+
+def _integer(poly: Poly) -> bool:
+    """Integers times products of values of floor."""
+    return all(
+        c.q == 1 and all(isinstance(a, Fn) and a.name == "floor" and e > 0 for a, e in mono) for mono, c in poly.items()
+    )
 
 
 def _whole(difference: Poly) -> bool:

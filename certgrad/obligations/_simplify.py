@@ -14,9 +14,9 @@ from ._facts import POS, Facts
 from ._index_cases import failing, holding
 from ._index_terms import as_index
 from ._isl import feasible
-from ._power import cleared, content
+from ._power import cleared, content, log_of
 from ._rational import factored
-from ._terms import INDEX_PREDICATES, ONE, Base, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
+from ._terms import INDEX_PREDICATES, ONE, Base, Exp, Fn, IxEq, IxPred, Poly, Pred, monomial, poly_of
 
 _ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh", "bessel_i1"}
 
@@ -36,6 +36,8 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
+    a = _exponents(a)
+    clause = replace(clause, alternatives=(a,))
     holds_itself = a.poly.atom()
     if isinstance(holds_itself, Pred) and a.relation in ("> 0", "!= 0"):
         return [replace(clause, alternatives=(Atomic("> 0", holds_itself.poly),))]
@@ -44,6 +46,18 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
+
+
+def _exponents(a: Atomic) -> Atomic:
+    """exp(p) − exp(q) has the sign of p − q: exp(x) > 1 is x > 0."""
+    terms = list(a.poly.items())
+    if a.signs is None or len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
+        return a
+    if not all(isinstance(atom, Exp) for mono, _ in terms for atom, _ in mono):
+        return a
+    (p, c), (q, _) = terms
+    difference = log_of(monomial(dict(p))) - log_of(monomial(dict(q)))
+    return Atomic(a.relation, difference if c > 0 else -difference)
 
 
 def _unguarded(clause: Clause) -> Clause:

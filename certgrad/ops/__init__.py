@@ -2,6 +2,7 @@
 
 from certgrad.ops._declare import AxisOf, Case, Op, axis_of, case, op, registry
 from certgrad.ops._registry import Registry
+from certgrad.ops.activations_gated import geglu, quick_gelu, reglu, swiglu, tanh_shrink
 from certgrad.ops.activations_hard import hard_sigmoid, hard_silu, hard_tanh, relu6
 from certgrad.ops.activations_piecewise import celu, elu, leaky_relu, prelu, relu, selu
 from certgrad.ops.activations_smooth import (
@@ -15,8 +16,19 @@ from certgrad.ops.activations_smooth import (
     softsign,
     squareplus,
 )
+from certgrad.ops.activations_sparse import (
+    hard_shrink,
+    soft_shrink,
+    sparse_plus,
+    sparse_sigmoid,
+    squared_relu,
+    threshold,
+)
 from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul, neg, scale, sub
+from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
+from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.exponential_logarithm import exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logit, xlogy
+from certgrad.ops.exponential_logarithm_pairs import entr, exp10, log1mexp, logaddexp2, rel_entr, xlog1py
 from certgrad.ops.gelu import gelu_erf, gelu_tanh
 from certgrad.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from certgrad.ops.losses_classification import binary_cross_entropy_with_logits, cross_entropy_logits
@@ -29,10 +41,12 @@ from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
 from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
 from certgrad.ops.reductions import logsumexp, mean, reduce_sum
 from certgrad.ops.roots import cbrt, hypot, rsqrt, smooth_abs, sqrt
+from certgrad.ops.rounding import ceil, copysign, fmod, frac, heaviside, remainder, trunc
 from certgrad.ops.safe import safe_div, safe_inv, safe_log
 from certgrad.ops.scaled_dot_product import attention
 from certgrad.ops.softmax_family import log_softmax, softmax
 from certgrad.ops.special import digamma, erf, erf_inv, erfc, lgamma
+from certgrad.ops.special_gamma import beta, betaln, gamma, gammainc, gammaincc, ndtr, polygamma
 from certgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
 registry.freeze()
@@ -54,36 +68,57 @@ __all__ = [
     "atanh",
     "attention",
     "axis_of",
+    "axpy",
+    "beta",
+    "betaln",
     "binary_cross_entropy_with_logits",
     "bmm",
     "case",
     "cbrt",
+    "ceil",
     "celu",
     "clamp",
     "constant",
+    "copysign",
     "cos",
     "cosh",
     "cosine_similarity_loss",
     "cross_entropy_logits",
+    "cube",
+    "deg2rad",
     "digamma",
     "div",
     "dropout",
     "elu",
+    "entr",
     "erf",
     "erf_inv",
     "erfc",
     "exp",
     "exp2",
+    "exp10",
     "expm1",
     "floor",
+    "fmod",
+    "frac",
+    "gamma",
+    "gammainc",
+    "gammaincc",
+    "geglu",
     "gelu_erf",
     "gelu_tanh",
     "glu",
+    "hard_shrink",
     "hard_sigmoid",
     "hard_silu",
     "hard_tanh",
+    "heaviside",
     "huber",
     "hypot",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "identity",
     "integer_pow",
     "inv",
@@ -94,12 +129,14 @@ __all__ = [
     "lgamma",
     "linear",
     "log",
+    "log1mexp",
     "log1p",
     "log2",
     "log10",
     "log_sigmoid",
     "log_softmax",
     "logaddexp",
+    "logaddexp2",
     "logit",
     "logsumexp",
     "mae",
@@ -110,14 +147,22 @@ __all__ = [
     "mish",
     "mse",
     "mul",
+    "multiply_add",
+    "ndtr",
     "neg",
     "op",
+    "polygamma",
     "pow",
     "prelu",
+    "quick_gelu",
+    "rad2deg",
     "reduce_sum",
     "registry",
+    "reglu",
+    "rel_entr",
     "relu",
     "relu6",
+    "remainder",
     "rms_norm",
     "round",
     "rsqrt",
@@ -133,16 +178,26 @@ __all__ = [
     "sinh",
     "smooth_abs",
     "smooth_l1",
+    "soft_shrink",
     "softcap",
     "softmax",
     "softplus",
     "softsign",
+    "sparse_plus",
+    "sparse_sigmoid",
     "sqrt",
     "square",
+    "squared_difference",
+    "squared_relu",
     "squareplus",
     "sub",
+    "swiglu",
     "tan",
     "tanh",
+    "tanh_shrink",
+    "threshold",
+    "trunc",
     "where",
+    "xlog1py",
     "xlogy",
 ]

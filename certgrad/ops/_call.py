@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The op's value. Raises TypeError or ValueError, naming op and argument, for arguments that it does not take."""
-    bound = op.__signature__.bind(*args, **kwargs)
+    leading = [kwargs[name] for name in op.leading if name in kwargs]
+    rest = {name: value for name, value in kwargs.items() if name not in op.leading}
+    bound = op.__signature__.bind(*leading, *args, **rest)
     bound.apply_defaults()
     given = {name: bound.arguments[name] for name in op.statics}
     arrays = _arrays(op, [bound.arguments[name] for name in op.arg_names])

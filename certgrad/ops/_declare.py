@@ -81,6 +81,7 @@ class Op:
         params: Mapping[str, str | None] | None = None,
         broadcast: bool = False,
         integers: bool = False,
+        leading: Iterable[str] = (),
         like: str | None = None,
         torch: str | None = None,
         torch_at: Mapping[str, str] | None = None,
@@ -98,6 +99,7 @@ class Op:
         self.params = dict(params or {})
         self.broadcast = broadcast
         self.integers = integers
+        self.leading = tuple(leading)
         self.like, self.torch, self.source = like, torch, source
         self.torch_at = dict(torch_at or {})
         self.convention = dict(convention or {})
@@ -166,11 +168,17 @@ class Op:
         return f"<op {self.name}: {'; '.join(map(str, self.cases))}>"
 
     def _read_arguments(self) -> None:
-        parameters = self.__signature__.parameters.values()
+        parameters = list(self.__signature__.parameters.values())
         positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         self.defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
         self.statics = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.arg_names = positional
+        unknown = [name for name in self.leading if name not in self.statics]
+        if unknown:
+            raise self._wrong(f"has '{unknown[0]}' as a leading argument, which is no keyword-only argument of it")
+        by_name = {p.name: p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in parameters if p.name in self.leading}
+        rest = [p for p in parameters if p.name not in by_name]
+        self.__signature__ = inspect.Signature([*(by_name[name] for name in self.leading), *rest])
         if not self.cases:
             raise self._wrong('has no signature; write one, as in @op("*s -> *s")')
         for one in self.cases:
@@ -209,6 +217,7 @@ def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Cal
     domain: what the proof assumes of the arguments, at every index: comparisons such as "x > 0"; several in a tuple.
     params: keyword arguments that are real numbers, each with a constraint such as "eps > 0" or None.
     broadcast: the arguments broadcast as in numpy. integers: integer arguments stay integers, as in jnp.add.
+    leading: keyword arguments that a call may also give by position, before the arrays: einsum("ij,jk->ik", x, y).
     like, torch: the functions of JAX and PyTorch that compute the same. convention: what the rules return where the
     domain excludes a point. torch_at: what PyTorch returns there. Raises DeclarationError.
     """

@@ -8,7 +8,7 @@ from jax import lax
 from certgrad.ops._declare import axis_of, case, op
 from certgrad.ops._shapes import expand
 
-_AXES = (
+AXES = (
     case("*s -> ", axis=None, keepdims=False),
     case("*a n *c -> *a *c", axis=axis_of("n"), keepdims=False),
     case("*a n *c -> *a 1 *c", axis=axis_of("n"), keepdims=True),
@@ -20,7 +20,7 @@ _AXES = (
 
 
 @op(
-    *_AXES,
+    *AXES,
     integers=True,
     like="jax.numpy.sum",
     torch="torch.sum",
@@ -39,6 +39,11 @@ def _(x, dx, *, axis, keepdims):
 @reduce_sum.vjp
 def _(x, seed, *, axis, keepdims):
     return _repeat(seed, x.shape, axis, keepdims)
+
+
+def count(x, axis):
+    """The number of entries that a reduction over the axes takes together."""
+    return prod(x.shape[i] for i in _axes(x.shape, axis))
 
 
 def _axes(shape, axis):
@@ -63,7 +68,7 @@ def _repeat(seed, shape, axis, keepdims):
 
 
 @op(
-    *_AXES,
+    *AXES,
     like="jax.numpy.mean",
     torch="torch.mean",
     source="Linear: the cotangent of every entry is the seed divided by the number of entries",
@@ -80,11 +85,10 @@ def _(x, dx, *, axis, keepdims):
 
 @mean.vjp
 def _(x, seed, *, axis, keepdims):
-    count = prod(x.shape[i] for i in _axes(x.shape, axis))
-    return _repeat(seed / count, x.shape, axis, keepdims)
+    return _repeat(seed / count(x, axis), x.shape, axis, keepdims)
 
 
-@op(*_AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp", source="The derivative is the softmax")
+@op(*AXES, like="jax.scipy.special.logsumexp", torch="torch.logsumexp", source="The derivative is the softmax")
 def logsumexp(x, *, axis=None, keepdims=False):
     """log(sum(exp(x))) over one axis, up to three axes, or all, computed after a shift by the maximum."""
     return _logsumexp(x, axis, keepdims)[0]

@@ -48,7 +48,7 @@ def check_rules(compiled, call, seed):
         close(a, b)
 
 
-@pytest.mark.parametrize("op, case", CASES, ids=label)
+@pytest.mark.parametrize("op, case", [pair for pair in CASES if reference(pair[0]).derivatives > 0], ids=label)
 def test_rules_are_the_derivatives_of_the_forward(op, case, x64):
     compiled = both(derivatives, draw(op, case, 0))
 
@@ -75,10 +75,8 @@ def second_derivatives(f, xs, tangents):
     return forward_over_reverse, jax.grad(lambda *xs: jax.jvp(total, xs, tangents)[1], every)(*xs)
 
 
-@pytest.mark.parametrize("op, case", FIRST, ids=label)
+@pytest.mark.parametrize("op, case", [pair for pair in FIRST if reference(pair[0]).derivatives > 1], ids=label)
 def test_second_derivatives_are_those_of_the_forward(op, case, x64):
-    if op.name == "digamma":
-        pytest.skip("JAX has no derivative of polygamma")
     call = draw(op, case, 2)
     tangents = normal(3, *(x.shape for x in call.floats))
     got, want = both(second_derivatives, call)(tuple(call.floats), tuple(tangents))

@@ -12,6 +12,10 @@ X = np.asarray([-3.3, -1.5, -0.4, 0.3, 1.0, 4.5])
 UNIT = np.asarray([-0.99, -0.5, 0.1, 0.9])
 
 
+def polygamma(n):
+    return lambda x: ops.polygamma(n, x)
+
+
 @pytest.mark.parametrize(
     "f, points, value, slope",
     [
@@ -20,8 +24,9 @@ UNIT = np.asarray([-0.99, -0.5, 0.1, 0.9])
         (ops.erf_inv, UNIT, scipy_special.erfinv, lambda x: np.sqrt(np.pi) / 2 * np.exp(scipy_special.erfinv(x) ** 2)),
         (ops.lgamma, X, scipy_special.gammaln, scipy_special.digamma),
         (ops.digamma, X, scipy_special.digamma, lambda x: scipy_special.polygamma(1, x)),
+        (polygamma(2), X[X > 0], lambda x: scipy_special.polygamma(2, x), lambda x: scipy_special.polygamma(3, x)),
     ],
-    ids=["erf", "erfc", "erf_inv", "lgamma", "digamma"],
+    ids=["erf", "erfc", "erf_inv", "lgamma", "digamma", "polygamma"],
 )
 def test_value_and_slope(f, points, value, slope, x64):
     got, tangent = jax.jvp(f, (jnp.asarray(points),), (jnp.ones(len(points)),))

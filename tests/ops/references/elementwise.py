@@ -12,7 +12,37 @@ def dropout(x, mask, *, p, mode):
     return x if mode == "identity" else x * (1 - p)
 
 
+def halves(gate):
+    """gate(a) * b of the halves a and b along the axis."""
+
+    def function(x, *, axis):
+        a, b = jnp.split(x, 2, axis)
+        return gate(a) * b
+
+    return Reference(function)
+
+
 REFERENCES = {
+    "axpy": Reference(lambda x, y, *, a: a * x + y),
+    "cube": Reference(lambda x: x**3),
+    "exp10": Reference(lambda x: 10.0**x),
+    "frac": Reference(lambda x: x - jnp.trunc(x)),
+    "geglu": halves(lambda a: jax.nn.gelu(a, approximate=False)),
+    "hard_shrink": Reference(lambda x, *, lambd: jnp.where(jnp.abs(x) > lambd, x, 0)),
+    "multiply_add": Reference(lambda x, y, z: x * y + z),
+    "polygamma": Reference(lambda x, *, n: jax.scipy.special.polygamma(n, x), derivatives=0),
+    "ndtr": Reference(takes_integers=False),
+    "digamma": Reference(derivatives=1),
+    "gammainc": Reference(derivatives=1),
+    "gammaincc": Reference(derivatives=1),
+    "quick_gelu": Reference(lambda x: x * jax.nn.sigmoid(1.702 * x)),
+    "reglu": halves(jax.nn.relu),
+    "soft_shrink": Reference(lambda x, *, lambd: jnp.sign(x) * jax.nn.relu(jnp.abs(x) - lambd)),
+    "squared_difference": Reference(lambda x, y: (x - y) ** 2),
+    "squared_relu": Reference(lambda x: jax.nn.relu(x) ** 2),
+    "swiglu": halves(jax.nn.silu),
+    "tanh_shrink": Reference(lambda x: x - jnp.tanh(x)),
+    "threshold": Reference(lambda x, *, threshold, value: jnp.where(x > threshold, x, value)),
     "apply_mask": Reference(lambda x, mask: jnp.where(mask, x, 0)),
     "clamp": Reference(lambda x, *, lo, hi: jnp.clip(x, lo, hi)),
     "constant": Reference(lambda x, *, c: jnp.full_like(x, c), takes_integers=False),  # full_like would round
