@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_to
 
-_STEP = {"torch_at": {"x = 1": "0"}, "convention": {"x = 1": "0"}}
+_STEP = {"x = 1": "0"}
 
 
 @op(
@@ -14,7 +14,8 @@ _STEP = {"torch_at": {"x = 1": "0"}, "convention": {"x = 1": "0"}}
     integers=True,
     like="jax.numpy.ceil",
     torch="torch.ceil",
-    **_STEP,
+    torch_at=_STEP,
+    convention=_STEP,
     source="Constant between integers; the derivative 0 is JAX's and PyTorch's choice at integers too",
 )
 def ceil(x):
@@ -39,7 +40,8 @@ def _(x, seed):
     like="jax.numpy.trunc",
     torch="torch.trunc",
     aliases=("fix",),
-    **_STEP,
+    torch_at=_STEP,
+    convention=_STEP,
     source="Constant between integers; the derivative 0 is JAX's and PyTorch's choice at integers too",
 )
 def trunc(x):
