@@ -13,6 +13,7 @@ from certgrad.obligations._instances import evaluate_size, family
 from certgrad.obligations._jax_internals import nested_primitives, symbols, trace
 from certgrad.obligations._problem import trace_rules
 
+from ._layers import backward_of
 from ._returned import absent, recorded
 from ._user_rule import REVERSE_ONLY, UserRule
 
@@ -49,10 +50,10 @@ def examine(rule: UserRule) -> Examined:
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
     floats = sum(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in forward.jaxpr.outvars)
     reverse = "custom_vjp_call" in nested_primitives(forward.jaxpr) and rule.kind != "jax.custom_vjp"
-    owner = "bwd" if rule.kind == "jax.custom_vjp" else "fn_bwd" if rule.kind == "equinox.filter_custom_vjp" else ""
-    if not owner:
+    backward = backward_of(rule.custom)
+    if backward is None:
         return Examined(reverse_only=reverse, outputs=floats)
-    with recorded(rule.custom, owner) as returned:
+    with recorded(*backward) as returned:
         try:
             trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, rule.name)
         except Exception:

@@ -103,10 +103,7 @@ def _rules_in(
     if owned != (home == module.__name__):
         return
     seen.add(id(custom))
-    lacks = incomplete(custom)
-    if kind == "flax.nnx.custom_vjp":
-        lacks = f"{kind} is not audited yet"
-    yield _found(f"{module.__name__}:{name}", value, lacks)
+    yield _found(f"{module.__name__}:{name}", value, incomplete(custom))
 
 
 @lru_cache(maxsize=256)

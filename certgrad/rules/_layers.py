@@ -34,7 +34,7 @@ def kind_of_rule(value: Any) -> str:
     kind = type(value)
     if kind.__name__ in FILTERED and kind.__module__.startswith("equinox"):
         return f"equinox.{kind.__name__}"
-    if kind.__module__.startswith("flax.nnx") and "custom" in kind.__name__.lower():
+    if kind.__module__.startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
         return "flax.nnx.custom_vjp"
     return ""
 
@@ -47,6 +47,8 @@ def _of_custom_gradient(value: jax.custom_vjp) -> bool:
 def incomplete(custom: Any) -> str:
     """What a custom function lacks to have a rule; empty if it has one."""
     kind = kind_of_rule(custom)
+    if kind == "flax.nnx.custom_vjp" and getattr(custom, "bwd", None) is None:
+        return "an nnx.custom_vjp without defvjp: it has no rule"
     if kind == "jax.custom_vjp" and (getattr(custom, "fwd", None) is None or getattr(custom, "bwd", None) is None):
         return "a custom_vjp without defvjp: it has no rule"
     if kind == "jax.custom_jvp" and getattr(custom, "jvp", None) is None:
@@ -63,7 +65,7 @@ def plain_function(function: Any) -> Callable:
     inner = function
     if kind_of_rule(function) == "jax.custom_gradient":
         inner = inspect.getclosurevars(function.fun).nonlocals["fun"]
-    elif isinstance(function, (jax.custom_vjp, jax.custom_jvp)):
+    elif isinstance(function, (jax.custom_vjp, jax.custom_jvp)) or kind_of_rule(function) == "flax.nnx.custom_vjp":
         inner = function.fun
     elif kind_of_rule(function) == "equinox.filter_custom_vjp":
         inner = function.fn
@@ -72,6 +74,19 @@ def plain_function(function: Any) -> Callable:
     while isinstance(inner, partial):
         inner = inner.func
     return inspect.unwrap(inner)
+
+
+def backward_of(custom: Any) -> tuple[Any, str] | None:
+    """The object and the attribute that hold the backward function which runs; None if there is none of the author's."""
+    kind = kind_of_rule(custom)
+    if kind == "flax.nnx.custom_vjp":
+        inner = getattr(custom, "custom_vjp_fn", None)
+        return (custom if inner is None else inner.bwd, "bwd")
+    return {"jax.custom_vjp": (custom, "bwd"), "equinox.filter_custom_vjp": (custom, "fn_bwd")}.get(kind)
+
+
+REVERSE = ("jax.custom_vjp", "jax.custom_gradient", "equinox.filter_custom_vjp", "flax.nnx.custom_vjp")
+"""Kinds of rules that have no forward mode."""
 
 
 def place_of(function: Callable) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
     original = getattr(owner, attribute)
     returned: list[Any] = []
 
+    @wraps(original)  # a library may look at its arguments
     def recording(*args: Any, **kwargs: Any) -> Any:
         found = original(*args, **kwargs)
         returned.append(found)

@@ -21,7 +21,7 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
-from ._layers import closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import REVERSE, closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
@@ -94,8 +94,7 @@ class UserRule:
         if self.sees_zeros and self.excluded:
             also = {ALSO: ", ".join(self.excluded)}
             self.cases += tuple(replace(c, statics={**c.statics, **also}) for c in self.cases)
-        reverse = self.kind in ("jax.custom_vjp", "jax.custom_gradient", "equinox.filter_custom_vjp")
-        self.kinds: tuple[str, ...] = REVERSE_ONLY if reverse else BOTH_MODES
+        self.kinds: tuple[str, ...] = REVERSE_ONLY if self.kind in REVERSE else BOTH_MODES
         self.forward = self.plain
         self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
         self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
@@ -165,7 +164,8 @@ class UserRule:
         """The arguments that the custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
         numbers = getattr(self.custom, "nondiff_argnums", ()) or ()
         said = getattr(self.custom, "nondiff_argnames", ()) or ()
-        given = [names[k] for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if k < len(names)]
+        chosen = [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
+        given = [names[k] for k in chosen if k < len(names)]
         return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
 
     def _held(self, differentiable: Sequence[str] | None) -> list[str]:

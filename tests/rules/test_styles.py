@@ -1,5 +1,7 @@
 """The styles in which people write rules: nested arguments, no gradients, other libraries' decorators."""
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -7,6 +9,7 @@ from jax.custom_derivatives import SymbolicZero
 
 import certgrad
 from certgrad.errors import SignatureError, UsageError
+from certgrad.rules._find import find
 
 from .test_check import custom_vjp
 
@@ -226,6 +229,49 @@ def test_equinox():
 
     report = certgrad.check(lifted, "n, n -> n")
     assert {a.name: a.verdict for a in report.arguments} == {"x": "proved", "y": "refuted"}
+
+
+@pytest.mark.parametrize("graph", [True, False])
+def test_flax(graph, tmp_path, monkeypatch):
+    nnx = pytest.importorskip("flax.nnx")
+
+    def rule(cotangents):
+        out = nnx.custom_vjp(lambda x, w: x * w, **({} if graph else {"graph": False}))
+        own = (
+            (lambda r, g: cotangents(r, g[1])) if graph else cotangents
+        )  # a graph's cotangents: of updates, of outputs
+        out.defvjp(lambda x, w: (x * w, (x, w)), own)
+        return out
+
+    assert certgrad.check(rule(lambda r, g: (g * r[1], g * r[0])), "n, n -> n").verdict == "proved"
+    report = certgrad.check(rule(lambda r, g: (2 * g * r[1], g * r[0])), "n, n -> n")
+    assert (report.verdict, report.cause) == ("refuted", "twice the derivative is returned: a factor 2 too many")
+    assert certgrad.check(rule(lambda r, g: (g * r[1], None)), "n, n -> n").without_gradient == ("w",)
+    with pytest.raises(UsageError, match="without defvjp"):
+        certgrad.check(nnx.custom_vjp(lambda x: x), "n -> n")
+
+
+def test_rules_of_libraries_are_found_once(tmp_path, monkeypatch):
+    pytest.importorskip("equinox")
+    pytest.importorskip("flax")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "lib_rules.py").write_text(
+        "import equinox, jax\nfrom flax import nnx\n"
+        "@nnx.custom_vjp\ndef a(x): return x\n"
+        "b = nnx.custom_vjp(lambda x: x, graph=False)\nb.defvjp(lambda x: (x, None), lambda r, g: (g,))\n"
+        "@equinox.filter_custom_vjp\ndef c(x): return x\n"
+        "@equinox.filter_custom_jvp\ndef d(x): return x\n"
+        "d.def_jvp(lambda p, t: (p[0], t[0]))\nagain = d\n"
+    )
+    (tmp_path / "lib_user.py").write_text("from lib_rules import a, b, c, d\n")
+    found = find(str(tmp_path / "lib_rules.py")).rules
+    assert [(f.name, f.problem) for f in found] == [
+        ("lib_rules:a", "an nnx.custom_vjp without defvjp: it has no rule"),
+        ("lib_rules:b", ""),
+        ("lib_rules:c", "a filter_custom_vjp without def_fwd and def_bwd: it has no rule"),
+        ("lib_rules:d", ""),
+    ]
+    assert find(str(tmp_path / "lib_user.py")).rules == ()
 
 
 def test_a_rule_inside_a_function_and_a_loop():
