@@ -12,7 +12,7 @@ import certgrad
 from certgrad._garbage import without_collection
 
 from . import _witnesses
-from ._budget import BudgetError, limited
+from ._budget import FIRST_STEPS, BudgetError, limited
 from ._cases import facts_of
 from ._conditions import Clause
 from ._conventions import conventions
@@ -25,7 +25,7 @@ from ._index import of_const
 from ._instances import Family, Instance
 from ._jax_internals import serialised_all, versions
 from ._present import negligible, prose, show, show_clause
-from ._problem import Programs, build, kinds_of
+from ._problem import Problem, Programs, build, kinds_of
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
@@ -228,14 +228,28 @@ def _prove_all(
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in kinds_of(op):
-        try:
-            with limited():
-                outcomes[kind] = prove(problem, kind)
-        except BudgetError as error:
-            outcomes[kind] = Outcome(reason=str(error))
-        record.relations.update(dict.fromkeys(outcomes[kind].relations))
-        results[kind] = _judged(op, instance, kind, outcomes[kind])
+        outcome, result = _attempt(problem, op, instance, kind)
+        record.relations.update(dict.fromkeys(outcome.relations))
+        outcomes[kind], results[kind] = outcome, result
     return results, outcomes
+
+
+def _attempt(problem: Problem, op: Any, instance: Instance, kind: str) -> tuple[Outcome, _Result]:
+    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt."""
+    try:
+        with limited(FIRST_STEPS):
+            outcome = prove(problem, kind)
+        return outcome, _judged(op, instance, kind, outcome)
+    except BudgetError as error:
+        result = _refuted_or(op, instance, kind, str(error))
+        if result.verdict == "refuted":
+            return Outcome(reason=str(error)), result
+    try:
+        with limited():
+            outcome = prove(problem, kind)
+    except BudgetError as error:
+        outcome = Outcome(reason=str(error))
+    return outcome, _judged(op, instance, kind, outcome)
 
 
 def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:

@@ -86,7 +86,9 @@ class _Deciding(Rewriter):
         return None
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
-        return _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+        inside = _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+        inside.loops = self.loops
+        return inside
 
 
 def resolved(poly: Poly, indices: Indices) -> Poly:

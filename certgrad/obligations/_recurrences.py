@@ -123,13 +123,24 @@ def rewritten(a: Rec, rewrite: Rewriter) -> Poly:
     time, index = moved(a.time), tuple(moved(ix) for ix in a.index)
     if rewrite.replace is None and not a.loop.free & rewrite.indices.keys():
         return entry(a.loop, a.position, time, index)
-    system = open_loop(a.loop)
+    values = rewrite.loops.get(a.loop.key)
+    if values is None:
+        values = _rewritten_loop(a.loop, rewrite)
+        if not a.loop.free:
+            rewrite.loops[a.loop.key] = values
+    return values[a.position](time, index)
+
+
+def _rewritten_loop(loop: Loop, rewrite: Rewriter) -> list[Value]:
+    system = open_loop(loop)
     inner = Rewriter(rewrite.indices, rewrite.replace)
+    inner.loops = rewrite.loops
     carries = [
         replace(c, ranges=tuple(inner(n) for n in c.ranges), init=inner(c.init), step=inner(c.step))
         for c in system.carries
     ]
-    return solve(System(system.step, carries))[carries[a.position].name](time, index)
+    solved = solve(System(system.step, carries))
+    return [solved[c.name] for c in carries]
 
 
 def stepped(a: Rec, ranges: Ranges = NO_RANGES) -> Poly | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
+from typing import Any
 
 from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var
 from ._index_terms import at_least, index_condition, index_equal, index_number, within
@@ -68,6 +69,9 @@ class Rewriter:
         self.indices = dict(indices or {})
         self.replace = replace
         self.seen: dict[Atom, Poly] = {}
+        self.names = _names(self.indices) if replace is None else None
+        self.loops: dict[str, Any] = {}
+        """What became of loops without free variables, by key; for the rewriters inside binders too."""
 
     def __call__(self, poly: Poly) -> Poly:
         if self.replace is None and not (poly.free & self.indices.keys()):
@@ -132,6 +136,9 @@ class Rewriter:
         if isinstance(a, IndexNumber):
             return index_number(of_term(a.var).subst(self.indices))
         if isinstance(a, Sum):
+            renamed = self.renamed(a) if self.renames(a) else None
+            if renamed is not None:
+                return renamed
             names = {v: fresh() for v in a.vars}
             inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             return sum_over(inner.mono(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
@@ -154,9 +161,42 @@ class Rewriter:
             return rewritten(a, self)
         return poly_of(a)
 
+    def renames(self, a: Sum) -> bool:
+        """Whether the atom's variables get other names, each its own, and nothing else changes.
+
+        Then equal indices stay equal and others different, so what was simplified when the sum was closed is all that
+        can be. No name is captured: a binder's level is above all levels inside it.
+        """
+        if self.names is None or not self.indices.keys().isdisjoint(a.vars) or not self.names.isdisjoint(a.vars):
+            return False
+        return not any(v in self.names and v not in self.indices for v in a.free)
+
+    def renamed(self, a: Sum) -> Poly | None:
+        """The sum with its variables renamed, and its bound ones in the order which that asks for."""
+        body = self.mono(a.body).single()
+        if body is None:
+            return None
+        ranges = dict(zip(a.vars, a.ranges, strict=True))
+        order = _canonical_order(list(a.vars), ranges, list(body[0]))
+        if order != list(a.vars):
+            names = {v: of_var(w) for v, w in zip(order, a.vars, strict=True)}
+            other = Rewriter(names).mono(body[0]).single()
+            if other is None:
+                return None
+            body = other[0], body[1] * other[1]
+        return poly_of(intern(Sum(a.vars, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
+
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
         """The rewriter inside a binder, whose variables get the names, with the ranges."""
-        return Rewriter({**self.indices, **names}, self.replace)
+        inside = Rewriter({**self.indices, **names}, self.replace)
+        inside.loops = self.loops
+        return inside
+
+
+def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
+    """The variables that variables are renamed to, if that is all, and each has its own."""
+    names = {ix.variable() for ix in indices.values()}
+    return None if None in names or len(names) < len(indices) else names  # type: ignore[return-value]
 
 
 def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
@@ -466,8 +506,15 @@ def _canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: lis
     return best[1]
 
 
+class _Colouring(Rewriter):
+    """Variables get colours, which several may share. What comes out is a label, so nothing need be simplified."""
+
+    def renames(self, a: Sum) -> bool:
+        return True
+
+
 def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
-    new = Rewriter(names).atom(a)
+    new = _Colouring(names).atom(a)
     return f"{(new or poly_of(a)).key}^{e}"
 
 
