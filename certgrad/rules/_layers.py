@@ -77,7 +77,7 @@ def plain_function(function: Any) -> Callable:
 
 
 def backward_of(custom: Any) -> tuple[Any, str] | None:
-    """The object and the attribute that hold the backward function which runs; None if there is none of the author's."""
+    """The object and attribute that hold the backward function which runs; None if there is none of the author's."""
     kind = kind_of_rule(custom)
     if kind == "flax.nnx.custom_vjp":
         inner = getattr(custom, "custom_vjp_fn", None)
