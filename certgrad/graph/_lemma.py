@@ -201,7 +201,7 @@ def _prove_at(operation: Operation, equation: Equation, dims: Mapping[str, Any],
     shapes = ActiveShapes(
         tuple(tuple(_jaxpr.replaced(d, dims) if dims else d for d in a.shape) for a in avals),
         tuple(_KINDS.get(kind_of(a.dtype), str(a.dtype)) for a in avals),
-        operation.active,
+        active=operation.active,
     )
     title = operation.title or equation.name
     try:

@@ -29,7 +29,7 @@ class Covered:
         self._scalars: dict[int, tuple[Programs, Scalars | None]] = {}
         self._elementwise: dict[tuple, Hypotheses] = {}
         self._general: tuple[Instance, Programs] | None = None
-        self._unconditional: Hypotheses | None = None
+        self._known: Hypotheses | None = None
         self._texts: dict[tuple[str, ...], dict[str, str]] = {}
 
     def add(self, instance: Instance, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
@@ -38,7 +38,7 @@ class Covered:
         hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
         if self._general is None:
             self._general = instance, programs
-            self._unconditional = hypotheses if proved and not any(hypotheses.values()) else None
+            self._known = hypotheses if proved else None
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and proved and all(map(about_entries, hypotheses.values())):
             self._elementwise[scalars.programs] = hypotheses
@@ -55,8 +55,8 @@ class Covered:
             out = programs.out_shapes[0]
             here = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in known.items()}
             return here, scalars.primitives
-        if self._unconditional is not None and self._at_size_one(instance, programs):
-            return self._unconditional, []
+        if self._known is not None and self._at_size_one(instance, programs):
+            return self._known, []  # hypotheses read a star group as one axis, here of size 1
         return None
 
     def _at_size_one(self, instance: Instance, programs: Programs) -> bool:

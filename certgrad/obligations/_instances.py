@@ -15,6 +15,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from certgrad.ops._static import at_sizes, names_in
+
 from ._jax_internals import symbols
 from ._problem import Shapes
 from ._rank_blind import traced_every_time
@@ -24,7 +26,8 @@ from ._rank_blind import traced_every_time
 class Instance:
     """One family of shapes: how each argument's axes are named, and the structural arguments.
 
-    `groups` gives the axes of each star group; `merged` the dimensions set equal to a number or to each other.
+    `groups` gives the axes of each star group. A structural argument may be a size, or hold sizes (`SizeOf`): it is a
+    number only once the dimensions are.
     """
 
     inputs: tuple[tuple[str, ...], ...]
@@ -38,8 +41,8 @@ class Instance:
     @property
     def names(self) -> list[str]:
         """Dimension variables, in order of appearance."""
-        found = (n for shape in self.inputs for text in shape for n in re.findall(r"[A-Za-z_]\w*", text))
-        return list(dict.fromkeys(found))
+        found = [n for shape in self.inputs for text in shape for n in re.findall(r"[A-Za-z_]\w*", text)]
+        return list(dict.fromkeys([*found, *names_in(tuple(self.statics.values()))]))
 
     def shapes(self, fixed: Mapping[str, str] | None = None) -> Shapes:
         """Shapes over fresh symbols; `fixed` sets dimensions to numbers or expressions, as text."""
@@ -48,7 +51,12 @@ class Instance:
         free = list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))
         table: dict[str, Any] = dict(symbols(free, shared=self.shared))
         table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
-        return Shapes(tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs), self.dtypes)
+        inputs = tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs)
+        return Shapes(inputs, self.dtypes, self.keywords(table))
+
+    def keywords(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """The structural arguments when the dimensions have these values."""
+        return {name: at_sizes(value, sizes) for name, value in self.statics.items()}
 
 
 def evaluate_size(text: str, table: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
@@ -137,11 +145,9 @@ def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
             shape.extend(groups[dim.name] if hasattr(dim, "text") is False else [dim.text])
         inputs.append(tuple(shape))
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
-    located = {k: v for k, v in case.statics.items() if hasattr(v, "position")}
-    plain = {k: v for k, v in case.statics.items() if k not in located}
-    places = {k: v.position(signature.inputs[0], ranks) for k, v in located.items()}
+    statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
     dtypes = tuple(spec.dtype for spec in signature.inputs)
-    return Instance(tuple(inputs), dtypes, {**plain, **places}, groups, label)
+    return Instance(tuple(inputs), dtypes, statics, groups, label)
 
 
 FULL, SINGLE, ABSENT = "full", "size 1", "absent"

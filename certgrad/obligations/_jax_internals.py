@@ -697,11 +697,21 @@ class Serialiser:
             if literal is not None:
                 names[eqn.outvars[0]] = literal
                 continue
+            if self.unused(eqn):
+                continue
             params = self.params(eqn) if eqn.params else ""
             out = " ".join([f"{name(v)}:{aval(v.aval)}" for v in eqn.outvars])
-            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join([name(v) for v in eqn.invars])}")
+            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join([name(v) for v in self.operands(eqn)])}")
         lines.append("out " + " ".join(map(name, jaxpr.outvars)))
         return "\n".join(lines)
+
+    def unused(self, eqn: Any) -> bool:
+        """Whether the equation is left out."""
+        return False
+
+    def operands(self, eqn: Any) -> Sequence[Any]:
+        """The operands that are written."""
+        return eqn.invars
 
     def literal(self, v: Any) -> str:
         """A literal operand."""

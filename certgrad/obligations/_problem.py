@@ -84,6 +84,8 @@ class Shapes:
     inputs: tuple[tuple[Any, ...], ...]
     dtypes: tuple[str, ...]
     """`float`, `int`, `bool`, or `held`: floats that the claim does not move."""
+    statics: Mapping[str, Any] = field(default_factory=dict)
+    """The structural arguments at these dimensions."""
 
     @property
     def floats(self) -> list[int]:

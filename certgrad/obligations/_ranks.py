@@ -1,8 +1,9 @@
 """Star groups: whether a trace treats the axes of a group as one.
 
 A program whose every equation moves, sums or broadcasts a star group as a whole commutes with any renumbering of the
-group's index tuples, so it is the rank-1 program with one axis in the group's place. `collapsed` writes a program with
-each group's axes replaced by that one axis; equal texts are the same program.
+group's index tuples, so it is the rank-1 program with one axis in the group's place. So does one that cuts, pads,
+reverses, sorts or gathers along other axes, and takes each group as a whole, or one line of it for each index tuple.
+`collapsed` writes a program with each group's axes replaced by that one axis; equal texts are the same program.
 
 A group of no axes is one axis of size 1 that is left out: where a program only keeps, sums or broadcasts that axis, it
 does the same to every value without it. `collapsed` writes such a program with the groups that are `gone` left out.
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, remembered
+from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, is_literal, remembered
 from ._terms import Dim, Poly, dimension, monomial
 
 
@@ -44,6 +45,7 @@ class _Collapsing(Serialiser):
         self.member = {n: (g, k) for g, names in groups.items() for k, n in enumerate(names)}
         self.shapes: dict[tuple[str, ...], tuple[list[str], list[int]]] = {}
         self.sizes: dict[int, tuple[Any, str]] = {}
+        self.needed: set[Any] = set()
 
     def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
         """The shape with groups collapsed, and for each old axis its new position."""
@@ -135,6 +137,47 @@ class _Collapsing(Serialiser):
             handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
         elif name == "dim_as_value":
             handled["dim"] = self.dim(p["dim"])
+        elif name == "rev":
+            handled["dimensions"] = str([self.one(a, shapes[0]) for a in p["dimensions"]])
+        elif name in _ALONG_ONE_AXIS:
+            key = _ALONG_ONE_AXIS[name]
+            axis = p[key][0] if key == "axes" else p[key]
+            handled[key] = str(self.one(axis, shapes[0]))
+        elif name == "slice":
+            parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
+            whole = [(0, n, 1) for n in shapes[0]]
+            handled |= dict.fromkeys(("start_indices", "limit_indices", "strides"), "")
+            handled["parts"] = self.each(parts, whole, shapes[0])
+        elif name == "pad":
+            handled["padding_config"] = self.each(p["padding_config"], [(0, 0, 0)] * len(shapes[0]), shapes[0])
+        elif name in ("dynamic_slice", "dynamic_update_slice"):
+            handled["slice_sizes"] = ""
+            self.untouched(eqn, out_shapes[0] if name == "dynamic_slice" else shapes[1])
+        elif name == "gather":
+            d = p["dimension_numbers"]
+            self.windows_or_lines(p["slice_sizes"], d.start_index_map, d.operand_batching_dims, shapes[0])
+            handled["slice_sizes"] = self.outside(p["slice_sizes"], shapes[0])
+            handled["dimension_numbers"] = self.numbers(
+                (d.offset_dims, out_shapes[0]),
+                (d.collapsed_slice_dims, shapes[0]),
+                (d.operand_batching_dims, shapes[0]),
+                (d.start_indices_batching_dims, shapes[1]),
+                (d.start_index_map, shapes[0]),
+            )
+        elif name in ("scatter", "scatter-add", "scatter_add"):
+            d = p["dimension_numbers"]
+            kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
+            window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
+            sizes = [window.get(a, 1) for a in range(len(shapes[0]))]
+            self.windows_or_lines(sizes, d.scatter_dims_to_operand_dims, d.operand_batching_dims, shapes[0])
+            handled |= dict.fromkeys(("update_jaxpr", "update_consts"), name)  # the name says how updates combine
+            handled["dimension_numbers"] = self.numbers(
+                (d.update_window_dims, shapes[2]),
+                (d.inserted_window_dims, shapes[0]),
+                (d.operand_batching_dims, shapes[0]),
+                (d.scatter_indices_batching_dims, shapes[1]),
+                (d.scatter_dims_to_operand_dims, shapes[0]),
+            )
         elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
             raise SplitGroupError(f"{name} is not known to treat star axes as one")
         rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
@@ -156,9 +199,74 @@ class _Collapsing(Serialiser):
             raise SplitGroupError("entries are placed along a star group")
         return place
 
+    def each(self, values: Sequence[Any], whole: Sequence[Any], shape: Sequence[Any]) -> str:
+        """What is said of each axis, where it says of the axes of groups that they are left as they are."""
+        said = [tuple(map(self.dims, value)) for value in values]
+        for n, value, everything in zip(shape, said, whole, strict=True):
+            if self.dims(n) in self.member and value != tuple(map(self.dims, everything)):
+                raise SplitGroupError("part of a star group is looked at")
+        return str(
+            [[self.dim(x) for x in v] for n, v in zip(shape, values, strict=True) if self.dims(n) not in self.member]
+        )
+
+    def windows_or_lines(
+        self, sizes: Sequence[Any], indexed: Sequence[int], lines: Sequence[int], shape: Sequence[Any]
+    ) -> None:
+        """Each window takes all of a group, or it lies in one line of it: no index says where in the group."""
+        mine = [n for n in map(self.dims, shape) if n in self.member]
+        if len(mine) != len(set(mine)):
+            raise SplitGroupError("a star group stands twice in an array that is indexed")
+        for axis, (n, size) in enumerate(zip(shape, sizes, strict=True)):
+            if self.dims(n) in self.member and (
+                axis in indexed or (axis not in lines and self.dims(size) != self.dims(n))
+            ):
+                raise SplitGroupError("part of a star group is looked at")
+
+    def outside(self, sizes: Sequence[Any], shape: Sequence[Any]) -> str:
+        """Sizes along the axes of a shape that belong to no group."""
+        return str([self.dim(m) for m, n in zip(sizes, shape, strict=True) if self.dims(n) not in self.member])
+
+    def numbers(self, *axes: tuple[Sequence[int], Sequence[Any]]) -> str:
+        """Lists of axes, each with the shape that they are axes of; batching axes go in pairs, in the same order."""
+        return str([self.ordered(those, shape) for those, shape in axes])
+
+    def untouched(self, eqn: Any, part: Sequence[Any]) -> None:
+        """A slice at a place that is a value takes all of each group, from its beginning on."""
+        shape = eqn.invars[0].aval.shape
+        for n, m, start in zip(shape, part, eqn.invars[-len(shape) :], strict=True):
+            if self.dims(n) in self.member and (self.dims(n) != self.dims(m) or not _is_zero(start)):
+                raise SplitGroupError("part of a star group is looked at")
+
+    def program(self, program: Program) -> str:
+        outer = self.needed
+        used = (v for eqn in program.jaxpr.eqns for v in eqn.invars)
+        self.needed = {v for v in (*used, *program.jaxpr.outvars) if not is_literal(v)}
+        try:
+            return super().program(program)
+        finally:
+            self.needed = outer
+
+    def unused(self, eqn: Any) -> bool:
+        """A size that nothing needs is no use of it."""
+        return eqn.primitive.name == "dim_as_value" and self.needed.isdisjoint(eqn.outvars)
+
+    def operands(self, eqn: Any) -> Sequence[Any]:
+        """The operands, without the places along star groups."""
+        if eqn.primitive.name not in ("dynamic_slice", "dynamic_update_slice"):
+            return eqn.invars
+        shape = eqn.invars[0].aval.shape
+        if not shape:
+            return eqn.invars
+        starts = zip(shape, eqn.invars[-len(shape) :], strict=True)
+        return [*eqn.invars[: -len(shape)], *(v for n, v in starts if self.dims(n) not in self.member)]
+
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
         self.whole(axes, shape)
         return _once([self.axes(shape)[1][a] for a in axes])
+
+
+def _is_zero(v: Any) -> bool:
+    return is_literal(v) and v.val == 0
 
 
 def _once(places: list[int]) -> list[int]:
@@ -168,6 +276,14 @@ def _once(places: list[int]) -> list[int]:
             out.append(q)
     return out
 
+
+_ALONG_ONE_AXIS = {
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), "axis"),
+    **dict.fromkeys(("argmax", "argmin"), "axes"),
+    "sort": "dimension",
+    "top_k": "axis",
+}
+"""Primitives that treat all lines along one axis alike, and the parameter that names it."""
 
 _WITHOUT_AXES = set(
     """

@@ -70,7 +70,7 @@ def obligation(op: Any, kind: str) -> Obligation:
         raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
-    programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+    programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
     problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 

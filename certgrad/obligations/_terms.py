@@ -464,8 +464,21 @@ class Poly:
 
     @property
     def positive(self) -> bool:
-        """Positive by its form alone: every coefficient and every factor is positive."""
-        return bool(self._terms) and all(c > 0 and mono_positive(m) for m, c in self._terms.items())
+        """Positive by its form alone: every coefficient and every factor is positive, or every size is at least 1.
+
+        A polynomial in sizes whose coefficients are not negative, but for the constant, is least where all are 1.
+        """
+        if not self._terms:
+            return False
+        return all(c > 0 and mono_positive(m) for m, c in self._terms.items()) or self._positive_at_sizes()
+
+    def _positive_at_sizes(self) -> bool:
+        total = 0
+        for m, c in self._terms.items():
+            if m and (c < 0 or not all(isinstance(a, Dim) and a.positive and e in (1, 2, 3) for a, e in m)):
+                return False
+            total = total + c
+        return bool(total > 0)
 
     @property
     def piecewise(self) -> bool:

@@ -99,7 +99,7 @@ class Traces:
     def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
         try:
             shapes = instance.shapes(dict(spec.fixed))
-            rules = rules_of(self.op, instance.statics)
+            rules = rules_of(self.op, shapes.statics)
             programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
         except CertgradError as error:
             return error

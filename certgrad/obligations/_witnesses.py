@@ -21,22 +21,14 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
         Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
-    rules = rules_of(op, instance.statics)
-    count = len(op.arg_names)
-    jvp, primal = rules.jvp, rules.primal
-    if kind == "rule_runs_forward" and primal is None:
+    if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
         return None
-    rule = Rule(
-        forward=lambda xs: rules.forward(xs[:count], xs[count:]),
-        jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),
-        vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
-        primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
-    )
     try:
         found = find_witness(
             kind,
-            rule,
+            lambda dims: _rule(op, instance.keywords(dims.sizes)),
             inputs,
+            further=instance.names,
             domain=lambda values: _inside(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
@@ -45,6 +37,19 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
     except BallError:
         return None
     return _as_data(found, instance) if found is not None else None
+
+
+def _rule(op: Any, statics: Mapping[str, Any]) -> Rule:
+    """The op at these structural arguments, as plain callables of arguments and parameters."""
+    rules = rules_of(op, statics)
+    count = len(op.arg_names)
+    jvp, primal = rules.jvp, rules.primal
+    return Rule(
+        forward=lambda xs: rules.forward(xs[:count], xs[count:]),
+        jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),
+        vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
+        primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
+    )
 
 
 def _inside(op: Any, values: Mapping[str, Any]) -> bool:
@@ -59,7 +64,7 @@ def _as_data(w: WitnessPoint, instance: Instance) -> Witness:
     dims: dict[str, int] = dict(w.dims.sizes)
     return Witness(
         dims=dims,
-        statics={k: str(v) for k, v in instance.statics.items()},
+        statics={k: str(v) for k, v in instance.keywords(dims).items()},
         inputs={k: _texts(v) for k, v in w.inputs.items()},
         tangents={k: _texts(v) for k, v in w.tangents.items()},
         seeds={k: _texts(v) for k, v in w.seeds.items()},

@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from certgrad.ops._static import AxisOf, SizeOf
+
 if TYPE_CHECKING:
-    from certgrad.ops._declare import Op
+    from certgrad.ops._declare import Case, Op
 
 
 def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any]:
@@ -14,10 +16,10 @@ def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any
 
     `axis=None` with `keepdims` becomes the tuple of all axes. Raises ValueError for an axis that is not there.
     """
-    axis_names = {name for one in op.cases for name, value in one.statics.items() if _is_axis(value)}
+    axes = {name: (value, one) for one in op.cases for name, value in one.statics.items() if isinstance(value, AxisOf)}
     done = dict(statics)
-    for name in axis_names & statics.keys():
-        ndim = arrays[0].ndim
+    for name in axes.keys() & statics.keys():
+        ndim = arrays[0].ndim + _further(*axes[name])
         value = statics[name]
         if value is None and statics.get("keepdims"):
             value = tuple(range(ndim))
@@ -27,18 +29,21 @@ def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any
     return done
 
 
+def _further(axis: AxisOf, one: Case) -> int:
+    """How many axes more the array has that the axis counts than the first argument."""
+    return len(axis.array(one.signature).dims) - len(one.signature.inputs[0].dims)
+
+
 def matches(declared: Any, value: Any) -> bool:
-    """Whether a case with this declared value covers this value of a call."""
-    if _is_axis(declared):
+    """Whether a case with this declared value may cover this value of a call: shapes decide on axes and sizes."""
+    if isinstance(declared, AxisOf):
         axes = value if isinstance(value, tuple) else (value,)
         return len(axes) == len(declared.names) and all(type(axis) is int for axis in axes)
+    if isinstance(declared, SizeOf):
+        return not isinstance(value, bool) and isinstance(value, int)
+    if isinstance(declared, tuple) and isinstance(value, tuple):
+        return len(declared) == len(value) and all(map(matches, declared, value))
     return type(declared) is type(value) and declared == value
-
-
-def _is_axis(value: Any) -> bool:
-    from certgrad.ops._declare import AxisOf
-
-    return isinstance(value, AxisOf)
 
 
 def _canonical(op: Op, name: str, value: Any, ndim: int) -> Any:

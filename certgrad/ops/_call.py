@@ -12,7 +12,8 @@ import numpy as np
 
 from certgrad.ops._constraint import holds
 from certgrad.ops._execute import execute
-from certgrad.ops._fit import fit
+from certgrad.ops._fit import covers
+from certgrad.ops._static import names_in
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op
@@ -100,11 +101,17 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
     shapes = [x.shape for x in arrays]
     if op.broadcast:
         jnp.broadcast_shapes(*shapes)
-    elif not any(fit(one.signature, shapes) is not None for one in candidates):
+    elif not any(covers(one, shapes, statics) for one in candidates):
         named = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
-        forms = " or ".join(f"'{one.signature}'" for one in candidates)
-        raise ValueError(f"{op.name}: the shapes {named} do not fit its signature {forms}.")
+        forms = " or ".join(dict.fromkeys(f"'{one}'" if _sized([one]) else f"'{one.signature}'" for one in candidates))
+        given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
+        raise ValueError(f"{op.name}: the shapes {named}{given_sizes} do not fit its signature {forms}.")
     return statics
+
+
+def _sized(cases: list[Case]) -> list[str]:
+    """The keyword arguments that are sizes, or tuples with sizes in them."""
+    return sorted({name for one in cases for name, value in one.statics.items() if names_in(value)})
 
 
 def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool:

@@ -25,32 +25,15 @@ from typing import Any
 from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
 from certgrad.ops._registry import Registry
-from certgrad.ops._signature import ArraySpec, Signature, parse
+from certgrad.ops._signature import Signature, parse
+from certgrad.ops._static import axis_of, names_in, resolved, size_of
+
+__all__ = ["Case", "Op", "axis_of", "case", "op", "registry", "size_of"]
 
 Rule = Callable[..., Any]
 
 registry = Registry()
 """The ops of certgrad, and those that are declared without a registry of their own."""
-
-
-@dataclass(frozen=True)
-class AxisOf:
-    """The position of named dims in the first argument, as the value of a keyword such as `axis`."""
-
-    names: tuple[str, ...]
-
-    def position(self, spec: ArraySpec, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
-        """The axis, or a tuple of axes if there are several names, when the star groups have these ranks."""
-        axes = tuple(spec.position(name, ranks) for name in self.names)
-        return axes[0] if len(axes) == 1 else axes
-
-    def __str__(self) -> str:
-        return f"position of {', '.join(self.names)}"
-
-
-def axis_of(*names: str) -> AxisOf:
-    """The position of the named dims in the first argument: `case("*a n *c -> *a *c", axis=axis_of("n"))`."""
-    return AxisOf(names)
 
 
 @dataclass(frozen=True)
@@ -60,13 +43,22 @@ class Case:
     signature: Signature
     statics: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The named dims, those that only keyword arguments mention too."""
+        return tuple(dict.fromkeys((*self.signature.names, *names_in(tuple(self.statics.values())))))
+
+    def keywords(self, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """The structural keyword arguments when the star groups have these ranks and the dims these sizes."""
+        return {name: resolved(value, self.signature, ranks, sizes) for name, value in self.statics.items()}
+
     def __str__(self) -> str:
         return "  ".join([str(self.signature), *(f"{name}={value}" for name, value in self.statics.items())])
 
 
 def case(signature: str, **statics: Any) -> Case:
     """One form of an op: its signature when the keyword arguments have these values."""
-    return Case(parse(signature), statics)
+    return Case(parse(signature, names_in(tuple(statics.values()))), statics)
 
 
 class Op:
@@ -94,6 +86,7 @@ class Op:
         self.fwd_rule: Rule | None = None
         self.jvp_rule: Rule | None = None
         self.vjp_rule: Rule | None = None
+        self.several_rule: Rule | None = None
         self.cases = tuple(Case(parse(one)) if isinstance(one, str) else one for one in cases)
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
         self.params = dict(params or {})
@@ -131,6 +124,14 @@ class Op:
         self.vjp_rule = rule
         return rule
 
+    def several(self, rule: Rule) -> Rule:
+        """Declare how a call is carried out by calls of `one`, each of which a case covers: any number of arrays, say.
+
+        The rule takes what the user gives. What is proved is each of its steps; the chain rule puts them together.
+        """
+        self.several_rule = rule
+        return rule
+
     def with_rules(self, **rules: Rule | None) -> "Op":
         """An unregistered copy with other `forward`, `fwd`, `jvp` or `vjp`."""
         other = copy.copy(self)
@@ -159,6 +160,10 @@ class Op:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The op's value: a JAX function of its arrays, whose derivatives are the declared rules."""
+        return self.one(*args, **kwargs) if self.several_rule is None else self.several_rule(*args, **kwargs)
+
+    def one(self, *args: Any, **kwargs: Any) -> Any:
+        """The op's value where one case covers the call."""
         from certgrad.ops._call import call
 
         self.check_complete()

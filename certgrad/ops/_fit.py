@@ -1,27 +1,64 @@
 """Whether the shapes of a call fit a signature."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
+from certgrad.ops._static import AxisOf, SizeOf, names_in, resolved
+
+if TYPE_CHECKING:
+    from certgrad.ops._declare import Case
 
 Shape = tuple[Any, ...]
 Binding = dict[str, Any]  # a named dim to its length, and a star group ("*s") to its shape
 
 
-def fit(signature: Signature, shapes: Sequence[Shape]) -> Binding | None:
-    """The sizes with which the inputs of the signature have these shapes; None if there are none.
+def fits(signature: Signature, shapes: Sequence[Shape], known: Binding | None = None) -> Iterator[Binding]:
+    """The sizes, beyond those known, with which the inputs of the signature have these shapes: every possibility.
 
     Lengths are compared with ==, so they may be symbolic dims.
     """
-    if len(shapes) != len(signature.inputs):
-        return None
-    return next(_fit_arrays(signature.inputs, tuple(shapes), {}), None)
+    if len(shapes) == len(signature.inputs):
+        yield from _fit_arrays(signature.inputs, tuple(shapes), known or {})
+
+
+def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> bool:
+    """Whether the case is the op at these shapes and keyword arguments: some sizes and ranks give both."""
+    known: Binding = {}
+    for name, declared in case.statics.items():
+        if name in statics:
+            found = _fit_value(declared, statics[name], known)
+            if found is None:
+                return False
+            known = found
+    signature = case.signature
+    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf) or names_in(v))}
+    for binding in fits(signature, shapes, known):
+        ranks = {star: len(binding[f"*{star}"]) for star in signature.stars}
+        if all(resolved(v, signature, ranks, binding) == statics[n] for n, v in asked.items()):
+            return True
+    return False
+
+
+def _fit_value(declared: Any, value: Any, known: Binding) -> Binding | None:
+    """The sizes, beyond those known, that the keyword's value says; None if it can not have that value."""
+    if isinstance(declared, SizeOf):
+        unknown = [name for name in declared.dim.names if name not in known]
+        return known if len(unknown) > 1 else next(_fit_dim(declared.dim, value, known), None)
+    if isinstance(declared, tuple):
+        for one, part in zip(declared, value, strict=True):
+            found = _fit_value(one, part, known)
+            if found is None:
+                return None
+            known = found
+    return known
 
 
 def _fit_arrays(specs: tuple[ArraySpec, ...], shapes: tuple[Shape, ...], known: Binding) -> Iterator[Binding]:
     if not specs:
-        yield known
+        yield from _settled(known)
         return
     for binding in _fit_dims(specs[0].dims, shapes[0], known):
         yield from _fit_arrays(specs[1:], shapes[1:], binding)
@@ -52,8 +89,26 @@ def _fit_dim(dim: Dim, length: Any, known: Binding) -> Iterator[Binding]:
             yield known
     elif dim.name is not None:
         yield {**known, dim.name: length}
-    elif len(unknown) == 1 and (size := _solve(dim, unknown[0], length, known)) is not None:
+    elif len(unknown) > 1:
+        yield {**known, f"{dim} = {length}": (dim, length)}  # another array, or another dim of this one, may say more
+    elif (size := _solve(dim, unknown[0], length, known)) is not None:
         yield {**known, unknown[0]: size}
+
+
+def _settled(known: Binding) -> Iterator[Binding]:
+    """The binding with what was put off, where every name is known by then."""
+    waiting = {key: pair for key, pair in known.items() if " = " in key}
+    if not waiting:
+        yield known
+        return
+    sizes = {key: size for key, size in known.items() if key not in waiting}
+    for dim, length in waiting.values():
+        found = next(_fit_dim(dim, length, sizes), None)
+        if found is None:
+            return
+        sizes = found
+    if sum(" = " in key for key in sizes) < len(waiting):
+        yield from _settled(sizes)
 
 
 def _solve(dim: Dim, name: str, length: Any, known: Binding) -> Any:

@@ -13,9 +13,20 @@ from typing import Any
 from certgrad.errors import SignatureError
 
 _TOKEN = re.compile(r"\S+")
-_DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
+DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
 _STAR = re.compile(r"\*[A-Za-z_]\w*")
 _DTYPES = ("float", "int", "bool")
+
+
+def evaluate(text: str, sizes: Mapping[str, Any]) -> Any:
+    """The value of a dim as written, such as `2*n-1`, when its names have these values."""
+    total: Any = 0
+    for sign, product in re.findall(r"([+-]?)([^+-]+)", text):
+        term: Any = 1
+        for factor in product.split("*"):
+            term = term * (int(factor) if factor.isdigit() else sizes[factor])
+        total = total - term if sign == "-" else total + term
+    return total
 
 
 @dataclass(frozen=True)
@@ -41,13 +52,7 @@ class Dim:
 
     def evaluate(self, sizes: Mapping[str, Any]) -> Any:
         """The length when the names have these values (integers, or anything that adds and multiplies)."""
-        total: Any = 0
-        for sign, product in re.findall(r"([+-]?)([^+-]+)", self.text):
-            term: Any = 1
-            for factor in product.split("*"):
-                term = term * (int(factor) if factor.isdigit() else sizes[factor])
-            total = total - term if sign == "-" else total + term
-        return total
+        return evaluate(self.text, sizes)
 
     def __str__(self) -> str:
         return self.text
@@ -121,8 +126,11 @@ class Signature:
         return f"{left} -> {right}"
 
 
-def parse(text: str) -> Signature:
-    """The signature that `text` writes. Raises SignatureError, with a caret under what is wrong."""
+def parse(text: str, given: Sequence[str] = ()) -> Signature:
+    """The signature that `text` writes, when keyword arguments give the sizes of the dims `given`.
+
+    Raises SignatureError, with a caret under what is wrong.
+    """
     if text.count("->") != 1:
         where = text.find("->", text.find("->") + 1) if "->" in text else len(text)
         raise _error(text, where, "a signature has exactly one '->' between what goes in and what comes out")
@@ -131,6 +139,7 @@ def parse(text: str) -> Signature:
     outputs = _parse_side(text, arrow + 2, len(text))
     known = {star for spec in inputs for star in spec.stars}
     names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names}
+    names |= set(given)
     for spec in outputs:
         for dim in spec.dims:
             missing = {dim.name} - known if isinstance(dim, Star) else set(dim.names) - names
@@ -162,7 +171,7 @@ def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
             if Star(token[1:]) in dims:
                 raise _error(text, match.start(), f"'{token}' stands twice in one array")
             dims.append(Star(token[1:]))
-        elif _DIM.fullmatch(token):
+        elif DIM.fullmatch(token):
             dims.append(Dim(token))
         elif token:
             raise _error(

@@ -28,7 +28,7 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
 from certgrad.obligations.balls._gaps import GAPS, _differ
-from certgrad.ops import AxisOf, Case, Op
+from certgrad.ops import Case, Op
 
 BITS = 128
 SPECIAL = [*map(Fraction, (0, 0, 1, -1, 2, -2, 3, -3, 6)), Fraction(1, 2), Fraction(-1, 2), Fraction(5, 10**7)]
@@ -147,12 +147,10 @@ def places(op: Op, case: Case) -> list[Place]:
     signature = case.signature
     inputs = [Input.parse(name, str(s)) for name, s in zip(op.arg_names, signature.inputs, strict=True)]
     found = {}
-    for dims in _dims(list(signature.names), list(signature.stars)):
+    for dims in _dims(list(case.names), list(signature.stars)):
         ranks = {star: len(group) for star, group in dims.stars.items()}
-        statics = {
-            k: v.position(signature.inputs[0], ranks) if isinstance(v, AxisOf) else v for k, v in case.statics.items()
-        }
-        found.setdefault(str(dims), Place(op, [*inputs, *params], dims, statics))
+        if all(n > 0 for one in inputs for n in dims.shape(one.dims)):
+            found.setdefault(str(dims), Place(op, [*inputs, *params], dims, case.keywords(ranks, dims.sizes)))
     return list(found.values())
 
 

@@ -52,7 +52,8 @@ def mutants_of(op: Op) -> Iterator[tuple[Op, Mutation]]:
                 continue
             sites: list[Site] = []
             probe = one.with_rules(**{role: interposed(rule, recording(sites))})
-            trace_rules(rules_of(probe, instance.statics), instance.shapes(), len(op.params), op.name)
+            shapes = instance.shapes()
+            trace_rules(rules_of(probe, shapes.statics), shapes, len(op.params), op.name)
             yield from ((one, mutation) for mutation in mutations(role, sites))
 
 
@@ -140,7 +141,7 @@ def _by_family(mutant: Op, mutation: Mutation, found: Break, refute: bool) -> Ju
 def attempts(op: Op, instance: Instance, kinds: list[str]) -> Iterator[tuple[str, Outcome]]:
     """The kernel's outcome for some obligations at one family of shapes."""
     shapes = instance.shapes()
-    programs = trace_rules(rules_of(op, instance.statics), shapes, len(op.params), f"'{op.name}'")
+    programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
     try:
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
@@ -213,7 +214,8 @@ def _at(op: Op, instance: Instance) -> Place:
         Input(name, dims, dtype)  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
-    return Place(op, inputs, Dims(dict(zip(instance.names, (2, 3, 4, 5, 6, 7, 8, 9), strict=False))), instance.statics)
+    sizes = dict(zip(instance.names, (2, 3, 4, 5, 6, 7, 8, 9), strict=False))
+    return Place(op, inputs, Dims(sizes), instance.keywords(sizes))
 
 
 def _text(place: Place, point: Point) -> str:

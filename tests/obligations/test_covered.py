@@ -149,6 +149,47 @@ def texts(op, gone):
         yield collapsed(programs.all(), instance.groups, gone)
 
 
+def first_rows(x, axis):
+    """A gather, a dynamic slice and its transpose, a slice, a pad, a reversal, a running sum and a sort of one axis."""
+    rows = jnp.take(jnp.flip(x, axis), jnp.arange(2) % 2, axis=axis)
+    part = lax.dynamic_slice_in_dim(x, jnp.argmax(jnp.zeros(2)), 1, axis)
+    lines = jnp.take_along_axis(x, jnp.argsort(x, axis=axis), axis=axis)
+    padded = jnp.cumsum(jnp.concatenate([rows, part, lines], axis), axis=axis)
+    moved = lax.dynamic_update_slice_in_dim(padded, part, 1, axis)
+    return lax.slice_in_dim(moved, 0, x.shape[axis], axis=axis)
+
+
+def test_a_program_that_looks_along_one_axis_leaves_the_groups_whole():
+    op = centred(lambda x, *, axis: first_rows(x, axis))
+    instances = family(op, op.cases[0])
+    general, *others = instances.prove[:1], *(i for i, _ in instances.compare)
+    written = [
+        collapsed(trace_rules(rules_of(op, i.statics), i.shapes(), 0, "it").all(), i.groups)
+        for i in (*general, *others)
+        if all(i.groups.values())
+    ]
+    assert len(written) == 5
+    assert all(text == written[0] for text in written)
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x, *, axis: jnp.take(x, jnp.zeros(x.shape[axis - 1], int), axis=axis - 1) if axis else x,
+        lambda x, *, axis: jnp.flip(x, axis - 1) if axis else x,
+        lambda x, *, axis: jnp.pad(x[:-1], [(1, 0), *[(0, 0)] * (x.ndim - 1)]) if axis else x,
+        lambda x, *, axis: lax.dynamic_update_slice_in_dim(x, x[:1], 0, 0) if axis else x,
+        lambda x, *, axis: jnp.take_along_axis(x, jnp.argsort(x, axis=0), axis=0) if axis else x,
+    ],
+    ids=["gather", "rev", "pad", "dynamic_update_slice", "sort"],
+)
+def test_part_of_a_group_is_seen(forward):
+    op = centred(forward)
+    other = next(i for i, _ in family(op, op.cases[0]).compare if len(i.groups["a"]) == 2)
+    with pytest.raises(SplitGroupError):
+        collapsed(trace_rules(rules_of(op, other.statics), other.shapes(), 0, "it").all(), other.groups)
+
+
 @pytest.mark.parametrize("gone", [{"a"}, {"c"}, {"a", "c"}])
 def test_a_group_without_axes_is_one_of_size_one(gone):
     general, other = texts(centred(lambda x, *, axis: x - jnp.mean(x, axis=axis, keepdims=True)), gone)
@@ -160,7 +201,9 @@ def test_a_group_that_is_used_otherwise_does_not_go():
         lambda x, *, axis: x * x.size,
         lambda x, *, axis: x * lax.broadcasted_iota(float, x.shape, axis + 1) if x.ndim > axis + 1 else x,
         lambda x, *, axis: jnp.concatenate([x, x], axis + 1)[..., : x.shape[-1]] if x.ndim > axis + 1 else x,
-        lambda x, *, axis: jnp.cumsum(x, axis=axis),
+        lambda x, *, axis: jnp.cumsum(x, axis=axis + 1) if x.ndim > axis + 1 else x,
+        lambda x, *, axis: jnp.flip(x, axis + 1) if x.ndim > axis + 1 else x,
+        lambda x, *, axis: jnp.sort(x, axis + 1) if x.ndim > axis + 1 else x,
     ):
         with pytest.raises(SplitGroupError):
             next(texts(centred(forward), {"c"}))

@@ -9,12 +9,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.ops import AxisOf, Case, Op
+from certgrad.ops import Case, Op
 from tests.ops.references import function, reference
 
 PARAMS = {"c": 1.7, "alpha": 1.3, "eps": 0.3, "b": 4.0, "cap": 2.0, "p": 0.3, "lo": -0.5, "hi": 0.6}
 PARAMS |= {"a": -0.8, "lambd": 0.4, "threshold": 0.2, "value": -1.5}
-PARAMS |= {"delta": 0.7, "beta": 0.6, "negative_slope": 0.2}
+PARAMS |= {"constant_values": 0.7, "delta": 0.7, "beta": 0.6, "negative_slope": 0.2}
 SIZES = (3, 2, 4)
 GROUPS = ((2,), (), (2,), (3,))
 
@@ -39,7 +39,7 @@ class Call:
 
     def run(self, *floats: Any) -> Any:
         """The op, as a function of its float arguments."""
-        return self.op(*self.filled(floats), **self.keywords)
+        return self.op.one(*self.filled(floats), **self.keywords)
 
     def forward(self, *floats: Any) -> Any:
         """The op's forward as plain JAX code, without its rules."""
@@ -77,13 +77,12 @@ def draw(
     """
     rng = np.random.default_rng(seed)
     signature = case.signature
-    sizes = dict(zip(signature.names, SIZES * 2, strict=False)) | dict(sizes or {})
+    sizes = dict(zip(case.names, SIZES * 3, strict=False)) | dict(sizes or {})
     small = dict.fromkeys(signature.stars, (2, 3)) if op.broadcast else dict(zip(signature.stars, GROUPS, strict=False))
     groups = small | dict(groups or {})
     ranks = {star: len(group) for star, group in groups.items()}
     keywords = {name: PARAMS[name] for name in op.params}
-    for name, value in case.statics.items():
-        keywords[name] = value.position(signature.inputs[0], ranks) if isinstance(value, AxisOf) else value
+    keywords |= case.keywords(ranks, sizes)
     shapes = [spec.shape(sizes, groups) for spec in signature.inputs]
     if stretch:
         shapes = [((2, 1), (3,), (1, 1))[i] for i in range(len(shapes))]

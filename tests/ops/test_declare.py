@@ -65,12 +65,12 @@ def test_op_knows_its_declaration():
 
 
 def test_axis_of_gives_the_axis_at_each_rank():
-    spec = case("*a n *b 2*m *c -> *a *b *c").signature.inputs[0]
+    signature = case("*a n *b 2*m *c -> *a *b *c").signature
     ranks = {"a": 1, "b": 2, "c": 0}
-    assert axis_of("n").position(spec, ranks) == 1
-    assert axis_of("n", "m").position(spec, ranks) == (1, 4)
+    assert axis_of("n").position(signature, ranks) == 1
+    assert axis_of("n", "m").position(signature, ranks) == (1, 4)
     with pytest.raises(SignatureError, match=r"has no dim 'k'\. Name one of its dims"):
-        axis_of("k").position(spec, ranks)
+        axis_of("k").position(signature, ranks)
 
 
 def test_call_rule_passes_the_keywords_that_a_rule_accepts():

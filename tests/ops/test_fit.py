@@ -3,7 +3,8 @@
 import jax
 import pytest
 
-from certgrad.ops._fit import fit
+from certgrad.ops._declare import axis_of, case, size_of
+from certgrad.ops._fit import covers, fits
 from certgrad.ops._signature import parse
 
 
@@ -26,16 +27,37 @@ from certgrad.ops._signature import parse
     ],
 )
 def test_fit(signature, shapes, sizes):
-    assert fit(parse(signature), shapes) == sizes
+    assert next(fits(parse(signature), shapes), None) == sizes
 
 
 def test_a_multiple_whose_name_is_unknown_must_divide():
-    assert fit(parse("*a 2*n *c -> n"), [(4,)]) is not None
-    assert fit(parse("*a 2*n *c -> n"), [(3,)]) is None
-    assert fit(parse("*a 2*n *c -> n"), [(3, 4)]) is not None
+    assert next(fits(parse("*a 2*n *c -> n"), [(4,)]), None) is not None
+    assert next(fits(parse("*a 2*n *c -> n"), [(3,)]), None) is None
+    assert next(fits(parse("*a 2*n *c -> n"), [(3, 4)]), None) is not None
 
 
 def test_symbolic_dims():
     n, m = jax.export.symbolic_shape("n, m")
-    assert fit(parse("n k, k m -> n m"), [(n, m), (m, 3)]) == {"n": n, "k": m, "m": 3}
-    assert fit(parse("n k, k m -> n m"), [(n, m), (n, 3)]) is None
+    assert next(fits(parse("n k, k m -> n m"), [(n, m), (m, 3)]), None) == {"n": n, "k": m, "m": 3}
+    assert next(fits(parse("n k, k m -> n m"), [(n, m), (n, 3)]), None) is None
+
+
+def test_a_size_that_another_array_gives():
+    assert next(fits(parse("*a n+m-1 *c, n -> n"), [(4,), (3,)])) == {"*a": (), "n": 3, "m": 2, "*c": ()}
+    assert next(fits(parse("n+m, n -> n"), [(4,), (5,)]), None) is None
+    assert next(fits(parse("n+m -> n"), [(4,)]), None) is None, "nothing says how much of it is n"
+
+
+def test_keywords_that_are_sizes():
+    one = case("*a p+n+q-2 *c -> *a n *c", start=size_of("p-1"), length=size_of("n"), axis=axis_of("n"))
+    assert covers(one, [(5, 3)], {"start": 1, "length": 3, "axis": 0})
+    assert covers(one, [(5, 3)], {"start": 0, "length": 5, "axis": 0})
+    assert not covers(one, [(5, 3)], {"start": 1, "length": 5, "axis": 0}), "it ends beyond the array"
+    assert not covers(one, [(5, 3)], {"start": -1, "length": 3, "axis": 0})
+    assert not covers(one, [(5, 3)], {"start": 1, "length": 3, "axis": 1}), "that axis is too short"
+    merged = case("n m -> n*m", shape=(size_of("n*m"),))
+    assert covers(merged, [(2, 3)], {"shape": (6,)})
+    assert not covers(merged, [(2, 3)], {"shape": (5,)})
+    two = case("*a n *b m *c -> *a *b *c", axis=axis_of("n", "m"))
+    assert covers(two, [(2, 3, 4)], {"axis": (0, 2)})
+    assert not covers(two, [(2, 3, 4)], {"axis": (2, 0)}), "axes are sorted before they come here"

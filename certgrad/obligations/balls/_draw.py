@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,15 @@ def seeded(*words: str) -> random.Random:
     return random.Random(int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:8], "big"))
 
 
-def draw_dims(inputs: Sequence[Input], rng: random.Random, fits: Callable[[Dims], bool]) -> Iterator[Dims]:
-    """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4."""
+def draw_dims(
+    inputs: Sequence[Input], rng: random.Random, fits: Callable[[Dims], bool], further: Sequence[str] = ()
+) -> Iterator[Dims]:
+    """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
+
+    `further` names dims that no input has.
+    """
     named, stars = names_in(inputs)
+    named += [name for name in further if name not in named]
     seen = set()
     groups: list[tuple[int, ...]]
     for attempt in range(60):
@@ -47,7 +54,8 @@ def draw_dims(inputs: Sequence[Input], rng: random.Random, fits: Callable[[Dims]
         if key in seen or not fits(dims):
             continue
         seen.add(key)
-        if max((int(np.prod(dims.shape(one.dims))) for one in inputs), default=0) <= MAX_ENTRIES:
+        shapes = [dims.shape(one.dims) for one in inputs]
+        if all(n > 0 for shape in shapes for n in shape) and max(map(prod, shapes), default=0) <= MAX_ENTRIES:
             yield dims
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._values import is_float
+from certgrad.ops._signature import evaluate
 
 Kind = Literal["float", "int", "bool"]
 Arrays = list[Any]
@@ -70,14 +71,8 @@ class Dims:
             if text.startswith("*"):
                 out.extend(self.stars[text[1:]])
             else:
-                out.append(sum(self._product(term) for term in text.split("+")))
+                out.append(evaluate(text, self.sizes))
         return tuple(out)
-
-    def _product(self, term: str) -> int:
-        value = 1
-        for factor in term.split("*"):
-            value *= int(factor) if factor.isdigit() else self.sizes[factor]
-        return value
 
 
 def names_in(inputs: Sequence[Input]) -> tuple[list[str], list[str]]:

@@ -129,11 +129,13 @@ def find_witness(
     undefined: bool = True,
     at_least: Fraction = Fraction(0),
     shrink: bool = True,
+    further: Sequence[str] = (),
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
     `rule` is a Rule, or a function of the concrete dims that makes one (for an axis that depends on the rank).
-    `fits` says which dims are allowed. `name` seeds the draws: the same call finds the same witness. A point where
+    `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
+    the same call finds the same witness. A point where
     the forward has no derivative is no witness. With `undefined`, a side that is nan where the forward is smooth is
     one, if nothing better is found. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
     passed over. `shapes` and `points` bound the search: that many shapes, and points at each.
@@ -147,7 +149,7 @@ def find_witness(
     rng = seeded(name, kind)
     fallback: _Found | None = None
     failure: MalformedRule | None = None
-    for dims in islice(draw_dims(inputs, rng, fits), shapes):
+    for dims in islice(draw_dims(inputs, rng, fits, further), shapes):
         try:
             for found in search.gaps(search.programs(dims), points, rng):
                 if not found.gap.undefined:
@@ -169,7 +171,7 @@ def find_witness(
 def _smaller(found: _Found, search: _Search) -> _Found:
     """The same failure at smaller dims, if a few points show it."""
     for dims in _below(found.programs.dims):
-        if not search.fits(dims):
+        if not search.fits(dims) or any(n < 1 for one in search.inputs for n in dims.shape(one.dims)):
             continue
         try:
             for other in search.gaps(search.programs(dims), SHRINK_POINTS, seeded(search.name, search.kind, str(dims))):

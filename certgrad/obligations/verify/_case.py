@@ -20,7 +20,7 @@ from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disag
 from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
-from certgrad.obligations.verify._programs import Programs, positions, traced
+from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 
 _SMALL = 5
@@ -100,7 +100,7 @@ class _AtShape:
 
     def __init__(self, case: Case, shape: Shape) -> None:
         self.case, self.shape, self.op = case, shape, case.op
-        statics = positions(case.case, shape.ranks)
+        statics = case.case.keywords(shape.ranks, shape.sizes)
         self.programs: Programs = traced(self.op, statics, shape.inputs, case.kinds[: len(shape.inputs)])
         shapes_ = (*shape.inputs, *(() for _ in self.op.params))
         self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs)

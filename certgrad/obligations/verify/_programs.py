@@ -101,12 +101,6 @@ def _shown(args: Sequence[Any]) -> str:
     return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
 
 
-def positions(case: Any, ranks: Mapping[str, int]) -> dict[str, Any]:
-    """The structural arguments, positions of axes resolved, when the star groups have these ranks."""
-    first = case.signature.inputs[0]
-    return {k: v.position(first, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
-
-
 def digest(op: Any, case: Any) -> str:
     """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
     inputs = case.signature.inputs
@@ -114,10 +108,11 @@ def digest(op: Any, case: Any) -> str:
         names = ["n"]
     else:
         dims = (dim for spec in inputs for dim in spec.dims)
-        names = list(dict.fromkeys(n for d in dims for n in getattr(d, "names", None) or ([d.name] if d.name else [])))
+        found = [n for d in dims for n in getattr(d, "names", None) or ([d.name] if d.name else [])]
+        names = list(dict.fromkeys([*found, *case.names]))
     sizes = dict(zip(names, export.symbolic_shape(", ".join(names), scope=_SCOPE), strict=True)) if names else {}
     groups = {star: (sizes.get(star),) for star in case.signature.stars}
     shapes = [(sizes["n"],) if op.broadcast else spec.shape(sizes, groups) for spec in inputs]
     ranks = dict.fromkeys(case.signature.stars, 1)
-    programs = traced(op, positions(case, ranks), shapes, [spec.dtype for spec in inputs])
+    programs = traced(op, case.keywords(ranks, sizes), shapes, [spec.dtype for spec in inputs])
     return case_digest(op, case, {name: (getattr(p, "jaxpr", p), p.consts) for name, p in programs.all().items()})

@@ -38,14 +38,16 @@ def shapes(op: Any, case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     seen = set()
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
     for shape in draws:
-        if shape.inputs not in seen and max((prod(x) for x in shape.inputs), default=0) <= MAX_ENTRIES:
-            seen.add(shape.inputs)
+        sizes = [n for x in shape.inputs for n in x]
+        key = str((shape.sizes, shape.inputs)) if case.names != case.signature.names else shape.inputs
+        if key not in seen and min(sizes, default=1) > 0 and max(map(prod, shape.inputs), default=0) <= MAX_ENTRIES:
+            seen.add(key)
             yield shape
 
 
 def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     signature = case.signature
-    names, stars = signature.names, signature.stars
+    names, stars = case.names, signature.stars
     distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
     yield _shape(case, distinct, dict.fromkeys(stars, (3,) if names else (3, 2)))
     yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))

@@ -1,0 +1,84 @@
+"""Structural keyword arguments whose value follows from the shapes of a call: positions of axes, and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from certgrad.errors import SignatureError
+from certgrad.ops._signature import DIM, ArraySpec, Dim, Signature
+
+
+@dataclass(frozen=True)
+class AxisOf:
+    """The position of named dims in the first argument, or in the output, as the value of a keyword such as `axis`."""
+
+    names: tuple[str, ...]
+    output: bool = False
+
+    def position(self, signature: Signature, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
+        """The axis, or a tuple of axes if there are several names, when the star groups have these ranks."""
+        spec = self.array(signature)
+        axes = tuple(spec.position(name, ranks) for name in self.names)
+        return axes[0] if len(axes) == 1 else axes
+
+    def array(self, signature: Signature) -> ArraySpec:
+        """The array whose axes are counted."""
+        return (signature.outputs if self.output else signature.inputs)[0]
+
+    def __str__(self) -> str:
+        return f"position of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class SizeOf:
+    """A size made of the signature's dims, as the value of a keyword such as `window` or `start`.
+
+    Its proof holds for every value: the size is a symbol in it, like the lengths of axes.
+    """
+
+    dim: Dim
+
+    def evaluate(self, sizes: Mapping[str, Any]) -> Any:
+        """The value when the dims have these sizes."""
+        return self.dim.evaluate(sizes)
+
+    def __str__(self) -> str:
+        return str(self.dim)
+
+    __repr__ = __str__
+
+
+def axis_of(*names: str, output: bool = False) -> AxisOf:
+    """The position of the named dims in the first argument: `case("*a n *c -> *a *c", axis=axis_of("n"))`.
+
+    With `output`, their position in the output.
+    """
+    return AxisOf(names, output)
+
+
+def size_of(text: str) -> SizeOf:
+    """A size as a keyword: `case("*a n *c -> *a r*n *c", reps=size_of("r"))`. A number that may be 0 is `p-1`."""
+    if not DIM.fullmatch(text):
+        raise SignatureError(f"size_of: '{text}' is no size; write a name, or sums and products of names and integers.")
+    return SizeOf(Dim(text))
+
+
+def names_in(value: Any) -> tuple[str, ...]:
+    """The dims that sizes in a keyword's value are made of; tuples are looked into."""
+    if isinstance(value, tuple):
+        return tuple(name for one in value for name in names_in(one))
+    return value.dim.names if isinstance(value, SizeOf) else ()
+
+
+def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """The value of a keyword when dims have these sizes; tuples are looked into."""
+    if isinstance(value, tuple):
+        return tuple(at_sizes(one, sizes) for one in value)
+    return value.evaluate(sizes) if isinstance(value, SizeOf) else value
+
+
+def resolved(value: Any, signature: Signature, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> Any:
+    """The value of a keyword when star groups have these ranks and dims these sizes."""
+    return value.position(signature, ranks) if isinstance(value, AxisOf) else at_sizes(value, sizes)
