@@ -48,14 +48,7 @@ class CompiledGraph:
         Raises UsageError, naming argument and axis, where their shapes or dtypes are not those of the specs.
         """
         specs = self.certified.traced.specs
-        if len(args) != len(specs.tree):
-            raise UsageError(f"The graph takes {len(specs.tree)} arguments, and got {len(args)}.")
-        leaves: list[Any] = []
-        for k, (arg, tree) in enumerate(zip(args, specs.tree, strict=True)):
-            found, structure = jax.tree.flatten(arg)
-            if structure != tree:
-                raise UsageError(f"Argument {k} is nested as {structure}, but its spec as {tree}.")
-            leaves += [jnp.asarray(x) for x in found]
+        leaves = [jnp.asarray(x) for x in specs.flat(args)]
         sizes = specs.sizes([x.shape for x in leaves])
         floats = [x for x, a in zip(leaves, specs.arguments, strict=True) if a.spec.dtype == "float"]
         for x, a in zip(leaves, specs.arguments, strict=True):
@@ -63,7 +56,7 @@ class CompiledGraph:
                 raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
         real = jnp.result_type(*floats) if floats else jnp.result_type(float)
         leaves = [x.astype(real) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in leaves]
-        return Sweep(self.certified, sizes, Numbers(real, jnp.result_type(int))), leaves
+        return Sweep(self.certified.induction, sizes, Numbers(real, jnp.result_type(int))), leaves
 
     def _forward(self, *args: Any) -> Any:
         sweep, leaves = self.sweep(*args)
@@ -95,14 +88,10 @@ class CompiledGraph:
     def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
         """One gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
         flat: list[Any] = []
-        for node, x in zip(sweep.certified.traced.ir.inputs, leaves, strict=True):
-            moving = str(Ref(node=node.id)) in sweep.certified.moving
+        for node, x in zip(self.certified.traced.ir.inputs, leaves, strict=True):
+            moving = sweep.induction.is_moving(Ref(node=node.id))
             flat.append(cotangents.get((node.id, 0), jnp.zeros_like(x)) if moving else None)
-        out, start = [], 0
-        for tree in sweep.certified.traced.specs.tree:
-            out.append(jax.tree.unflatten(tree, flat[start : start + tree.num_leaves]))
-            start += tree.num_leaves
-        return tuple(out)
+        return tuple(self.certified.traced.specs.nest(flat, bare=True))
 
 
 def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:

@@ -6,86 +6,179 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
-from certgrad.graph._certify import Certification
+from certgrad.graph._induction import Induction, Judgement, sized
 from certgrad.graph._jaxpr import Numbers, evaluate
-from certgrad.graph._lemma import Proof
-from certgrad.graph._satisfiable import forward_values
+from certgrad.graph._run import Run, dimension
 from certgrad.graph.ir import Node, Ref
+from certgrad.obligations._jax_internals import scan_loop
 
-Values = list[list[Any]]
+Values = list[Any]
 Cotangents = dict[tuple[int, int], Any]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A graph at concrete dimensions."""
+    """A graph at concrete dimensions: that of a function, or one inside a node."""
 
-    certified: Certification
+    induction: Induction
     sizes: Mapping[str, int]
     numbers: Numbers
 
+    @property
+    def run(self) -> Run:
+        return Run(self.sizes, self.numbers)
+
     def forward(self, inputs: Sequence[Any]) -> Values:
         """Every node's outputs."""
-        return forward_values(self.certified.traced, inputs, self.sizes, self.numbers)
+        return self.run.values(self.induction.traced, inputs)
 
     def outputs(self, values: Values) -> list[Any]:
         """What the graph returns."""
-        return [
-            values[o.node][o.output]
-            if isinstance(o, Ref)
-            else jnp.asarray(_number(o.text), self.numbers.dtype(o.dtype))
-            for o in self.certified.traced.ir.outputs
-        ]
+        return self.run.outputs(self.induction.traced, values)
 
     def backward(self, values: Values, seeds: Sequence[Any]) -> Cotangents:
-        """Every value's cotangent: from the last node to the first, each node's vjp adds to those of its operands."""
-        graph = self.certified.traced.ir
+        """Every value's cotangent: from the last node to the first, each node's vjp adds to those of its operands.
+
+        A seed of None is zero.
+        """
+        graph = self.induction.traced.ir
         cotangents: Cotangents = {}
         for operand, seed in zip(graph.outputs, seeds, strict=True):
-            if isinstance(operand, Ref) and str(operand) in self.certified.moving:
+            if isinstance(operand, Ref) and self.induction.is_moving(operand) and seed is not None:
                 _add(cotangents, (operand.node, operand.output), seed)
         for node in reversed(graph.nodes):
             arrived = [cotangents.get((node.id, k)) for k in range(len(node.outputs))]
-            if node.id in self.certified.proofs and any(ct is not None for ct in arrived):
+            if any(ct is not None for ct in arrived):
                 for operand, ct in self.node_vjp(node, values, arrived):
                     _add(cotangents, (operand.node, operand.output), ct)
         return cotangents
 
     def node_vjp(self, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
         """The cotangents that one node gives to its moving operands, by the vjp that its lemma is about."""
-        proof = self.certified.proofs[node.id]
-        slots = self.certified.traced.slots(node)
+        if node.kind == "scan":
+            return scan_vjp(self, node, values, arrived)
+        if node.kind == "cond":
+            return cond_vjp(self, node, values, arrived)
+        judgement = self.induction.judged.get(node.id)
+        if judgement is None:
+            return []
+        slots = self.induction.traced.slots(node)
+        seeds = self.seeds(arrived, values[node.id])
+        arguments = [values[r.node][r.output] for r in slots]
+        found = evaluate(_programs(judgement).vjp, [*arguments, *seeds], self.dims_of(node), self.numbers)
+        return list(zip([slots[k] for k in judgement.operation.active], found, strict=True))
+
+    def seeds(self, arrived: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The cotangents of a node's outputs, zeros where none has arrived."""
         seeds = []
-        for ct, value in zip(arrived, values[node.id], strict=True):
+        for ct, value in zip(arrived, outputs, strict=True):
             real = jnp.issubdtype(value.dtype, jnp.floating)
             seeds.append(jnp.zeros(value.shape, value.dtype if real else self.numbers.real) if ct is None else ct)
-        arguments = [values[r.node][r.output] for r in slots]
-        found = evaluate(_programs(proof).vjp, [*arguments, *seeds], self.dims_of(node, proof), self.numbers)
-        moving = [r for r in slots if str(r) in self.certified.moving and self.certified.traced.ir.type_of(r).real]
-        return list(zip(moving, found, strict=True))
+        return seeds
 
     def node_forward(self, node: Node, values: Values) -> list[Any]:
         """One node's outputs by its lemma's forward, from its operands' values."""
-        proof = self.certified.proofs[node.id]
-        arguments = [values[r.node][r.output] for r in self.certified.traced.slots(node)]
-        return evaluate(_programs(proof).forward, arguments, self.dims_of(node, proof), self.numbers)
+        judgement = self.induction.judged[node.id]
+        arguments = [values[r.node][r.output] for r in self.induction.traced.slots(node)]
+        return evaluate(_programs(judgement).forward, arguments, self.dims_of(node), self.numbers)
 
-    def dims_of(self, node: Node, proof: Proof) -> dict[str, int]:
+    def dims_of(self, node: Node) -> dict[str, int]:
         """The lemma's dimensions at this node, as numbers."""
-        names = self.certified.dims[node.id]
-        return {mine: self.sizes[theirs] for mine, theirs in zip(proof.dims, names, strict=True)}
+        judgement = self.induction.judged[node.id]
+        return {mine: sized(size)(self.sizes) for mine, size in judgement.instance.sizes.items()}
+
+    def inside(self, node: Node) -> list[Sweep]:
+        """The graphs inside a node."""
+        return [Sweep(inner, self.sizes, self.numbers) for inner in self.induction.inside[node.id]]
+
+    def operands(self, node: Node, values: Values) -> list[Any]:
+        """The values of a node's operands."""
+        return [self.run.read(o, values) for o in node.operands]
 
 
-def _programs(proof: Proof) -> Any:
-    assert proof.programs is not None, "a node without a proof is not executed"
-    return proof.programs
+def scan_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
+    """A loop's steps in reverse: the carry's cotangent is handed on, those of the constants are summed."""
+    (body,) = sweep.inside(node)
+    loop = scan_loop(sweep.induction.traced.equations[node.id].eqn)
+    first, last = loop.consts, loop.consts + loop.carries
+    operands = sweep.operands(node, values)
+    consts, start, rows = operands[:first], operands[first:last], operands[last:]
+    inputs = body.induction.traced.ir.inputs
+    moving = [(n.id, 0) in body.induction.moving for n in inputs]
+    length = dimension(loop.length, sweep.sizes)
+
+    def forward(carry: list[Any], row: list[Any]) -> Any:
+        out = body.outputs(body.forward([*consts, *carry, *row]))
+        return out[: loop.carries], list(carry)
+
+    _, carries = jax.lax.scan(forward, start, rows, length=length, reverse=loop.reverse)
+    seeds = sweep.seeds(arrived, values[node.id])
+    carry_seeds = [s if m else None for s, m in zip(seeds[: loop.carries], moving[first:last], strict=True)]
+    outputs = body.induction.traced.ir.outputs
+    row_seeds = [
+        s if body.induction.is_moving(o) else None
+        for s, o in zip(seeds[loop.carries :], outputs[loop.carries :], strict=True)
+    ]
+    sums = [jnp.zeros_like(x) if m else None for x, m in zip(consts, moving[:first], strict=True)]
+
+    def backward(state: Any, step: Any) -> Any:
+        handed, added = state
+        carry, row, given = step
+        inner = body.forward([*consts, *carry, *row])
+        found = body.backward(inner, [*handed, *given])
+
+        def of(k: int, like: Any) -> Any:
+            return found.get((inputs[k].id, 0), jnp.zeros_like(like)) if moving[k] else None
+
+        added = [None if a is None else a + of(k, a) for k, a in enumerate(added)]
+        handed = [of(first + k, c) for k, c in enumerate(carry)]
+        return (handed, added), [of(last + k, r) for k, r in enumerate(row)]
+
+    (handed, added), stacked = jax.lax.scan(
+        backward, (carry_seeds, sums), (carries, rows, row_seeds), length=length, reverse=not loop.reverse
+    )
+    return _to_operands(sweep, node, [*added, *handed, *stacked])
+
+
+def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
+    """The reverse sweep of the branch that was taken."""
+    index, *args = sweep.operands(node, values)
+    seeds = sweep.seeds(arrived, values[node.id])
+    branches = sweep.inside(node)
+    moving = [sweep.induction.is_moving(o) for o in node.operands[1:]]
+
+    def reverse(branch: Sweep) -> Any:
+        def run(args: list[Any], seeds: list[Any]) -> list[Any]:
+            found = branch.backward(branch.forward(args), seeds)
+            inputs = branch.induction.traced.ir.inputs
+            return [
+                found.get((n.id, 0), jnp.zeros_like(x)) if m else None
+                for n, x, m in zip(inputs, args, moving, strict=True)
+            ]
+
+        return run
+
+    clipped = jnp.clip(jnp.asarray(index).astype(jnp.int32), 0, len(branches) - 1)
+    found = jax.lax.switch(clipped, [reverse(b) for b in branches], args, seeds)
+    return _to_operands(sweep, node, [None, *found])
+
+
+def _to_operands(sweep: Sweep, node: Node, cotangents: Sequence[Any]) -> list[tuple[Ref, Any]]:
+    return [
+        (operand, ct)
+        for operand, ct in zip(node.operands, cotangents, strict=True)
+        if ct is not None and isinstance(operand, Ref) and sweep.induction.is_moving(operand)
+    ]
+
+
+def _programs(judgement: Judgement) -> Any:
+    programs = judgement.instance.proof.programs
+    assert programs is not None, "a node without a proof is not executed"
+    return programs
 
 
 def _add(cotangents: Cotangents, key: tuple[int, int], ct: Any) -> None:
     cotangents[key] = cotangents[key] + ct if key in cotangents else ct
-
-
-def _number(text: str) -> Any:
-    return text == "True" if text in ("True", "False") else float(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from certgrad.graph.ir import Graph, Literal, Node, Operand
 
@@ -23,8 +23,9 @@ _NAMES = {"max": "maximum", "min": "minimum", "reduce_sum": "sum", "reduce_max":
 class Expressions:
     """The expression of every node's outputs, built once along the graph."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, names: Mapping[int, str] | None = None) -> None:
+        """`names` gives what the graph's inputs are called outside, for graphs inside nodes."""
+        self.graph, self.names = graph, names or {}
         self.texts: list[Text] = []
         for node in graph.nodes:
             text, level = self._node(node)
@@ -48,9 +49,10 @@ class Expressions:
         return text, level
 
     def _node(self, node: Node) -> Text:
-        args = [self._operand(o) for o in node.operands]
         if node.kind in ("input", "constant"):
-            return node.name, ATOM
+            name = self.names.get(node.id, node.name)
+            return name, ATOM if " " not in name else SUM
+        args = [self._operand(o) for o in node.operands]
         rule = _RULES.get(node.name) if node.kind == "primitive" else None
         if rule is not None:
             return rule(node, args)

@@ -8,12 +8,14 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jax._src import source_info_util
+from jax._src.interpreters import ad
 from jax.extend import core as jex
 
 import certgrad
@@ -36,18 +38,27 @@ LINEAR = "certgrad_linear"
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """One equation of a jaxpr, as a function of its distinct operands that are no literals."""
+    """One equation of a jaxpr, as a function of its distinct operands that are no literals.
+
+    Nodes that differ only in what they read and where they stand share one.
+    """
 
     eqn: Any
     jaxpr: Any
 
-    @property
+    @cached_property
     def name(self) -> str:
         return str(self.eqn.primitive.name)
 
-    @property
+    @cached_property
     def variables(self) -> list[Any]:
         return list(dict.fromkeys(v for v in self.eqn.invars if not is_literal(v)))
+
+    @cached_property
+    def positions(self) -> list[int]:
+        """Where each of `variables` first stands among the operands."""
+        first = {v: k for k, v in reversed(list(enumerate(self.eqn.invars))) if not is_literal(v)}
+        return [first[v] for v in self.variables]
 
     def run(self, *args: Any) -> list[Any]:
         """The outputs, differentiable by the rules that JAX has for this equation."""
@@ -58,19 +69,38 @@ class Equation:
         params = {k: replaced(v, dims) for k, v in self.eqn.params.items()}
         return Equation(self.eqn.replace(params=params), self.jaxpr)
 
-    @property
+    @cached_property
     def inner(self) -> Program | None:
         return inner_program(self.eqn)
+
+    @cached_property
+    def holds_program(self) -> bool:
+        """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
+        return any(_is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
 
     def _closed(self) -> Any:
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
         return jex.ClosedJaxpr(self.jaxpr.replace(**parts), [])
 
 
+def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """The outputs of an equation's primitive with these parameters."""
+    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
 def program_function(program: Program) -> Callable[..., list[Any]]:
     """A traced program as a function of arrays."""
     closed = jex.ClosedJaxpr(program.jaxpr, list(program.consts))
     return lambda *args: list(jex.jaxpr_as_fun(closed)(*args))
+
+
+def program_equation(fn: Callable[..., Any], avals: Sequence[Any]) -> Equation:
+    """A function of arrays as one equation: a call of its program."""
+    closed = jax.make_jaxpr(jax.jit(fn))(*avals)
+    jaxpr = jaxpr_of(closed)
+    (eqn,) = jaxpr.eqns
+    return Equation(eqn.replace(invars=list(jaxpr.invars)), jaxpr)
 
 
 def captures(program: Program) -> bool:
@@ -164,15 +194,22 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
         return evaluate(inner, values, dims, numbers)
     if eqn.primitive.name == "dim_as_value":
         return [jax.numpy.asarray(replaced(eqn.params["dim"], dims), numbers.integer)]
-    params = {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()}
-    out = eqn.primitive.bind(*values, **params)
-    return list(out) if eqn.primitive.multiple_results else [out]
+    return bind(eqn, values, {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()})
 
 
 def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(numbers.dtype(value))
     return replaced(value, dims)
+
+
+_TABLES: dict[Any, int] = {}
+
+
+def installed_rules() -> int:
+    """A number for the rules of all primitives as they are now: another one where a rule has been replaced."""
+    tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
+    return _TABLES.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(_TABLES))
 
 
 # --- ops of certgrad
@@ -251,11 +288,6 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
             if "op" in found and "statics" in found:
                 return found["op"], dict(found["statics"])
     return None
-
-
-def holds_program(equation: Equation) -> bool:
-    """A parameter of the equation is a program or a rule, so that it belongs to the shapes it was traced at."""
-    return any(_is_program(v) for v in equation.eqn.params.values())
 
 
 def _is_program(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -16,12 +16,14 @@ import numpy as np
 from certgrad.errors import CertgradError, DomainError
 from certgrad.graph import _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
+from certgrad.graph._family import Family, family_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
-from certgrad.graph._rules import ActiveShapes, node_rules
+from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
 from certgrad.obligations import _facts as signs_of
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
+from certgrad.obligations._decisions import Fixed, _solution
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._facts import ANY, ZERO, Fact, Facts
 from certgrad.obligations._jax_internals import (
@@ -36,14 +38,14 @@ from certgrad.obligations._present import show, show_clause
 from certgrad.obligations._problem import Problem, Programs, build, trace_rules
 from certgrad.obligations._prove import Outcome, _minimal, prove
 from certgrad.obligations._semantics_inputs import argument
-from certgrad.obligations._terms import clear_caches
+from certgrad.obligations._terms import Dim, Poly, clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
 from certgrad.obligations.certificate import CODES, KERNEL, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
-DIMS = ("n", "m", "k", "l", "p", "q")
+HOLDS = ("proved", "proved under hypotheses")
 RELATIONS = {
     signs_of.POS: "> 0",
     signs_of.NONNEG: "≥ 0",
@@ -68,15 +70,13 @@ class Operation:
     domain: tuple[str, ...] = ()
     title: str = ""
     signs: tuple[int, ...] = ()
-
-    @property
-    def avals(self) -> list[Any]:
-        return [v.aval for v in self.equation.variables]
+    search: bool = True
+    """Whether to look for a witness where the proof fails."""
 
     @property
     def dims(self) -> list[str]:
-        """The dimension variables, in order of appearance in the arguments, then in the parameters."""
-        shapes = [a.shape for a in self.avals] + [v.aval.shape for v in self.equation.eqn.outvars]
+        """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
+        shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
         return list(
             dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in _jaxpr.dims_in(part))
         )
@@ -93,39 +93,118 @@ class Proof:
     clauses: list[Clause] = field(default_factory=list)
     dimensions: list[str] = field(default_factory=list)
     """Hypotheses on dimensions, over the programs' names."""
+    signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
+    """The signs of the outputs, by those of the arguments."""
+
+    @property
+    def holds(self) -> bool:
+        return self.lemma.verdict in HOLDS
+
+
+@dataclass
+class Instance:
+    """A lemma at a node: what each of its dimensions is there, a number or an expression over the graph's."""
+
+    proof: Proof
+    sizes: dict[str, Any]
+
+
+_STORE: dict[Any, Proof] = {}
+"""The lemmas about JAX's own primitives, for as long as the process lives: they depend on no function of the user."""
 
 
 class Lemmas:
     """All lemmas of one certification, each proved once."""
 
     def __init__(self) -> None:
+        self.rules = _jaxpr.installed_rules()
+        self.instances: dict[Any, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
-        self.known: dict[Any, tuple[int, ...]] = {}
+        self.families: dict[int, Family | None] = {}
 
-    def of(self, operation: Operation) -> Proof:
-        """The lemma for an operation. Operations that differ only in the names of dimensions share it."""
-        generic = not _jaxpr.holds_program(operation.equation)
-        key = _key(operation) if generic else (id(operation.equation), operation.active, operation.signs)
-        found = self.proofs.get(key)
+    def of(self, operation: Operation) -> Instance:
+        """The lemma for an operation. Operations of one family of shapes share it."""
+        o = operation
+        key = id(o.equation), o.names, o.active, o.domain, o.title, o.signs, o.search
+        found = self.instances.get(key)
         if found is None:
             with wide_floats():
-                found = self.proofs[key] = _proof(operation, generic)
+                found = self.instances[key] = self._instance(operation)
         return found
+
+    def _instance(self, operation: Operation) -> Instance:
+        family = self._family(operation.equation)
+        if family is not None:
+            found = self._in_family(operation, family)
+            if found is not None and found.proof.holds:
+                return found
+        return self._as_it_stands(operation)
+
+    def _family(self, equation: Equation) -> Family | None:
+        key = id(equation)
+        if key not in self.families:
+            self.families[key] = family_of(equation)
+        return self.families[key]
+
+    def _in_family(self, operation: Operation, family: Family) -> Instance | None:
+        """The family's lemma where it speaks of the node's sizes; else that of a narrower family that contains them."""
+        symbolic = any(is_symbolic(size) for size in family.sizes.values())
+        proof = self._proved(operation, family, everywhere=symbolic)
+        for _ in range(CASES if not symbolic else 0):
+            case = None if proof.programs is None else broken_decision(proof.programs, family.sizes)
+            if case is None:
+                break
+            if not case:
+                return None
+            family = family.at(case)
+            proof = self._proved(operation, family, everywhere=False)
+        return Instance(proof, family.sizes)
+
+    def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:
+        key = (self.rules, _key(operation), family.text, everywhere)
+        found = _STORE.get(key)
+        if found is None:
+
+            def at(case: Fixed) -> Proof:
+                return _in_general(operation, family.at(case) if case else family)
+
+            found = _STORE[key] = _at_all_sizes(at) if everywhere else at({})
+        return found
+
+    def _as_it_stands(self, operation: Operation) -> Instance:
+        """The lemma at the node's own sizes: numbers stay numbers."""
+        names = operation.dims
+        if operation.equation.holds_program:  # its rule belongs to the symbols that it was traced at
+            key: Any = (id(operation.equation), operation.names, operation.active, operation.domain, operation.signs)
+            table = {n: n for n in names}
+            store = self.proofs
+        else:
+            table = canonical(names)
+            params = tuple((k, _renamed(v, table)) for k, v in sorted(operation.equation.eqn.params.items()))
+            shapes = tuple(_renamed(v.aval.shape, table) for v in operation.equation.variables)
+            key, store = (self.rules, _key(operation), params, shapes), _STORE
+        found = store.get(key)
+        if found is None:
+            found = store[key] = _own_sizes(operation, table)
+        return Instance(found, {mine: name for name, mine in table.items()})
+
+    def nothing(self, operation: Operation) -> Proof:
+        """A proof of nothing, for an operation on values of which nothing is known (random keys)."""
+        return Proof(_failed(operation, ActiveShapes((), ()), (), ""), ())
 
     def signs(self, operation: Operation, base: Proof) -> tuple[int, ...]:
         """The signs of the operation's outputs, given those of its arguments."""
         if base.programs is None:
             return ()
-        key = (id(base.programs), operation.signs)
-        found = self.known.get(key)
+        found = base.signs.get(operation.signs)
         if found is None:
-            found = self.known[key] = output_signs(operation, base.programs)
+            found = base.signs[operation.signs] = output_signs(operation, base.programs)
         return found
 
 
 def canonical(names: Sequence[str]) -> dict[str, str]:
     """The lemma's name for each dimension."""
-    return {n: DIMS[k] if k < len(DIMS) else f"n{k}" for k, n in enumerate(names)}
+    return {n: symbol(k) for k, n in enumerate(names)}
 
 
 def _renamed(value: Any, table: Mapping[str, str]) -> str:
@@ -133,30 +212,60 @@ def _renamed(value: Any, table: Mapping[str, str]) -> str:
 
 
 def _key(operation: Operation) -> Any:
-    table = canonical(operation.dims)
+    """The operation, its shapes aside."""
     equation = operation.equation
     slots = {v: k for k, v in enumerate(equation.variables)}
     pattern = tuple(
         (str(v.aval.dtype), np.asarray(v.val).tobytes(), np.shape(v.val))
         if is_literal(v)
-        else (slots[v], _renamed(v.aval.shape, table), str(v.aval.dtype))
+        else (slots[v], str(v.aval.dtype))
         for v in equation.eqn.invars
     )
-    params = tuple((k, _renamed(v, table)) for k, v in sorted(equation.eqn.params.items()))
-    return equation.name, pattern, params, operation.active, operation.names, operation.domain, operation.signs
+    return (
+        equation.name,
+        pattern,
+        operation.active,
+        operation.names,
+        operation.domain,
+        operation.signs,
+        operation.title,
+        operation.search,
+    )
 
 
-def _proof(operation: Operation, generic: bool) -> Proof:
-    names = operation.dims
-    if not generic:
-        return _prove_at(operation, operation.equation, {}, tuple(names))
-    renamed = canonical(names)
-    return _generic(operation, {n: renamed[n] for n in names})
+def broken_decision(programs: Programs, sizes: Mapping[str, Any]) -> Fixed | None:
+    """Sizes that a rule treats on their own, where the node has them: the case, empty where it cannot be written.
+
+    None where each question about dimensions that tracing answered has the same answer at these sizes.
+    """
+    for program in programs.all().values():
+        for decision in program.decisions:
+            if decision.difference is None:
+                if decision.by_library:
+                    continue
+                return {}
+            value = _at(decision.difference, sizes)
+            if value is None or value == 0:
+                return _solution(decision.difference) or {}
+    return None
 
 
-def _generic(operation: Operation, renamed: Mapping[str, str]) -> Proof:
-    """The lemma over fresh dimensions; the cases that tracing decided away are traced and proved as well."""
-    proof = _fixed(operation, renamed, {})
+def _at(poly: Poly, sizes: Mapping[str, Any]) -> Fraction | None:
+    """A polynomial over dimensions at these sizes; None where it holds something else."""
+    total = Fraction(0)
+    for mono, c in poly.items():
+        value = Fraction(int(c.p), int(c.q))
+        for atom, power in mono:
+            if not isinstance(atom, Dim) or atom.name not in sizes or Fraction(str(power)).denominator != 1:
+                return None
+            value *= Fraction(sizes[atom.name]) ** int(str(power))
+        total += value
+    return total
+
+
+def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
+    """The lemma, with the cases that tracing decided away traced and proved as well, or else excluded."""
+    proof = prove_at({})
     if proof.programs is None:
         return proof
     queue, questions = contrary_cases(proof.programs, {}, everything=True)
@@ -168,8 +277,8 @@ def _generic(operation: Operation, renamed: Mapping[str, str]) -> Proof:
         if key in seen:
             continue
         seen.add(key)
-        other = _fixed(operation, renamed, case) if len(seen) <= CASES else None
-        if other is None or other.programs is None or other.lemma.verdict not in ("proved", "proved under hypotheses"):
+        other = prove_at(case) if len(seen) <= CASES else None
+        if other is None or other.programs is None or not other.holds:
             proof.dimensions.append(f"not {shown(case)}")
             continue
         known = {show_clause(c) for c in proof.clauses}
@@ -182,12 +291,31 @@ def _generic(operation: Operation, renamed: Mapping[str, str]) -> Proof:
     return proof
 
 
-def _fixed(operation: Operation, renamed: Mapping[str, str], fixed: Mapping[str, str]) -> Proof:
-    """The lemma with dimensions set to numbers, to each other, or to expressions."""
-    table = _jaxpr.dimension_table(list(renamed.values()), fixed)
-    values = {n: table[d] for n, d in renamed.items()}
-    free = tuple(d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d]))
-    return _prove_at(operation, operation.equation.at(values), values, free)
+def _in_general(operation: Operation, family: Family) -> Proof:
+    """The lemma over the family's symbols."""
+    used = [n for s in family.shapes for d in s for n in _jaxpr.dims_in(d)]
+    return _prove_at(operation, family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
+
+
+def _own_sizes(operation: Operation, table: Mapping[str, str]) -> Proof:
+    """The lemma at the node's sizes, its dimension variables renamed."""
+    equation = operation.equation
+    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    if not table or equation.holds_program:
+        proof = _prove_at(operation, equation.run, own, tuple(table.values()))
+        if proof.programs is not None and table:
+            cases, questions = contrary_cases(proof.programs, {}, everything=False)
+            proof.dimensions = [*questions, *(f"not {shown(case)}" for case in cases)]
+        return proof
+
+    def at(case: Fixed) -> Proof:
+        sizes = _jaxpr.dimension_table(list(table.values()), case)
+        values = {n: sizes[mine] for n, mine in table.items()}
+        shapes = tuple(tuple(_jaxpr.replaced(d, values) for d in s) for s in own)
+        free = tuple(d for d in sizes if d not in case or d in _jaxpr.dims_in(sizes[d]))
+        return _prove_at(operation, equation.at(values).run, shapes, free)
+
+    return _at_all_sizes(at)
 
 
 def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
@@ -196,28 +324,23 @@ def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
     return msgspec.structs.replace(lemma, hypotheses=texts, verdict=verdict)
 
 
-def _prove_at(operation: Operation, equation: Equation, dims: Mapping[str, Any], names: tuple[str, ...]) -> Proof:
-    avals = operation.avals
-    shapes = ActiveShapes(
-        tuple(tuple(_jaxpr.replaced(d, dims) if dims else d for d in a.shape) for a in avals),
-        tuple(_KINDS.get(kind_of(a.dtype), str(a.dtype)) for a in avals),
-        active=operation.active,
-    )
+def _prove_at(
+    operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]
+) -> Proof:
+    equation = operation.equation
+    dtypes = tuple(_KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in equation.variables)
+    shapes = ActiveShapes(sizes, dtypes, operation.active)
     title = operation.title or equation.name
     try:
         refused = _refused(operation)
         if refused:
             raise UnprovedError(refused)
-        programs = trace_rules(node_rules(equation, shapes), shapes, 0, title)
+        programs = trace_rules(node_rules(equation, shapes, run), shapes, 0, title)
         if any(_jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(_failed(operation, shapes, names, str(error) or type(error).__name__), names)
-    proof = _judged(operation, shapes, programs, names)
-    if _jaxpr.holds_program(equation):  # its rule cannot be traced again at other dimensions on its own
-        cases, questions = contrary_cases(programs, {}, everything=False)
-        proof.dimensions = [*questions, *(f"not {shown(case, canonical(names))}" for case in cases)]
-    return proof
+    return _judged(operation, shapes, programs, names)
 
 
 def _rule_is_reverse(equation: Equation) -> bool:
@@ -302,8 +425,9 @@ def _failure(
     residual = show(outcome.residual)[:RESIDUAL_LENGTH] if outcome.residual is not None else ""
     if outcome.surrogate:
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
-    budget_left = not outcome.reason.startswith("budget")  # what is too large to prove is too large to search
-    witness = _witness(operation, shapes, programs, names, kind) if budget_left else None
+    # What is too large to prove is too large to search.
+    search = operation.search and not outcome.reason.startswith("budget")
+    witness = _witness(operation, shapes, programs, names, kind) if search else None
     reason = "the two sides differ at the witness" if witness else outcome.reason
     verdict: VerdictName = "refuted" if witness else "unproved"
     return ObligationResult(kind=kind, verdict=verdict, reason=reason, residual=residual, witness=witness)  # type: ignore[arg-type]

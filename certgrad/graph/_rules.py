@@ -26,14 +26,14 @@ class ActiveShapes(Shapes):
         return list(self.active)
 
 
-def node_rules(equation: Equation, shapes: ActiveShapes) -> Rules:
-    """Forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms.
+def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
+    """Forward, jvp, vjp and the primal of the vjp of one equation, by JAX's own transforms. `run` is its forward.
 
     The jvp of a function that has only a `custom_vjp` is that of the function itself: proved to be the derivative of
     the forward, it lets the adjoint law carry the claim about the vjp. Outputs that are no floats are converted, so
     that the lemma says where they are locally constant.
     """
-    forward = _real_outputs(equation.run)
+    forward = _real_outputs(run)
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
         tangent_of = _real_outputs(program_function(equation.inner))

@@ -1,24 +1,26 @@
-"""A checked rational point for a graph's hypotheses: a set that nothing satisfies would prove anything."""
+"""A checked point for a graph's hypotheses: a set that nothing satisfies would prove anything."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from itertools import islice, product
+from math import prod
+from typing import Any, Literal
 
 import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.graph._jaxpr import Numbers, evaluate_equation
+from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.ir import Operand, Ref
+from certgrad.graph.ir import Ref
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._evaluate import UndecidedError, evaluate
 from certgrad.obligations._index import Var
-from certgrad.obligations._jax_internals import wide_floats
+from certgrad.obligations._jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
 from certgrad.obligations._satisfiable import _true
 from certgrad.obligations._terms import Access, deep_atoms
 from certgrad.obligations.balls import BallError
@@ -27,6 +29,12 @@ from certgrad.obligations.balls import evaluate as run_on_balls
 
 TRIES = 24
 PRECISION = 192
+RIGOROUS = 400_000
+"""How many scalar operations rigorous arithmetic is given; larger programs run in float64, and the certificate says so."""
+ENTRIES = 4_000
+"""How many entries of a hypothesis are looked at in float64."""
+
+Found = Literal["rigorous", "in floats", "none"]
 
 
 @dataclass(frozen=True)
@@ -35,68 +43,101 @@ class Asked:
 
     clause: Clause
     arguments: Mapping[str, Ref]
-    dims: Mapping[str, Any]
-    """The lemma's dimensions, each as a dimension of the graph (something that `sizes` turns into a number)."""
+    dims: Mapping[str, Callable[[Mapping[str, int]], int]]
+    """The lemma's dimensions, each as a number at dimensions of the graph."""
+    place: Place = ()
+
+    def keys(self) -> dict[str, Key]:
+        """The values that it speaks of."""
+        polys = [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
+        read = {a.tensor for p in polys for a in deep_atoms(p) if isinstance(a, Access)}
+        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in read}
 
 
-def satisfied_somewhere(traced: TracedGraph, asked: Sequence[Asked]) -> bool:
-    """A point was found that satisfies all hypotheses at all their indices, with rigorous arithmetic."""
+def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
+    """Whether a point was found that satisfies all hypotheses at all their indices."""
     if not asked:
-        return True
-    wanted = list({str(r): r for a in asked for r in a.arguments.values()}.values())
+        return "rigorous"
+    wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
     rng = random.Random(20)
     programs: dict[tuple[int, ...], Any] = {}
-    for attempt in range(TRIES):
+    tries = TRIES if traced.ir.dims else TRIES // 2
+    for attempt in range(tries):
         sizes = {d: 1 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
         key = tuple(sizes.values())
         try:
             if key not in programs:
                 programs[key] = _program(traced, wanted, sizes)
-            point = [_draw(rng, a.spec.shape(sizes, {}), a.spec.dtype, attempt) for a in traced.specs.arguments]
-            values = run_on_balls(programs[key], point, precision=PRECISION).values
-            table = {str(r): v for r, v in zip(wanted, values, strict=True)}
+            program, needed, places = programs[key]
+            rigorous = _operations(jaxpr_of(program)) <= RIGOROUS
+            arguments = traced.specs.arguments
+            point = [_draw(rng, arguments[k].spec.shape(sizes, {}), arguments[k].spec.dtype, attempt) for k in needed]
+            if rigorous:
+                values = run_on_balls(program, point, precision=PRECISION).values
+            else:
+                values = _in_floats(program, point)
+            table = dict(zip([*wanted, *places], values, strict=True))
             with scalars.precision(PRECISION):
-                if all(_holds(a, table, sizes) for a in asked):
-                    return True
+                if all(_holds(a, table, sizes, rigorous) for a in asked):
+                    return "rigorous" if rigorous else "in floats"
         except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError):
             continue
-    return False
+    return "none"
 
 
-def _program(traced: TracedGraph, wanted: Sequence[Ref], sizes: Mapping[str, int]) -> Any:
-    """The values that the hypotheses mention, as one program at concrete shapes."""
+def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> tuple[Any, list[int], list[Place]]:
+    """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
     numbers = Numbers(np.float64, np.int64)
+    inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:
-        values = forward_values(traced, inputs, sizes, numbers)
-        return [values[r.node][r.output] for r in wanted]
+        execution = Run(sizes, numbers, set(wanted))
+        given: list[Any] = [None] * len(traced.specs.arguments)
+        for k, x in zip(needed, inputs, strict=True):
+            given[k] = x
+        execution.values(traced, given, needed=True)
+        return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in inside)]
 
-    dtypes = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+    live = Run(sizes, numbers, set(wanted))._live(traced, ())
+    needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():
-        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), dtypes[a.spec.dtype]) for a in traced.specs.arguments]
-        return jax.make_jaxpr(run)(*specs)
+        arguments = [traced.specs.arguments[k] for k in needed]
+        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), a.dtype) for a in arguments]
+        return jax.make_jaxpr(run)(*specs), needed, inside
 
 
-def forward_values(
-    traced: TracedGraph, inputs: Sequence[Any], sizes: Mapping[str, int], numbers: Numbers
-) -> list[list[Any]]:
-    """Every node's outputs, from the graph's own equations at concrete dimensions."""
-    values: list[list[Any]] = []
-    given = iter(inputs)
-
-    def read(operand: Operand, atom: Any) -> Any:
-        return values[operand.node][operand.output] if isinstance(operand, Ref) else numbers.value(atom.val)
-
-    for node in traced.nodes:
-        if node.kind == "input":
-            values.append([next(given)])
-        elif node.kind == "constant":
-            values.append([jax.numpy.asarray(numbers.value(traced.constants[node.id]))])
+def _operations(jaxpr: Any) -> int:
+    """About how many scalar operations a program takes."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        inner = inner_program(eqn)
+        if eqn.primitive.name == "scan":
+            loop = scan_loop(eqn)
+            total += int(loop.length) * _operations(loop.body.jaxpr)
+        elif inner is not None:
+            total += _operations(inner.jaxpr)
         else:
-            eqn = traced.equations[node.id].eqn
-            operands = [read(o, v) for o, v in zip(node.operands, eqn.invars, strict=True)]
-            values.append(evaluate_equation(eqn, operands, sizes, numbers))
-    return values
+            size = sum(prod(v.aval.shape) for v in eqn.outvars)
+            if eqn.primitive.name == "dot_general":
+                axes = eqn.params["dimension_numbers"][0][0]
+                size *= prod(eqn.invars[0].aval.shape[k] for k in axes)
+            elif eqn.primitive.name == "conv_general_dilated":
+                size *= prod(eqn.invars[1].aval.shape[k] for k in eqn.params["dimension_numbers"].rhs_spec[1:])
+            elif eqn.invars:
+                size = max(size, *(prod(np.shape(getattr(v, "aval", 0))) for v in eqn.invars))
+            total += size
+    return total
+
+
+def _in_floats(program: Any, point: Sequence[Any]) -> list[Any]:
+    with wide_floats():
+        return [np.asarray(x) for x in jax.jit(jax.extend.core.jaxpr_as_fun(program))(*point_of(point))]
+
+
+def point_of(point: Sequence[Any]) -> list[Any]:
+    """Rational entries as floats."""
+    return [np.asarray([float(int(v.p) / int(v.q)) for v in x.flat]).reshape(x.shape) if x.dtype == object else x
+            for x in point]  # fmt: skip
 
 
 def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) -> Any:
@@ -112,17 +153,23 @@ def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) ->
     return out
 
 
-def _holds(asked: Asked, table: Mapping[str, Any], sizes: Mapping[str, int]) -> bool:
+def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
     clause = asked.clause
     dims = {name: int(value(sizes)) for name, value in asked.dims.items()}
-
-    def value(tensor: str, index: tuple[int, ...]) -> arb:
-        entry = np.asarray(table[str(asked.arguments[tensor])], dtype=object)[index]
-        return scalars.ball(entry) if not isinstance(entry, bool | np.bool_) else arb(int(entry))
-
-    ranges = _ranges(clause, asked, table)
+    entries = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys().items()}
+    steps: list[tuple[int, ...]] = [()]
+    if asked.place:
+        taken = np.asarray(table[asked.place]).astype(bool)
+        steps = [index for index in np.ndindex(*taken.shape) if taken[index]]
+    ranges = _ranges(clause, {n: e.shape[len(steps[0]) if steps else 0 :] for n, e in entries.items()})
     variables = sorted(clause.free)
-    for point in product(*(range(ranges.get(v, 1)) for v in variables)):
+    points = product(steps, product(*(range(ranges.get(v, 1)) for v in variables)))
+    for step, point in points if rigorous else islice(points, ENTRIES):
+
+        def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb:
+            entry = entries[tensor][(*step, *index)]
+            return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
+
         env = dict(zip(variables, point, strict=True))
         if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
@@ -131,14 +178,13 @@ def _holds(asked: Asked, table: Mapping[str, Any], sizes: Mapping[str, int]) -> 
     return True
 
 
-def _ranges(clause: Clause, asked: Asked, table: Mapping[str, Any]) -> dict[Var, int]:
+def _ranges(clause: Clause, shapes: Mapping[str, tuple[int, ...]]) -> dict[Var, int]:
     """How far each index variable runs: along the axes where it stands alone."""
     found: dict[Var, int] = {}
     for poly in [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]:
         for atom in deep_atoms(poly):
-            if isinstance(atom, Access) and atom.tensor in asked.arguments:
-                shape = np.shape(table[str(asked.arguments[atom.tensor])])
-                for ix, size in zip(atom.index, shape, strict=True):
+            if isinstance(atom, Access) and atom.tensor in shapes:
+                for ix, size in zip(atom.index, shapes[atom.tensor], strict=True):
                     v = ix.variable()
                     if v is not None:
                         found[v] = min(found.get(v, size), size)

@@ -1,19 +1,25 @@
-"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, in any nesting of lists and dicts."""
+"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, or arrays, in any nesting of lists, dicts and
+modules (Equinox, Flax)."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import numpy as np
 
 from certgrad.errors import SignatureError, UsageError
+from certgrad.obligations._jax_internals import kind_of
 from certgrad.ops._signature import ArraySpec, Star, parse
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(?!(?:int|bool|float)\b)(.*)", re.DOTALL)
+
+
+_WIDE = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,13 @@ class Argument:
 
     name: str
     spec: ArraySpec
+    integer: str = ""
+    """The dtype of an array of integers that was given as a spec: it keeps its own."""
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that it is traced in: real numbers are traced as float64."""
+        return np.dtype(self.integer or _WIDE[self.spec.dtype])
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,31 @@ class Specs:
     """All arrays in the order of the flattened arguments, and how they are nested."""
 
     arguments: tuple[Argument, ...]
-    tree: Any
+    tree: tuple[Any, ...]
+    static: Mapping[int, Any] = field(default_factory=dict)
+    """What is no array, by its place among all leaves: functions and numbers inside modules. The graph holds them."""
+
+    def nest(self, arrays: Sequence[Any], bare: bool = False) -> list[Any]:
+        """The arguments with these arrays at their places; if `bare`, with None in place of what is no array."""
+        given, place, out = iter(arrays), 0, []
+        for tree in self.tree:
+            places = range(place, place + tree.num_leaves)
+            leaves = [(None if bare else self.static[k]) if k in self.static else next(given) for k in places]
+            out.append(jax.tree.unflatten(tree, leaves))
+            place += tree.num_leaves
+        return out
+
+    def flat(self, args: Sequence[Any]) -> list[Any]:
+        """The arrays in the arguments. Raises UsageError where these are nested in another way."""
+        if len(args) != len(self.tree):
+            raise UsageError(f"The graph takes {len(self.tree)} arguments, and got {len(args)}.")
+        leaves: list[Any] = []
+        for k, (arg, tree) in enumerate(zip(args, self.tree, strict=True)):
+            found, structure = jax.tree.flatten(arg)
+            if structure != tree:
+                raise UsageError(f"Argument {k} is nested as {structure}, but its spec as {tree}.")
+            leaves += found
+        return [x for k, x in enumerate(leaves) if k not in self.static]
 
     @property
     def dims(self) -> list[str]:
@@ -63,20 +100,27 @@ class Specs:
 def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     """The specs, each leaf parsed. Raises UsageError, quoting the spec."""
     parameters = _parameters(fn)
-    leaves: list[Argument] = []
-    structure: list[Any] = []
+    arguments: list[Argument] = []
+    trees: list[Any] = []
+    static: dict[int, Any] = {}
+    count = 0
     for k, spec in enumerate(specs):
         base = parameters[k] if k < len(parameters) else f"x{k}"
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
-        structure.append(tree)
-        leaves += [_leaf(text, base + jax.tree_util.keystr(path)) for path, text in flat]
+        trees.append(tree)
+        for path, leaf in flat:
+            if isinstance(leaf, str) or _is_array(leaf) or not path:
+                arguments.append(_leaf(leaf, base + jax.tree_util.keystr(path)))
+            else:
+                static[count] = leaf
+            count += 1
     seen: set[str] = set()
-    for argument in leaves:
+    for argument in arguments:
         if argument.name in seen:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
         seen.add(argument.name)
-    read = Specs(tuple(leaves), tuple(structure))
-    alone = {d.name for a in leaves for d in a.spec.dims if not isinstance(d, Star) and d.name}
+    read = Specs(tuple(arguments), tuple(trees), static)
+    alone = {d.name for a in arguments for d in a.spec.dims if not isinstance(d, Star) and d.name}
     for name in read.dims:
         if name not in alone:
             raise UsageError(
@@ -93,6 +137,8 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def _leaf(text: Any, name: str) -> Argument:
+    if _is_array(text):
+        return _array(text, name)
     if not isinstance(text, str):
         raise UsageError(
             f"The spec of {name} is {text!r}. Write the dimensions as text, such as 'n d', or '' for a scalar."
@@ -113,6 +159,19 @@ def _leaf(text: Any, name: str) -> Argument:
     if any(isinstance(d, Star) for d in spec.dims):
         raise UsageError(f"The spec '{text}' of {name} has a star. A graph is traced at one rank: write out its axes.")
     return Argument(name, spec)
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)
+
+
+def _array(value: Any, name: str) -> Argument:
+    """An array, or its shape and dtype, as a spec: its sizes are numbers, and its values do not matter."""
+    kind = kind_of(value.dtype)
+    if kind not in "fib":
+        raise UsageError(f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers and booleans.")
+    text = " ".join(map(str, value.shape)) + {"f": "", "i": ":int", "b": ":bool"}[kind]
+    return Argument(name, parse(f"{text} ->").inputs[0], str(value.dtype) if kind == "i" else "")
 
 
 def _parameters(fn: Callable[..., Any]) -> list[str]:

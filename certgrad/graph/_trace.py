@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -12,29 +13,49 @@ import numpy as np
 
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
+from certgrad.graph._family import INLINED
+from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref, check
-from certgrad.obligations._jax_internals import Program, is_dropped, is_literal, wide_floats
+from certgrad.obligations._jax_internals import (
+    Program,
+    branch_programs,
+    inner_program,
+    is_dropped,
+    is_literal,
+    scan_loop,
+    while_loop,
+    wide_floats,
+)
 from certgrad.obligations._jax_internals import trace as trace_program
 
-_DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
-_CUSTOM: dict[str, Kind] = {"custom_jvp_call": "custom_jvp", "custom_vjp_call": "custom_vjp"}
-_KEPT_WHOLE = "stop_gradient"
+_KINDS: dict[str, Kind] = {
+    "custom_jvp_call": "custom_jvp",
+    "custom_vjp_call": "custom_vjp",
+    "scan": "scan",
+    "while": "while",
+    "cond": "cond",
+}
 
 
 @dataclass
 class TracedGraph:
-    """A graph with what it was traced from: the equation of each node, the values of constants, and the function."""
+    """A graph with what it was traced from: the equation of each node, the values of constants, and the function.
+
+    The body of a loop and the branches of a `cond` are graphs of their own, without a function or specs.
+    """
 
     ir: Graph
     equations: dict[int, Equation]
     constants: dict[int, Any]
-    fn: Callable[..., Any]
-    specs: Specs
     program: Program
+    fn: Callable[..., Any] | None = None
+    specs: Specs = Specs((), ())
     ops: dict[int, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
     """The op and its keyword arguments, for nodes that are calls of one."""
+    bodies: dict[int, list[TracedGraph]] = field(default_factory=dict)
+    """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -42,12 +63,12 @@ class TracedGraph:
 
     def slots(self, node: Node) -> list[Ref]:
         """The operands that the node's equation takes, as its function has them: distinct, without literals."""
-        equation = self.equations[node.id]
-        first = {v: k for k, v in reversed(list(enumerate(equation.eqn.invars))) if not is_literal(v)}
-        return [node.operands[first[v]] for v in equation.variables]
+        operands = node.operands
+        return [operands[k] for k in self.equations[node.id].positions]  # type: ignore[misc]
 
     def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
+        assert self.fn is not None, "the graph inside a node is not traced again"
         return _without_dead_nodes(_traced(self.fn, self.specs, self.ir.name, fixed))
 
     def check(self) -> str | None:
@@ -58,6 +79,9 @@ class TracedGraph:
             if (equation := self.equations.get(node.id)) is not None:
                 if problem := self._check_equation(node, equation):
                     return problem
+                for body in self.bodies.get(node.id, ()):
+                    if problem := body.check():
+                        return f"node {node.id} ({node.name}), inside: {problem}"
             elif node.kind not in ("input", "constant"):
                 return f"node {node.id} ({node.name}) has no equation behind it"
         return None
@@ -68,14 +92,19 @@ class TracedGraph:
         if len(node.operands) != len(equation.eqn.invars):
             return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
         for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-            given, expected = self.ir.type_of(operand), _type(atom.aval)
-            if given != expected:
+            given, expected = self.ir.type_of(operand), type_of(atom.aval)
+            if given is not expected and given != expected:
                 return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
+            if not is_literal(atom) and isinstance(operand, Literal):
+                return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
             if not is_literal(atom) and found.setdefault(atom, operand) != operand:
                 return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
+            if is_literal(atom) and not np.ndim(atom.val) and operand != literal_of(atom):
+                return f"{where}, operand {k} is {operand}, but the operation has {literal_of(atom)} there"
         for k, (declared, var) in enumerate(zip(node.outputs, equation.eqn.outvars, strict=False)):
-            if declared != _type(var.aval):
-                return f"{where}, output {k} is declared {declared}, but the operation gives {_type(var.aval)}"
+            inferred = type_of(var.aval)
+            if declared is not inferred and declared != inferred:
+                return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
         if len(node.outputs) != len(equation.eqn.outvars):
             return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.eqn.outvars)}"
         return None
@@ -97,8 +126,8 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
     with wide_floats():
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
-        leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), _DTYPES[a.spec.dtype]) for a in read.arguments]
-        args = _nested(read, leaves)
+        leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), a.dtype) for a in read.arguments]
+        args = read.nest(leaves)
         try:
             program = trace_program(fn, args)
         except CertgradError:
@@ -110,18 +139,15 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
                 f"{title} has side effects ({', '.join(map(str, program.jaxpr.effects))}). "
                 "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
-        builder = _Builder(read, title)
-        outputs = builder.run(program)
-        graph = Graph(format=FORMAT, name=title, dims=names, nodes=builder.nodes, outputs=outputs)
-    return TracedGraph(graph, builder.equations, builder.constants, fn, read, program, builder.ops)
+        inputs = [a.name for a in read.arguments]
+        return replace(_built(program, title, inputs, names, Shared()), fn=fn, specs=read)
 
 
-def _nested(read: Specs, leaves: Sequence[Any]) -> list[Any]:
-    out, start = [], 0
-    for tree in read.tree:
-        out.append(jax.tree.unflatten(tree, leaves[start : start + tree.num_leaves]))
-        start += tree.num_leaves
-    return out
+def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str], shared: Shared) -> TracedGraph:
+    builder = _Builder(shared)
+    outputs = builder.run(program, inputs)
+    graph = Graph(format=FORMAT, name=title, dims=dims, nodes=builder.nodes, outputs=outputs)
+    return TracedGraph(graph, builder.equations, builder.constants, program, ops=builder.ops, bodies=builder.bodies)
 
 
 def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
@@ -133,8 +159,21 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
     )
 
 
-def _type(aval: Any) -> ArrayType:
+def type_of(aval: Any) -> ArrayType:
+    """Shape and dtype of an abstract array."""
+    if all(isinstance(d, int) for d in aval.shape):
+        return _type(tuple(aval.shape), aval.dtype)
     return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
+
+
+@lru_cache(maxsize=4096)
+def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
+    return ArrayType(shape=[str(d) for d in shape], dtype=str(dtype))
+
+
+def literal_of(atom: Any) -> Literal:
+    """A scalar of the program text, as data."""
+    return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
 
 
 def _text(value: Any) -> str:
@@ -146,28 +185,65 @@ def _text(value: Any) -> str:
 _HIDDEN = frozenset(
     "sharding out_sharding weak_type precision preferred_element_type call_jaxpr jaxpr jvp_jaxpr_fun fun_jaxpr bwd "
     "fwd_jaxpr_thunk num_consts symbolic_zeros out_trees ctx_mesh donated_invars inline keep_unused in_shardings "
-    "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy".split()
+    "out_shardings in_layouts out_layouts resource_env compiler_options_kvs name accuracy "
+    "branches cond_jaxpr body_jaxpr update_jaxpr update_consts".split()
 )
+
+
+_INSIDE = frozenset({"scan", "while", "cond"})
+
+
+class Shared:
+    """What nodes, and graphs inside nodes, have in common: equations, and what is the same at each of their nodes."""
+
+    def __init__(self) -> None:
+        self.equations: dict[Any, Equation] = {}
+        self.params: dict[Equation, dict[str, str]] = {}
+        self.outputs: dict[Equation, list[ArrayType]] = {}
+        self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
+        self.literals: dict[int, Literal] = {}
+        self.kept: list[Any] = []
+
+    def equation(self, eqn: Any, original: Any, jaxpr: Any) -> Equation:
+        """The one equation of all nodes that do the same to values of the same types."""
+        slots: dict[Any, int] = {}
+        reads = tuple(
+            [
+                (np.asarray(v.val).tobytes(), v.aval) if is_literal(v) else (slots.setdefault(v, len(slots)), v.aval)
+                for v in eqn.invars
+            ]
+        )
+        try:
+            key: Any = (eqn.primitive, tuple(eqn.params.items()), reads, tuple([v.aval for v in eqn.outvars]))
+            found = self.equations.get(key)
+        except TypeError:  # a parameter that cannot be hashed: the same object is the same one
+            self.kept.append(original)
+            key = (id(original), reads)
+            found = self.equations.get(key)
+        if found is None:
+            found = self.equations[key] = Equation(eqn, jaxpr)
+        return found
 
 
 class _Builder:
     """Appends nodes while it walks a program; calls are walked into."""
 
-    def __init__(self, specs: Specs, title: str) -> None:
-        self.specs, self.title = specs, title
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
         self.nodes: list[Node] = []
         self.equations: dict[int, Equation] = {}
         self.constants: dict[int, Any] = {}
         self.ops: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.bodies: dict[int, list[TracedGraph]] = {}
 
-    def run(self, program: Program) -> list[Operand]:
+    def run(self, program: Program, names: Sequence[str]) -> list[Operand]:
         inputs: list[Operand] = []
-        for argument, var in zip(self.specs.arguments, program.jaxpr.invars, strict=True):
-            inputs.append(self.add("input", argument.name, [], [_type(var.aval)]))
+        for name, var in zip(names, program.jaxpr.invars, strict=True):
+            inputs.append(self.add("input", name, [], [type_of(var.aval)]))
         return self.walk(program, inputs, ("", ""))
 
-    def add(self, kind: Kind, name: str, operands: Sequence[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
-        node = Node(id=len(self.nodes), kind=kind, name=name, operands=list(operands), outputs=outputs, **rest)
+    def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
+        node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
         self.nodes.append(node)
         return Ref(node=node.id)
 
@@ -176,60 +252,111 @@ class _Builder:
     ) -> list[Operand]:
         """The outputs of a program whose inputs are these. `site` is where it is called from, for inner programs."""
         env: dict[Any, Operand] = dict(zip(program.jaxpr.invars, inputs, strict=True))
-        given = dict(zip(program.jaxpr.invars, atoms, strict=False))  # an inner program may be called on a literal
-
-        def resolved(atom: Any) -> Any:
-            found = atom if is_literal(atom) else given.get(atom)
-            return found if found is not None and is_literal(found) else atom
-
+        # An inner program may be called on a literal, and sizes are computed from literals.
+        known = {v: a for v, a in zip(program.jaxpr.invars, atoms, strict=False) if is_literal(a)}
         for var, value in zip(program.jaxpr.constvars, program.consts, strict=False):
             env[var] = self.constant(var, value)
-
-        def read(atom: Any) -> Operand:
-            if not is_literal(atom):
-                return env[atom]
-            if np.ndim(atom.val):
-                return self.constant(atom, atom.val)
-            return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
-
-        for eqn in program.jaxpr.eqns:
-            eqn = eqn.replace(invars=[resolved(v) for v in eqn.invars])
-            operands = [read(v) for v in eqn.invars]
+        for original in program.jaxpr.eqns:
+            eqn = original
+            if known and any(not is_literal(v) and v in known for v in eqn.invars):
+                eqn = eqn.replace(invars=[v if is_literal(v) else known.get(v, v) for v in eqn.invars])
+            if (folded := exact_literal(eqn)) is not None:
+                known[eqn.outvars[0]] = folded
+                continue
+            operands = [self.read(v, env) for v in eqn.invars]
+            if (chosen := _chosen(eqn)) is not None:
+                env[eqn.outvars[0]] = operands[chosen]
+                if is_literal(eqn.invars[chosen]):
+                    known[eqn.outvars[0]] = eqn.invars[chosen]
+                continue
             where = site if site[0] else _jaxpr.source_of(eqn)
-            outputs = self.equation(Equation(eqn, program.jaxpr), operands, where)
+            outputs = self.equation(eqn, original, program.jaxpr, operands, where)
             env.update((v, out) for v, out in zip(eqn.outvars, outputs, strict=True) if not is_dropped(v))
-        return [read(v) for v in program.jaxpr.outvars]
+        return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
+
+    def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
+        if not is_literal(atom):
+            return env[atom]
+        if np.ndim(atom.val):
+            return self.constant(atom, atom.val)
+        found = self.shared.literals.get(id(atom))
+        if found is None:
+            self.shared.kept.append(atom)
+            found = self.shared.literals[id(atom)] = literal_of(atom)
+        return found
 
     def constant(self, var: Any, value: Any) -> Ref:
-        ref = self.add("constant", f"c{len(self.constants)}", [], [_type(var.aval)])
+        ref = self.add("constant", f"c{len(self.constants)}", [], [type_of(var.aval)])
         self.constants[ref.node] = value
         return ref
 
-    def equation(self, equation: Equation, operands: list[Operand], where: tuple[str, str]) -> list[Operand]:
+    def equation(
+        self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
+    ) -> list[Operand]:
+        inner = inner_program(eqn)
+        if inner is not None and eqn.primitive.name in INLINED:
+            return self.walk(inner, operands, where, eqn.invars)
+        equation = self.shared.equation(eqn, original, jaxpr)
+        if equation not in self.shared.params:
+            self._describe(equation, where)
+        kind: Kind = _KINDS.get(equation.name, "primitive" if inner is None else "call")
+        name = equation.name
+        if inner is not None:
+            name = str(eqn.params.get("name", "")) or _jaxpr.called_name(inner) or name
+        node = len(self.nodes)
+        found = self.shared.ops[equation]
+        if found is not None:
+            kind, name = "op", found[0].name
+            self.ops[node] = found
+        elif equation.name in _INSIDE:
+            self.bodies[node] = [
+                _without_dead_nodes(_built(program, title, names, [], self.shared))
+                for title, program, names in inside(equation)
+            ]
+        self.equations[node] = equation
+        outputs, params = self.shared.outputs[equation], self.shared.params[equation]
+        bodies = [b.ir for b in self.bodies.get(node, ())]
+        self.add(kind, name, operands, outputs, params=params, source=where[0], function=where[1], bodies=bodies)
+        return [Ref(node=node, output=k) for k in range(len(outputs))]
+
+    def _describe(self, equation: Equation, where: tuple[str, str]) -> None:
+        """What every node of this equation says of it."""
         inner = equation.inner
-        kind: Kind = _CUSTOM.get(equation.name, "primitive")
-        if inner is not None and kind == "primitive":
-            if not _jaxpr.mentions(inner, _KEPT_WHOLE) and not getattr(inner.jaxpr, "effects", None):
-                return self.walk(inner, operands, where, equation.eqn.invars)
-            kind = "call"
         if inner is not None and _jaxpr.captures(inner):
             raise TraceError(
                 f"The function with a rule of its own at {where[0] or 'an unknown line'} closes over a value "
                 "that is being traced: its gradient there would be silently zero. Pass the value as an argument."
             )
         found = _jaxpr.op_of(equation)
-        name = equation.name if inner is None else str(equation.eqn.params.get("name", "")) or _jaxpr.called_name(inner)
         params = {k: _text(v) for k, v in sorted(equation.eqn.params.items()) if k not in _HIDDEN and v is not None}
         if found is not None:
-            kind, name = "op", found[0].name
             params = {k: str(v) for k, v in found[1].items()}
-            self.ops[len(self.nodes)] = found
-        self.equations[len(self.nodes)] = equation
-        outputs = [_type(v.aval) for v in equation.eqn.outvars]
-        ref = self.add(
-            kind, name or equation.name, operands, outputs, params=params, source=where[0], function=where[1]
-        )
-        return [Ref(node=ref.node, output=k) for k in range(len(outputs))]
+        self.shared.ops[equation], self.shared.params[equation] = found, params
+        self.shared.outputs[equation] = [type_of(v.aval) for v in equation.eqn.outvars]
+
+
+def inside(equation: Equation) -> list[tuple[str, Program, list[str]]]:
+    """The programs inside a loop or a branch: what each is called, and the names of its inputs."""
+    if equation.name == "cond":
+        branches = branch_programs(equation.eqn)
+        return [(f"branch {k}", b, [f"x{i}" for i in range(len(b.jaxpr.invars))]) for k, b in enumerate(branches)]
+    if equation.name == "while":
+        loop = while_loop(equation.eqn)
+        carries = [f"carry{i}" for i in range(len(equation.eqn.outvars))]
+        parts = (("test", loop.test, loop.test_consts), ("body", loop.body, loop.body_consts))
+        return [(title, p, [*(f"const{i}" for i in range(n)), *carries]) for title, p, n in parts]
+    scan = scan_loop(equation.eqn)
+    rows = len(scan.body.jaxpr.invars) - scan.consts - scan.carries
+    counts = (("const", scan.consts), ("carry", scan.carries), ("row", rows))
+    return [("body", scan.body, [f"{part}{i}" for part, n in counts for i in range(n)])]
+
+
+def _chosen(eqn: Any) -> int | None:
+    """The operand that a `select_n` with a known predicate is."""
+    if eqn.primitive.name != "select_n" or not is_literal(eqn.invars[0]) or np.ndim(eqn.invars[0].val):
+        return None
+    chosen = 1 + int(np.asarray(eqn.invars[0].val))
+    return chosen if eqn.invars[chosen].aval.shape == eqn.outvars[0].aval.shape else None
 
 
 def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
@@ -247,13 +374,16 @@ def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:
         return Ref(node=place[operand.node], output=operand.output) if isinstance(operand, Ref) else operand
 
     nodes = [msgspec.structs.replace(n, id=place[n.id], operands=[moved(o) for o in n.operands]) for n in kept]
-    ir = Graph(
-        format=FORMAT, name=traced.ir.name, dims=traced.ir.dims, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)]
-    )
+    ir = msgspec.structs.replace(traced.ir, nodes=nodes, outputs=[*map(moved, traced.ir.outputs)])
+
+    def there(table: Mapping[int, Any]) -> dict[int, Any]:
+        return {place[k]: v for k, v in table.items() if k in place}
+
     return replace(
         traced,
         ir=ir,
-        equations={place[k]: v for k, v in traced.equations.items() if k in place},
-        constants={place[k]: v for k, v in traced.constants.items() if k in place},
-        ops={place[k]: v for k, v in traced.ops.items() if k in place},
+        equations=there(traced.equations),
+        constants=there(traced.constants),
+        ops=there(traced.ops),
+        bodies=there(traced.bodies),
     )

@@ -7,7 +7,7 @@ import msgspec
 from certgrad.graph.ir import Graph, Ref, Struct
 from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
 
-FORMAT = 1
+FORMAT = 2
 
 
 class ObligationResult(Struct, frozen=True):
@@ -61,6 +61,15 @@ class Cotangent(Struct, frozen=True):
     contributions: list[str]
 
 
+class Inside(Struct, frozen=True):
+    """The induction over the nodes of a loop's body, or of one branch of a `cond`."""
+
+    name: str
+    moving: list[str]
+    """The names of its inputs that depend on the graph's inputs."""
+    steps: list[Step]
+
+
 class Step(Struct, frozen=True):
     """One step of the induction: appending this node preserves the laws."""
 
@@ -81,6 +90,16 @@ class Step(Struct, frozen=True):
     cotangents: list[Cotangent] = []
     sign: str = ""
     reason: str = ""
+    inside: list[Inside] = []
+
+
+class Theorem(Struct, frozen=True):
+    """A statement about any linear maps, proved once by the kernel: how steps are put together."""
+
+    name: str
+    statement: str
+    verdict: VerdictName
+    digest: str
 
 
 class Conclusion(Struct, frozen=True):
@@ -102,6 +121,8 @@ class GraphCertificate(Struct, frozen=True):
     dimensions: list[str]
     """Hypotheses on dimensions: sizes at which the function, or a rule, may run another program than the traced one."""
     lemmas: list[Lemma]
+    theorems: list[Theorem]
+    """The induction step itself, for each way in which nodes are put together here."""
     steps: list[Step]
     findings: list[str]
     """One line for each node that is refuted, unproved or a surrogate."""

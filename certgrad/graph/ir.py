@@ -7,7 +7,9 @@ from typing import Literal as OneOf
 import msgspec
 
 FORMAT = 1
-Kind = OneOf["input", "constant", "primitive", "op", "custom_jvp", "custom_vjp", "call"]
+Kind = OneOf[
+    "input", "constant", "primitive", "op", "custom_jvp", "custom_vjp", "call", "region", "scan", "cond", "while"
+]
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -58,7 +60,8 @@ class Node(Struct, frozen=True):
     """One operation: a primitive of JAX with its parameters, or an op kept whole.
 
     kinds: `input`, `constant` (an array of the program, whose value is kept outside), `primitive`, `op` (of
-    certgrad.ops), `custom_jvp` and `custom_vjp` (functions with a rule of their own), `call` (a function kept whole).
+    certgrad.ops), `custom_jvp` and `custom_vjp` (functions with a rule of their own), `call` (a function kept whole),
+    `region` (several operations that are certified together), `scan`, `cond` and `while`, with graphs inside.
     """
 
     id: int
@@ -69,6 +72,8 @@ class Node(Struct, frozen=True):
     params: dict[str, str] = {}
     source: str = ""
     function: str = ""
+    bodies: list[Graph] = []
+    """The body of a `scan`, the branches of a `cond`, test and body of a `while`."""
 
     @property
     def parents(self) -> list[Ref]:

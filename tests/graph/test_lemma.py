@@ -12,11 +12,11 @@ def test_names_of_dimensions_do_not_matter() -> None:
     assert [one.digest for one in first.lemmas] == [one.digest for one in second.lemmas]
 
 
-def test_equal_dimensions_are_another_lemma() -> None:
+def test_a_value_read_twice_is_another_lemma_equal_dimensions_are_not() -> None:
     found = certify(trace(lambda x, y: x @ x + x @ y, "x: n n", "y: n n"))
     assert {one.signature for one in found.lemmas if one.name.startswith("dot")} == {
         "x [n, n] -> [n, n]",
-        "x [n, n], y [n, n] -> [n, n]",
+        "x [n, m], y [m, k] -> [n, k]",
     }
 
 
@@ -35,8 +35,10 @@ def test_an_argument_that_does_not_move_needs_no_derivative() -> None:
 
 def test_the_programs_behind_a_lemma_are_kept() -> None:
     done = certification(trace(lambda x: jnp.exp(x), "x: n"))
-    assert set(done.proofs[1].programs.all()) == {"forward", "jvp", "vjp", "primal"}
-    assert done.moving == {"%0", "%1"}
+    programs = done.induction.judged[1].instance.proof.programs
+    assert programs is not None
+    assert set(programs.all()) == {"forward", "jvp", "vjp", "primal"}
+    assert done.induction.moving == {(0, 0), (1, 0)}
 
 
 def test_broadcasting_asks_nothing_of_the_sizes() -> None:

@@ -1,0 +1,200 @@
+"""The family of shapes of an operation: its sizes made symbols, so that one lemma serves every node of the kind.
+
+A family is proposed by the rules of `_shape_rules` and checked here: with its symbols set to the node's sizes, its
+operands' shapes, every parameter of every equation, and so the whole program, are the node's own. A node's lemma is
+then an instance of the family's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certgrad.graph import _jaxpr
+from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
+from certgrad.graph._jaxpr import Equation
+from certgrad.graph._shape_rules import rule_for
+from certgrad.obligations._jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
+
+DIMS = ("n", "m", "k", "l", "p", "q")
+INLINED = frozenset("jit pjit closed_call core_call checkpoint remat remat2 composite custom_vmap_call".split())
+"""Calls whose derivative is that of the program inside; any other call is kept whole, with its own rule."""
+
+
+def symbol(k: int) -> str:
+    """The name of a lemma's dimension."""
+    return DIMS[k] if k < len(DIMS) else f"n{k}"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An equation of a program with the parameters that it has in a family."""
+
+    eqn: Any
+    params: dict[str, Any]
+    inner: tuple[Bound, ...] | None = None
+    """The equations of the program that it calls, where it is such a call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """An operation over symbolic sizes, and what these are at the node that it was made for."""
+
+    equation: Equation
+    bound: Bound
+    shapes: tuple[tuple[Any, ...], ...]
+    sizes: dict[str, Any]
+
+    def run(self, *args: Any) -> list[Any]:
+        """The operation's outputs at its distinct operands, of shapes of the family."""
+        return _run(self.bound, _operands(self.equation, args))
+
+    @property
+    def text(self) -> str:
+        """Shapes and parameters, as text: equal for nodes of one family."""
+        return f"{self.shapes} {_text(self.bound)}"
+
+    def at(self, fixed: Mapping[str, str]) -> Family:
+        """The family with some sizes set to numbers, to each other or to expressions."""
+        table = _jaxpr.dimension_table(list(self.sizes), fixed)
+        shapes = tuple(tuple(_jaxpr.replaced(d, table) for d in s) for s in self.shapes)
+        left = {d: v for d, v in self.sizes.items() if d not in fixed}
+        return Family(self.equation, _replaced(self.bound, table), shapes, left)
+
+
+def family_of(equation: Equation) -> Family | None:
+    """The widest family of an operation that its primitives' rules propose; None where they propose none."""
+    try:
+        family = _proposed(equation)
+    except (NoFamilyError, TypeError, KeyError, ValueError, IndexError, StopIteration):
+        return None
+    return family if family.sizes and _is_instance(family) else None
+
+
+def _proposed(equation: Equation) -> Family:
+    variables = [[Axis(d) for d in v.aval.shape] for v in equation.variables]
+    by_variable = dict(zip(equation.variables, variables, strict=True))
+    operands = [[] if is_literal(v) else by_variable[v] for v in equation.eqn.invars]
+    outs, settle = _equation(equation.eqn, operands)
+    sizes = Sizes(symbol, symbols)
+    chosen = sizes.settle([*variables, *outs])
+    return Family(equation, settle(sizes), tuple(sizes.shape(s) for s in variables), chosen)
+
+
+def _equation(eqn: Any, operands: list[Shape]) -> tuple[list[Shape], Callable[[Sizes], Bound]]:
+    inner = inner_program(eqn) if eqn.primitive.name in INLINED else None
+    if inner is not None:
+        outs, settled = _program(inner, operands)
+        return outs, lambda sizes: Bound(eqn, {}, tuple(settle(sizes) for settle in settled))
+    results = [tuple(v.aval.shape) for v in eqn.outvars]
+    outs, params = rule_for(eqn.primitive.name)(eqn.params, operands, results)
+    return outs, lambda sizes: Bound(eqn, params(sizes))
+
+
+def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list[Callable[[Sizes], Bound]]]:
+    env: dict[Any, Shape] = dict(zip(program.jaxpr.invars, operands, strict=True))
+    for v in program.jaxpr.constvars:
+        env[v] = [Axis(d) for d in v.aval.shape]
+        for axis in env[v]:
+            axis.fix()
+
+    def read(v: Any) -> Shape:
+        return [_fixed(d) for d in np.shape(v.val)] if is_literal(v) else env[v]
+
+    settled = []
+    for eqn in program.jaxpr.eqns:
+        outs, settle = _equation(eqn, [read(v) for v in eqn.invars])
+        settled.append(settle)
+        env.update((v, out) for v, out in zip(eqn.outvars, outs, strict=True) if not is_dropped(v))
+    return [read(v) for v in program.jaxpr.outvars], settled
+
+
+def _fixed(size: Any) -> Axis:
+    axis = Axis(size)
+    axis.fix()
+    return axis
+
+
+def _is_instance(family: Family) -> bool:
+    """With the symbols set to the node's sizes, the family's operation is the node's own."""
+    found = [tuple(_jaxpr.replaced(d, family.sizes) for d in s) for s in family.shapes]
+    own = [tuple(v.aval.shape) for v in family.equation.variables]
+    return found == own and _same(family.bound, family.sizes)
+
+
+def _same(bound: Bound, sizes: Mapping[str, Any]) -> bool:
+    if bound.inner is not None:
+        inner = inner_program(bound.eqn)
+        return inner is not None and all(
+            b.eqn is e and _same(b, sizes) for b, e in zip(bound.inner, inner.jaxpr.eqns, strict=True)
+        )
+    own = bound.eqn.params
+    return bound.params.keys() == own.keys() and all(
+        value is own[k] or _jaxpr.replaced(value, sizes) == own[k] for k, value in bound.params.items()
+    )
+
+
+def _replaced(bound: Bound, table: Mapping[str, Any]) -> Bound:
+    params = {k: _jaxpr.replaced(v, table) for k, v in bound.params.items()}
+    inner = bound.inner
+    return Bound(bound.eqn, params, None if inner is None else tuple(_replaced(b, table) for b in inner))
+
+
+def _text(bound: Bound) -> str:
+    if bound.inner is not None:
+        inner = inner_program(bound.eqn)
+        assert inner is not None
+        return f"{{{_wiring(inner)} {'; '.join(map(_text, bound.inner))}}}"
+    # Parameters that a family changes are sizes; the rest is told apart by what it prints and what it is.
+    params = ", ".join(f"{k}={v}" for k, v in sorted(bound.params.items()))
+    dtypes = " ".join(f"{v.aval.dtype}" for v in (*bound.eqn.invars, *bound.eqn.outvars))
+    return f"{bound.eqn.primitive.name}[{params}] {dtypes}"
+
+
+def _wiring(program: Program) -> str:
+    """Which values a program's equations read, in order; literals and constants by value."""
+    names: dict[Any, str] = {}
+    for k, v in enumerate((*program.jaxpr.invars, *program.jaxpr.constvars)):
+        names[v] = f"i{k}"
+
+    def name(v: Any) -> str:
+        if is_literal(v):
+            value = np.asarray(v.val)
+            return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+        return names.setdefault(v, f"v{len(names)}")
+
+    consts = [f"{np.asarray(c).dtype}{np.asarray(c).tobytes().hex()}" for c in program.consts]
+    lines = [
+        f"{' '.join(map(name, e.invars))}>{' '.join('_' if is_dropped(v) else name(v) for v in e.outvars)}"
+        for e in program.jaxpr.eqns
+    ]
+    return f"{consts} {lines} {[name(v) for v in program.jaxpr.outvars]}"
+
+
+def _operands(equation: Equation, args: Sequence[Any]) -> list[Any]:
+    env = dict(zip(equation.variables, args, strict=True))
+    return [v.val if is_literal(v) else env[v] for v in equation.eqn.invars]
+
+
+def _run(bound: Bound, values: Sequence[Any]) -> list[Any]:
+    if bound.inner is None:
+        return _jaxpr.bind(bound.eqn, values, bound.params)
+    program = inner_program(bound.eqn)
+    assert program is not None
+    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, values, strict=True))
+    env.update(zip(program.jaxpr.constvars, program.consts, strict=True))
+
+    def read(v: Any) -> Any:
+        return v.val if is_literal(v) else env[v]
+
+    for inner in bound.inner:
+        env.update(zip(inner.eqn.outvars, _run(inner, [read(v) for v in inner.eqn.invars]), strict=True))
+    return [read(v) for v in program.jaxpr.outvars]
+
+
+def is_symbolic(size: Any) -> bool:
+    """The size is no number."""
+    return isinstance(size, DimExpr)

@@ -1,0 +1,326 @@
+"""The induction: one step a node, each the instance of a lemma at the node's sizes and at what is known of its operands.
+
+The theorem of a step. Let the graph so far compute values v from its real inputs x, let its tangents be A·dx where A is
+the derivative of v, and let its reverse sweep take cotangents s of all values to Aᵀs. Append a node w = f(v) whose lemma
+says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents (A·dx,
+J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of the
+operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents. The
+algebra of this is proved by the kernel (`_theorems`); what is checked of each node is that its lemma is about its own
+operation and sizes (`_family`), about its own operands (`TracedGraph.check`), and that it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certgrad.graph._expression import Expressions
+from certgrad.graph._hypotheses import at_node
+from certgrad.graph._lemma import HOLDS, NAMES, RELATIONS, Instance, Lemmas, Operation, domain_of
+from certgrad.graph._run import Place
+from certgrad.graph._satisfiable import Asked
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
+from certgrad.graph.ir import Node, Operand, Ref
+from certgrad.obligations._conditions import Clause
+from certgrad.obligations._facts import ANY, NEG, POS, ZERO
+from certgrad.obligations._jax_internals import kind_of
+from certgrad.obligations._present import show_clause
+from certgrad.obligations.certificate import VerdictName
+
+Value = tuple[int, int]
+"""A node and which of its outputs."""
+
+
+@dataclass
+class Judgement:
+    """What a lemma says at every node of one equation, with the same operands moving and the same signs known."""
+
+    operation: Operation
+    instance: Instance
+    informed: tuple[int, ...] = ()
+    """The signs of the arguments that the lemma was given."""
+    gone: list[str] = field(default_factory=list)
+    """Hypotheses that these signs discharge."""
+    signs: tuple[int, ...] = ()
+    instantiation: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Shared:
+    """What the inductions over a graph and over the graphs inside it have in common."""
+
+    lemmas: Lemmas = field(default_factory=Lemmas)
+    judgements: dict[Any, Judgement] = field(default_factory=dict)
+    described: dict[Any, tuple[tuple[str, ...], tuple[str, ...], str]] = field(default_factory=dict)
+    used: dict[str, Lemma] = field(default_factory=dict)
+    regions: dict[Any, Any] = field(default_factory=dict)
+    """The equation of each region, by what it is made of."""
+
+
+class Induction:
+    """The steps of a graph. `moving` and `signs` say what is known of its inputs, by position."""
+
+    def __init__(
+        self,
+        traced: TracedGraph,
+        shared: Shared,
+        moving: Mapping[int, bool] | None = None,
+        signs: Mapping[int, int] | None = None,
+        names: Mapping[int, str] | None = None,
+        place: Place = (),
+    ) -> None:
+        self.traced, self.shared, self.place = traced, shared, place
+        self.given_moving, self.given_signs = moving, signs or {}
+        self.judged: dict[int, Judgement] = {}
+        self.inside: dict[int, list[Induction]] = {}
+        self.steps: list[Step] = []
+        self.moving: set[Value] = set()
+        self.signs: dict[Value, int] = {}
+        self.asked: list[Asked] = []
+        self.dimensions: list[str] = []
+        self.consumers: dict[Value, list[str]] = {}
+        self.expressions = Expressions(traced.ir, names or {})
+
+    def run(self) -> Induction:
+        """Take every step."""
+        for node in self.traced.nodes:
+            self.steps.append(self._step(node))
+        return self
+
+    # --- what is known of values
+
+    def is_moving(self, operand: Operand) -> bool:
+        """The value depends on the graph's real inputs."""
+        return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
+
+    def sign(self, operand: Operand) -> int:
+        """The signs that the entries of a value can have."""
+        if isinstance(operand, Ref):
+            return self.signs.get((operand.node, operand.output), ANY)
+        return signs_of(float(operand.text)) if operand.text not in ("True", "False") else ANY
+
+    # --- steps
+
+    def _step(self, node: Node) -> Step:
+        if node.kind == "input":
+            moves = node.outputs[0].real and (self.given_moving is None or self.given_moving.get(node.id, False))
+            if moves:
+                self.moving.add((node.id, 0))
+            self.signs[node.id, 0] = self.given_signs.get(node.id, ANY)
+            return self.plain(node, "input", "input")
+        if node.kind == "constant":
+            self.signs[node.id, 0] = signs_of(self.traced.constants[node.id])
+            return self.plain(node, "constant", "constant")
+        if node.id in self.traced.bodies:
+            from certgrad.graph._inside import step_inside  # (which runs inductions of its own)
+
+            return step_inside(self, node)
+        return self._operation(node)
+
+    def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:
+        """A step that needs no lemma."""
+        return Step(
+            node=node.id,
+            operation=operation,
+            source=node.source,
+            role=role,
+            expression=self.expressions.of(Ref(node=node.id)),
+            **{"verdict": "proved", **rest},
+        )
+
+    def consumed(self, node: Node, slots: list[Ref], active: tuple[int, ...], names: tuple[str, ...]) -> None:
+        """The node adds to the cotangents of its moving operands."""
+        for k in active:
+            ref = slots[k]
+            self.consumers.setdefault((ref.node, ref.output), []).append(f"%{node.id} ({names[k]})")
+
+    def _operation(self, node: Node) -> Step:
+        equation = self.traced.equations[node.id]
+        slots = self.traced.slots(node)
+        real = _real(equation)
+        active = tuple([k for k, r in enumerate(slots) if real[k] and (r.node, r.output) in self.moving])
+        signs = tuple([self.signs.get((r.node, r.output), ANY) if real[k] is not None else ANY
+                       for k, r in enumerate(slots)])  # fmt: skip
+        key = (equation, active, signs)
+        judgement = self.shared.judgements.get(key)
+        if judgement is None:
+            judgement = self.shared.judgements[key] = self._judge(node, equation, real, active, signs)
+        for k, sign in enumerate(judgement.signs):
+            self.signs[node.id, k] = sign
+        operation = judgement.operation
+        if not any(real) and not any(o.real for o in node.outputs):
+            return self.plain(node, "constant", node.name)
+        self.judged[node.id] = judgement
+        if active:
+            self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
+            self.consumed(node, slots, active, operation.names)
+        return self._judged(node, judgement, dict(zip(operation.names, slots, strict=True)))
+
+    def _judge(
+        self, node: Node, equation: Any, real: list[bool | None], active: tuple[int, ...], signs: tuple[int, ...]
+    ) -> Judgement:
+        described = self.shared.described.get(equation)
+        if described is None:
+            described = self.shared.described[equation] = self._described(node, equation)
+        names, domain, title = described
+        operation = Operation(equation, names, active, domain, title)
+        lemmas = self.shared.lemmas
+        if not any(real) and not any(o.real for o in node.outputs):
+            if not all(kind_of(v.aval.dtype) in "fib" for v in (*equation.variables, *equation.eqn.outvars)):
+                return Judgement(operation, Instance(lemmas.nothing(operation), {}))
+            instance = lemmas.of(_with_signs(operation, signs))
+            return Judgement(operation, instance, signs=lemmas.signs(_with_signs(operation, signs), instance.proof))
+        instance, informed, gone = self._lemma(operation, signs)
+        proof = instance.proof
+        outputs = lemmas.signs(_with_signs(operation, signs), proof)
+        outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
+        self.shared.used.setdefault(proof.lemma.digest, proof.lemma)
+        instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
+        return Judgement(operation, instance, informed, gone, outputs, instantiation)
+
+    def _described(self, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+        """The names of the lemma's arguments, its domain, and what it is called."""
+        count = len(equation.variables)
+        names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
+        domain: tuple[str, ...] = ()
+        if found := self.traced.ops.get(node.id):
+            op, statics = found
+            if count == len(op.arg_names) == len(node.operands):
+                names, domain = tuple(op.arg_names), domain_of(op, statics)
+        return names, domain, _title(node)
+
+    def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[str]]:
+        """The lemma as it stands, or the one that may use the signs of the arguments, where that says more."""
+        lemmas = self.shared.lemmas
+        plain = lemmas.of(operation)
+        if plain.proof.lemma.verdict == "proved" or all(s == ANY for s in signs):
+            return plain, (), []
+        shown = [show_clause(c) for c in plain.proof.clauses]
+        asked = {n for n in operation.names for c in shown if re.search(rf"\b{re.escape(n)}\b", c)}
+        if asked:  # first with the signs of those arguments alone that a hypothesis mentions
+            fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
+            informed = lemmas.of(_with_signs(operation, fewer))
+            if informed.proof.lemma.verdict == "proved":
+                return informed, fewer, shown
+        informed = lemmas.of(_with_signs(operation, signs))
+        left = {show_clause(c) for c in informed.proof.clauses}
+        gone = [text for text in shown if text not in left]
+        if not informed.proof.holds or (not gone and plain.proof.holds):
+            return plain, (), []
+        return informed, signs, gone
+
+    def _judged(self, node: Node, judgement: Judgement, arguments: dict[str, Ref]) -> Step:
+        proof = judgement.instance.proof
+        lemma = proof.lemma
+        hypotheses: list[NodeHypothesis] = []
+        reason = ""
+        verdict: VerdictName = lemma.verdict
+        for clause in proof.clauses:
+            if never(clause):
+                verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
+            hypotheses.append(at_node(node, clause, arguments, self.expressions))
+            sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
+            self.asked.append(Asked(clause, arguments, sizes, self.place))
+        for text in proof.dimensions:
+            if (here := _dimensions(text, judgement.instantiation)) is not None:
+                self.dimensions.append(f"{here} (in the rule of %{node.id} {node.name}, {node.source})")
+        if verdict in HOLDS:
+            verdict = HOLDS[bool(hypotheses)]
+        elif not reason:
+            failing = next((o for o in lemma.obligations if o.verdict == lemma.verdict), None)
+            reason = f"{failing.kind}: {failing.reason}" if failing is not None else ""
+        return Step(
+            node=node.id,
+            operation=lemma.name,
+            source=node.source,
+            expression=self.expressions.of(Ref(node=node.id)),
+            role="moving" if judgement.operation.active else "constant",
+            verdict=verdict,
+            lemma=lemma.digest,
+            arguments=arguments,
+            instantiation=judgement.instantiation,
+            hypotheses=hypotheses,
+            discharged=self._discharged(judgement, arguments) if judgement.gone else [],
+            sign=RELATIONS.get(judgement.signs[0] if judgement.signs else ANY, ""),
+            reason=reason,
+        )
+
+    def _discharged(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[Discharged]:
+        because = ", ".join(
+            f"`{self.expressions.of(r)}` {RELATIONS[s]}"
+            for r, s in zip(arguments.values(), judgement.informed, strict=True)
+            if s in RELATIONS
+        )
+        return [Discharged(formula=text, because=because) for text in judgement.gone]
+
+
+def as_inside(name: str, induction: Induction) -> Inside:
+    """The induction over a body, as data."""
+    inputs = induction.traced.ir.inputs
+    return Inside(
+        name=name, moving=[n.name for n in inputs if (n.id, 0) in induction.moving], steps=induction.steps
+    )
+
+
+def never(clause: Clause) -> bool:
+    """The clause is false whatever the values are."""
+    return not clause.guards and all(
+        (c := a.poly.constant()) is not None and not _true(a.relation, float(c)) for a in clause.alternatives
+    )
+
+
+def _true(relation: str, value: float) -> bool:
+    return {"> 0": value > 0, ">= 0": value >= 0, "!= 0": value != 0, "= 0": value == 0}.get(relation, True)
+
+
+def _real(equation: Any) -> list[bool | None]:
+    """For each distinct operand, whether it is real; None for booleans, of which no sign is known."""
+    found: list[bool | None] = equation.__dict__.get("real_operands")
+    if found is None:
+        kinds = [kind_of(v.aval.dtype) for v in equation.variables]
+        found = equation.__dict__["real_operands"] = [None if k == "b" else k == "f" for k in kinds]
+    return found
+
+
+def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
+    return Operation(operation.equation, operation.names, operation.active, operation.domain, operation.title, signs)
+
+
+def _title(node: Node) -> str:
+    title = node.name if node.kind == "primitive" else f"{node.kind} {node.name}"
+    shown = {k: v for k, v in node.params.items() if k not in _SIZES}
+    if node.kind in ("primitive", "op") and shown:
+        return f"{title}[{', '.join(f'{k}={v}' for k, v in shown.items())}]"
+    return title
+
+
+_SIZES = frozenset(("shape", "new_dtype", "dimension_numbers", "sizes", "new_sizes", "slice_sizes", "limit_indices", "dim"))
+
+
+def _dimensions(text: str, instantiation: Mapping[str, str]) -> str | None:
+    """A hypothesis on a lemma's dimensions at the node; None where its sizes satisfy it."""
+    here = re.sub(r"[A-Za-z_]\w*", lambda m: instantiation.get(m[0], m[0]), text)
+    compared = re.fullmatch(r"not (\d+) = (\d+)", here)
+    return None if compared and compared[1] != compared[2] else here
+
+
+def sized(size: Any) -> Callable[[Mapping[str, int]], int]:
+    """A size at a node as a function of the graph's dimensions."""
+    if isinstance(size, str):
+        return lambda sizes: sizes[size]
+    if isinstance(size, int):
+        return lambda sizes: size
+    return lambda sizes: int(size._evaluate(dict(sizes)))
+
+
+def signs_of(value: Any) -> int:
+    """The signs that the entries of a constant have."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        return ANY
+    return (POS if (array > 0).any() else 0) | (NEG if (array < 0).any() else 0) | (ZERO if (array == 0).any() else 0)

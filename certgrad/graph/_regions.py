@@ -1,0 +1,277 @@
+"""Operations that are certified together: where one of them says nothing on its own.
+
+`stop_gradient` hides a part of the derivative, and NaN or an infinity is no real number; both stand in programs whose
+result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected). From such
+a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as one function, holds.
+That lemma is the kernel's: the stopped value has an arbitrary tangent there, whose coefficient has to vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+
+from certgrad.graph._induction import Shared
+from certgrad.graph._jaxpr import Equation, program_equation
+from certgrad.graph._lemma import HOLDS, NAMES, Operation
+from certgrad.graph._trace import TracedGraph, type_of
+from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.obligations._jax_internals import kind_of, wide_floats
+
+NODES = 60
+"""A region is not looked for beyond so many operations."""
+REACH = 600
+"""Nor this far behind its first one."""
+
+
+def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
+    """The graph with such operations put together, in the graphs inside nodes as well."""
+    bodies = {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()}
+    traced = replace(traced, bodies=bodies) if bodies else traced
+    seeds = list(_seeds(traced))
+    if not seeds:
+        return traced
+    regions: list[_Region] = []
+    uses = _Uses(traced)
+    covered: set[int] = set()
+    for seed in seeds:
+        if seed not in covered:
+            found = _region(traced, uses, seed, shared)
+            if found is not None and not covered & found.members:
+                regions.append(found)
+                covered |= found.members
+    return _joined(traced, regions) if regions else traced
+
+
+def _seeds(traced: TracedGraph) -> Iterator[int]:
+    """Nodes that say nothing on their own: stopped values that depend on inputs, and constants that are not finite."""
+    depends: set[int] = set()
+    for node in traced.nodes:
+        if node.kind == "input" or any(isinstance(o, Ref) and o.node in depends for o in node.operands):
+            depends.add(node.id)
+        if node.name == "stop_gradient" and node.id in depends:
+            yield node.id
+        elif node.id not in depends and any(isinstance(o, Literal) and _infinite(o.text) for o in node.operands):
+            yield node.id
+        elif node.name == "select_n" and any(isinstance(o, Literal) and _infinite(o.text) for o in node.operands):
+            yield node.id
+        elif node.kind == "constant" and node.outputs[0].real and not np.isfinite(traced.constants[node.id]).all():
+            yield node.id
+
+
+def _infinite(text: str) -> bool:
+    return text in ("inf", "-inf", "nan")
+
+
+class _Uses:
+    """Who reads each node, and which nodes depend on no input."""
+
+    def __init__(self, traced: TracedGraph) -> None:
+        self.last = [0] * len(traced.nodes)
+        self.readers: list[set[int]] = [set() for _ in traced.nodes]
+        self.fixed = [False] * len(traced.nodes)
+        for node in traced.nodes:
+            reads = [o.node for o in node.operands if isinstance(o, Ref)]
+            for k in reads:
+                self.last[k] = node.id
+                self.readers[k].add(node.id)
+            self.fixed[node.id] = node.kind != "input" and all(self.fixed[k] for k in reads)
+        for o in traced.ir.outputs:
+            if isinstance(o, Ref):
+                self.last[o.node] = len(traced.nodes)
+                self.readers[o.node].add(len(traced.nodes))
+
+
+@dataclass
+class _Region:
+    members: set[int]
+    last: int
+    operands: list[Ref]
+    equation: Equation
+
+
+def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Region | None:
+    """The smallest region from a node on whose lemma holds."""
+    reached = {seed}
+    open_until = uses.last[seed]
+    for node in traced.nodes[seed + 1 : seed + REACH]:
+        if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
+            continue
+        if node.id in traced.bodies or len(node.outputs) != 1:
+            return None
+        closes = open_until <= node.id
+        reached.add(node.id)
+        if len(reached) > NODES:
+            return None
+        if closes and node.name not in _ON_THE_WAY:
+            members = _with_ancestors(traced, uses, reached, node.id)
+            region = _as_one(traced, members, node.id, shared)
+            if region is not None and _holds(traced, region, shared):
+                return region
+        open_until = max(open_until, uses.last[node.id])
+        if open_until >= len(traced.nodes):
+            return None
+    return None
+
+
+_ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze stop_gradient exp".split())
+"""After these nothing has cancelled yet."""
+
+
+def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:
+    """With the operations before that serve the region alone, or depend on no input: masks, sizes, the shift itself."""
+    members = set(reached)
+    stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and what is read by these alone
+    for node in reversed(traced.nodes[: last + 1]):
+        if node.id in members or node.kind == "input" or node.id in traced.bodies:
+            continue
+        readers = uses.readers[node.id]
+        small = uses.fixed[node.id] and (node.kind != "constant" or np.size(traced.constants[node.id]) <= 1)
+        if readers and readers <= stopped and len(node.outputs) == 1:
+            stopped.add(node.id)
+            members.add(node.id)
+        elif small and readers & members and len(node.outputs) == 1:
+            members.add(node.id)
+    return members
+
+
+def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> _Region | None:
+    """The members as one equation; None where more than the last of them is read outside."""
+    order = sorted(members)
+    operands: dict[tuple[int, int], Ref] = {}
+    for k in order:
+        for o in traced.nodes[k].operands:
+            if isinstance(o, Ref) and o.node not in members:
+                operands.setdefault((o.node, o.output), o)
+    refs = list(operands.values())
+    place = {k: i for i, k in enumerate(order)}
+    outside = {key: i for i, key in enumerate(operands)}
+
+    def slot(o: Operand) -> Any:
+        if isinstance(o, Literal):
+            return o.text
+        return place[o.node] if o.node in members else (outside[o.node, o.output],)
+
+    key = tuple(
+        (traced.equations.get(k, k if traced.nodes[k].kind == "constant" else None), *map(slot, traced.nodes[k].operands))
+        for k in order
+    )
+    constants = tuple(np.asarray(traced.constants[k]).tobytes() for k in order if k in traced.constants)
+    found = shared.regions.get((tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants))
+    if found is None:
+        with wide_floats():
+            found = _equation(traced, order, last, refs)
+        shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = found
+    return _Region(members, last, refs, found)
+
+
+def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref]) -> Equation:
+    def run(*args: Any) -> Any:
+        values: dict[tuple[int, int], Any] = {(r.node, r.output): x for r, x in zip(refs, args, strict=True)}
+        for k in order:
+            if k in traced.constants:
+                values[k, 0] = jax.numpy.asarray(traced.constants[k])
+                continue
+            equation, node = traced.equations[k], traced.nodes[k]
+            slots = [values[r.node, r.output] for r in traced.slots(node)]
+            values.update(((k, i), x) for i, x in enumerate(equation.run(*slots)))
+        return values[last, 0]
+
+    avals = []
+    for r in refs:
+        out = _aval(traced, r)
+        avals.append(jax.ShapeDtypeStruct(out[0], out[1]))
+    return program_equation(run, avals)
+
+
+def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
+    """Shape and dtype of a value, with its dimensions as JAX has them."""
+    node = traced.nodes[ref.node]
+    if node.id in traced.equations:
+        aval = traced.equations[node.id].eqn.outvars[ref.output].aval
+        return aval.shape, aval.dtype
+    if node.kind == "input":
+        aval = traced.program.jaxpr.invars[[n.id for n in traced.ir.inputs].index(node.id)].aval
+        return aval.shape, aval.dtype
+    value = np.asarray(traced.constants[node.id])
+    return value.shape, value.dtype
+
+
+def _holds(traced: TracedGraph, region: _Region, shared: Shared) -> bool:
+    equation = region.equation
+    kinds = [kind_of(v.aval.dtype) for v in equation.variables]
+    active = tuple(k for k, kind in enumerate(kinds) if kind == "f")
+    names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(len(kinds)))
+    proof = shared.lemmas.of(Operation(equation, names, active, (), "region", search=False)).proof
+    return proof.lemma.verdict in HOLDS
+
+
+def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
+    """The graph with each region as one node, at the place of its last member."""
+    at = {r.last: r for r in regions}
+    gone = {k for r in at.values() for k in r.members if k != r.last}
+    # A constant or a size may be read outside its region as well: then it also stays.
+    kept_outside = {
+        o.node
+        for n in traced.nodes
+        if n.id not in gone and n.id not in at
+        for o in n.operands
+        if isinstance(o, Ref)
+    } | {r.node for region in at.values() for r in region.operands}
+    kept_outside |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
+    while True:  # what is kept keeps its operands
+        more = {
+            o.node for k in kept_outside & gone for o in traced.nodes[k].operands if isinstance(o, Ref)
+        } - kept_outside
+        if not more:
+            break
+        kept_outside |= more
+    gone -= kept_outside
+    place: dict[int, int] = {}
+    for node in traced.nodes:
+        if node.id not in gone:
+            place[node.id] = len(place)
+
+    def moved(o: Operand) -> Operand:
+        return Ref(node=place[o.node], output=o.output) if isinstance(o, Ref) else o
+
+    nodes: list[Node] = []
+    equations: dict[int, Equation] = {}
+    for node in traced.nodes:
+        if node.id in gone:
+            continue
+        here = place[node.id]
+        region = at.get(node.id)
+        if region is not None:
+            first = traced.nodes[min(region.members)]
+            nodes.append(
+                Node(
+                    id=here,
+                    kind="region",
+                    name=node.function or f"{first.name}…{node.name}",
+                    operands=[moved(r) for r in region.operands],
+                    outputs=[type_of(region.equation.eqn.outvars[0].aval)],
+                    params={"operations": ", ".join(traced.nodes[k].name for k in sorted(region.members))},
+                    source=node.source,
+                    function=node.function,
+                )
+            )
+            equations[here] = region.equation
+        else:
+            nodes.append(msgspec.structs.replace(node, id=here, operands=[moved(o) for o in node.operands]))
+            if node.id in traced.equations:
+                equations[here] = traced.equations[node.id]
+    outputs = [moved(o) for o in traced.ir.outputs]
+    return replace(
+        traced,
+        ir=msgspec.structs.replace(traced.ir, nodes=nodes, outputs=outputs),
+        equations=equations,
+        constants={place[k]: v for k, v in traced.constants.items() if k in place},
+        ops={place[k]: v for k, v in traced.ops.items() if k in place},
+        bodies={place[k]: v for k, v in traced.bodies.items() if k in place},
+    )

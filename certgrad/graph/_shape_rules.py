@@ -1,0 +1,288 @@
+"""What each primitive of JAX does with axes: which of its operands' sizes agree, and which parameters are sizes.
+
+A rule is not trusted. It proposes a family of shapes; that the family's operation traces, and that it is the node's own
+operation at the node's sizes, is checked by `_family`. A primitive without a rule here has each lemma at the sizes of
+its node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes, unified, unify
+
+Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
+Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
+"""From the parameters, the operands' axes and the shapes of the results: the results' axes, and the parameters."""
+
+
+def rule_for(name: str) -> Rule:
+    """The rule of a primitive. Raises NoFamilyError where there is none."""
+    if name in _ELEMENTWISE:
+        return _elementwise
+    if name not in _RULES:
+        raise NoFamilyError
+    return _RULES[name]
+
+
+_ELEMENTWISE = frozenset(
+    "abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp conj "
+    "convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma "
+    "igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not one_minus_square "
+    "optimization_barrier or pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n shift_left "
+    "shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta".split()
+)
+
+
+def _same(params: dict[str, Any], **changes: Callable[[Sizes], Any]) -> Callable[[Sizes], dict[str, Any]]:
+    return lambda sizes: {**params, **{k: make(sizes) for k, make in changes.items()}}
+
+
+def _elementwise(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    ranked = [s for s in shapes if s]
+    out = [_broadcast(axes) for axes in zip(*ranked, strict=True)]
+    return [out for _ in outs], _same(params)
+
+
+def _broadcast(axes: Sequence[Axis]) -> Axis:
+    """The axis of the result: axes of size 1 go with any."""
+    long = [[a] for a in axes if not _one(a)]
+    return unified(long)[0] if long else axes[0]
+
+
+def _one(axis: Axis) -> bool:
+    root = axis.root()
+    return root.fixed and isinstance(root.size, int) and root.size == 1
+
+
+def _broadcast_in_dim(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = [Axis(size) for size in params["shape"]]
+    for axis, place in zip(shapes[0], params["broadcast_dimensions"], strict=True):
+        if not _one(axis):
+            unify(out[place], axis)
+    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+
+
+def _iota(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = [Axis(size) for size in params["shape"]]
+    return [out], _same(params, shape=lambda sizes: sizes.shape(out))
+
+
+def _reduce(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (operand,) = shapes
+    return [[a for k, a in enumerate(operand) if k not in params["axes"]]], _same(params)
+
+
+def _squeeze(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    return [[a for k, a in enumerate(shapes[0]) if k not in params["dimensions"]]], _same(params)
+
+
+def _expand_dims(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    axes = iter(shapes[0])
+    return [[Axis(1) if k in params["dimensions"] else next(axes) for k in range(len(outs[0]))]], _same(params)
+
+
+def _transpose(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    return [[shapes[0][k] for k in params["permutation"]]], _same(params)
+
+
+def _unchanged(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = unified(shapes)
+    return [out for _ in outs], _same(params)
+
+
+def _reshape(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    if params["dimensions"] is not None or len(shapes) != 1:
+        raise NoFamilyError
+    out = [Axis(size) for size in params["new_sizes"]]
+    for before, after in _groups(shapes[0], out):
+        _regroup(before, after)
+    return [out], _same(params, new_sizes=lambda sizes: sizes.shape(out))
+
+
+def _groups(before: Shape, after: Shape) -> list[tuple[Shape, Shape]]:
+    """The runs of axes that a reshape turns into each other; axes of size 1 belong to none."""
+    left, right = ([a for a in shape if not _one(a)] for shape in (before, after))
+    groups: list[tuple[Shape, Shape]] = []
+    while left or right:
+        x, y = left[:1], right[:1]
+        left, right = left[1:], right[1:]
+        while (p := prod(_sizes(x))) != (q := prod(_sizes(y))):
+            if isinstance(p, int) and isinstance(q, int):
+                grow_left = p < q
+            else:
+                grow_left = len(left) > len(right)
+            if not (left if grow_left else right):
+                raise NoFamilyError
+            (x if grow_left else y).append((left if grow_left else right).pop(0))
+        groups.append((x, y))
+    return groups
+
+
+def _sizes(shape: Shape) -> list[Any]:
+    return [a.root().size for a in shape]
+
+
+def _regroup(before: Shape, after: Shape) -> None:
+    if len(before) == len(after) == 1:
+        unify(before[0], after[0])
+    elif len(before) == 1:
+        unify(before[0], Axis(prod(_sizes(after)), after))
+    elif len(after) == 1:
+        unify(after[0], Axis(prod(_sizes(before)), before))
+    else:
+        for axis in (*before, *after):
+            axis.fix()
+
+
+def _concatenate(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    along = params["dimension"]
+    for a, b in pairwise(shapes):
+        for k, (x, y) in enumerate(zip(a, b, strict=True)):
+            if k != along:
+                unify(x, y)
+    for shape in shapes:
+        shape[along].fix()  # the result's axis is a sum of sizes
+    return [[_number(outs[0][k]) if k == along else a for k, a in enumerate(shapes[0])]], _same(params)
+
+
+def _split(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    along = params["axis"]
+    shapes[0][along].fix()
+    results = [[_number(o[k]) if k == along else a for k, a in enumerate(shapes[0])] for o in outs]
+    return results, _same(params)
+
+
+def _number(size: Any) -> Axis:
+    axis = Axis(size)
+    axis.fix()
+    return axis
+
+
+def _pad(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    out = []
+    for axis, config, size in zip(shapes[0], params["padding_config"], outs[0], strict=True):
+        if tuple(config) == (0, 0, 0):
+            out.append(axis)
+        else:
+            axis.fix()
+            out.append(_number(size))
+    return [out], _same(params)
+
+
+def _slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (operand,) = shapes
+    strides = params["strides"] or (1,) * len(operand)
+    whole = [
+        isinstance(start, int) and start == 0 and limit == axis.root().size and stride == 1
+        for axis, start, limit, stride in zip(
+            operand, params["start_indices"], params["limit_indices"], strides, strict=True
+        )
+    ]
+    for axis, all_of_it in zip(operand, whole, strict=True):
+        if not all_of_it:
+            axis.fix()
+    out = [a if w else _number(size) for a, w, size in zip(operand, whole, outs[0], strict=True)]
+
+    def limits(sizes: Sizes) -> tuple[Any, ...]:
+        given = zip(operand, whole, params["limit_indices"], strict=True)
+        return tuple(sizes.of(a) if w else limit for a, w, limit in given)
+
+    return [out], _same(params, limit_indices=limits)
+
+
+def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
+    left, right = shapes
+    for i, j in [*zip(left_sum, right_sum, strict=True), *zip(left_batch, right_batch, strict=True)]:
+        unify(left[i], right[j])
+    out = [left[k] for k in left_batch]
+    out += [a for k, a in enumerate(left) if k not in (*left_sum, *left_batch)]
+    out += [a for k, a in enumerate(right) if k not in (*right_sum, *right_batch)]
+    return [out], _same(params)
+
+
+def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    numbers = params["dimension_numbers"]
+    image, kernel = shapes
+    for axis in numbers.lhs_spec[2:]:
+        image[axis].fix()
+    for axis in numbers.rhs_spec[2:]:
+        kernel[axis].fix()
+    if params["feature_group_count"] == 1 and params["batch_group_count"] == 1:
+        unify(image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[1]])
+    else:
+        for axis in (image[numbers.lhs_spec[1]], kernel[numbers.rhs_spec[0]], kernel[numbers.rhs_spec[1]]):
+            axis.fix()
+        if params["batch_group_count"] != 1:
+            raise NoFamilyError
+    out: Shape = [_number(size) for size in outs[0]]
+    out[numbers.out_spec[0]] = image[numbers.lhs_spec[0]]
+    out[numbers.out_spec[1]] = kernel[numbers.rhs_spec[0]]
+    return [out], _same(params)
+
+
+def _window(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    (operand,) = shapes
+    out = []
+    for k, axis in enumerate(operand):
+        parts = (params[p][k] for p in ("window_dimensions", "window_strides", "base_dilation", "window_dilation"))
+        if all(n == 1 for n in parts) and tuple(params["padding"][k]) == (0, 0):
+            out.append(axis)
+        else:
+            axis.fix()
+            out.append(_number(outs[0][k]))
+    return [out], _same(params)
+
+
+def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    numbers, (operand, indices) = params["dimension_numbers"], shapes
+    indices[-1].fix()
+    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    for i, j in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+        unify(operand[i], indices[j])
+    whole = [
+        not isinstance(n, int) or (n == a.root().size and k not in gone)
+        for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
+    ]
+    window = iter([a if w else _number(n) for k, (a, w, n) in enumerate(
+        zip(operand, whole, params["slice_sizes"], strict=True)) if k not in gone])  # fmt: skip
+    batch = iter(indices[:-1])
+    out = [next(window) if k in numbers.offset_dims else next(batch) for k in range(len(outs[0]))]
+
+    def slices(sizes: Sizes) -> tuple[Any, ...]:
+        return tuple(
+            sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True)
+        )
+
+    return [out], _same(params, slice_sizes=slices)
+
+
+def _dynamic_slice(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    operand = shapes[0]
+    out = [a if n == a.root().size else _number(n) for a, n in zip(operand, params["slice_sizes"], strict=True)]
+    return [out], _same(params, slice_sizes=lambda sizes: sizes.shape(out))
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys("reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin".split(), _reduce),
+    **dict.fromkeys("cumsum cummax cummin cumprod cumlogsumexp rev sort".split(), _unchanged),
+    "broadcast_in_dim": _broadcast_in_dim,
+    "concatenate": _concatenate,
+    "conv_general_dilated": _convolution,
+    "dot_general": _dot_general,
+    "dynamic_slice": _dynamic_slice,
+    "expand_dims": _expand_dims,
+    "gather": _gather,
+    "iota": _iota,
+    "pad": _pad,
+    **dict.fromkeys("reduce_window_max reduce_window_min reduce_window_sum".split(), _window),
+    "reshape": _reshape,
+    "slice": _slice,
+    "split": _split,
+    "squeeze": _squeeze,
+    "transpose": _transpose,
+}

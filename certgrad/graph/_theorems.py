@@ -1,0 +1,1 @@
+def theorems(kinds): return []
