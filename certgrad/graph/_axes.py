@@ -18,7 +18,8 @@ class Axis:
     __slots__ = ("factors", "fixed", "parent", "size")
 
     def __init__(self, size: Any, factors: Sequence[Axis] | None = None) -> None:
-        self.size, self.fixed, self.parent = size, _is_one(size), None
+        self.size, self.fixed = size, _is_one(size)
+        self.parent: Axis | None = None
         self.factors: list[Axis] | None = list(factors) if factors is not None else None
 
     def root(self) -> Axis:

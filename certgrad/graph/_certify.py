@@ -46,7 +46,10 @@ def certification(traced: TracedGraph) -> Certification:
     if problem := traced.check():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     shared = Shared()
-    traced = with_regions(traced, shared)
+    joined = with_regions(traced, shared)
+    if joined is not traced and (problem := joined.check()):
+        raise TraceError(f"The graph of {traced.ir.name} with regions is not well formed: {problem}.")
+    traced = joined
     induction = Induction(traced, shared).run()
     return Certification(traced, _certificate(induction), induction)
 
@@ -57,7 +60,9 @@ def _certificate(induction: Induction) -> GraphCertificate:
     hypotheses = [h for s in steps for h in s.hypotheses]
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *_elsewhere(traced, hypotheses, shared)]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
-    verdict = worst([s.verdict for s in steps])
+    laws = theorems(_kinds(traced))
+    findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
+    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws)])
     assumptions = list(ASSUMPTIONS)
     if verdict in HOLDS:
         point = satisfiable(traced, induction.asked)
@@ -74,7 +79,6 @@ def _certificate(induction: Induction) -> GraphCertificate:
     if verdict in HOLDS:
         verdict = HOLDS[bool(hypotheses or dimensions)]
     lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
-    laws = theorems({n.kind for n in graph.nodes})
     return GraphCertificate(
         format=FORMAT,
         graph=graph,
@@ -86,7 +90,10 @@ def _certificate(induction: Induction) -> GraphCertificate:
         theorems=laws,
         steps=steps,
         findings=findings,
-        assumptions=[*assumptions, *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations})],
+        assumptions=[
+            *assumptions,
+            *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
+        ],
         digest=_digest(traced, steps, [t.digest for t in laws]),
         versions={**versions(), "kernel": KERNEL},
     )
@@ -101,6 +108,12 @@ def _digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     for law in laws:
         found.update(law.encode())
     return found.hexdigest()
+
+
+def _kinds(traced: TracedGraph) -> set[str]:
+    """The kinds of nodes in a graph and in the graphs inside it."""
+    inner = (kind for bodies in traced.bodies.values() for body in bodies for kind in _kinds(body))
+    return {*(n.kind for n in traced.nodes), *inner}
 
 
 def _inside(step: Step) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from certgrad.graph import _jaxpr
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._shape_rules import rule_for
+from certgrad.graph._shape_rules import Rule, rule_for, rules_for
 from certgrad.obligations._jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
 
 DIMS = ("n", "m", "k", "l", "p", "q")
@@ -65,32 +65,39 @@ class Family:
         return Family(self.equation, _replaced(self.bound, table), shapes, left)
 
 
-def family_of(equation: Equation) -> Family | None:
-    """The widest family of an operation that its primitives' rules propose; None where they propose none."""
-    try:
-        family = _proposed(equation)
-    except (NoFamilyError, TypeError, KeyError, ValueError, IndexError, StopIteration):
-        return None
-    return family if family.sizes and _is_instance(family) else None
+def families_of(equation: Equation) -> list[Family]:
+    """The families of an operation that its primitives' rules propose, the widest first."""
+    rules: list[Rule | None] = [*rules_for(equation.name)]
+    if equation.name in INLINED:
+        rules = [None]
+    found = []
+    for rule in rules:
+        try:
+            family = _proposed(equation, rule)
+        except (NoFamilyError, TypeError, KeyError, ValueError, IndexError, StopIteration):
+            continue
+        if family.sizes and _is_instance(family):
+            found.append(family)
+    return found
 
 
-def _proposed(equation: Equation) -> Family:
+def _proposed(equation: Equation, rule: Rule | None) -> Family:
     variables = [[Axis(d) for d in v.aval.shape] for v in equation.variables]
     by_variable = dict(zip(equation.variables, variables, strict=True))
     operands = [[] if is_literal(v) else by_variable[v] for v in equation.eqn.invars]
-    outs, settle = _equation(equation.eqn, operands)
+    outs, settle = _equation(equation.eqn, operands, rule)
     sizes = Sizes(symbol, symbols)
     chosen = sizes.settle([*variables, *outs])
     return Family(equation, settle(sizes), tuple(sizes.shape(s) for s in variables), chosen)
 
 
-def _equation(eqn: Any, operands: list[Shape]) -> tuple[list[Shape], Callable[[Sizes], Bound]]:
+def _equation(eqn: Any, operands: list[Shape], rule: Rule | None) -> tuple[list[Shape], Callable[[Sizes], Bound]]:
     inner = inner_program(eqn) if eqn.primitive.name in INLINED else None
     if inner is not None:
         outs, settled = _program(inner, operands)
         return outs, lambda sizes: Bound(eqn, {}, tuple(settle(sizes) for settle in settled))
     results = [tuple(v.aval.shape) for v in eqn.outvars]
-    outs, params = rule_for(eqn.primitive.name)(eqn.params, operands, results)
+    outs, params = (rule or rule_for(eqn.primitive.name))(eqn.params, operands, results)
     return outs, lambda sizes: Bound(eqn, params(sizes))
 
 
@@ -106,7 +113,7 @@ def _program(program: Program, operands: list[Shape]) -> tuple[list[Shape], list
 
     settled = []
     for eqn in program.jaxpr.eqns:
-        outs, settle = _equation(eqn, [read(v) for v in eqn.invars])
+        outs, settle = _equation(eqn, [read(v) for v in eqn.invars], None)
         settled.append(settle)
         env.update((v, out) for v, out in zip(eqn.outvars, outs, strict=True) if not is_dropped(v))
     return [read(v) for v in program.jaxpr.outvars], settled

@@ -1,12 +1,12 @@
-"""The induction: one step a node, each the instance of a lemma at the node's sizes and at what is known of its operands.
+"""The induction: one step a node, each an instance of a lemma at the node's sizes and what is known of its operands.
 
-The theorem of a step. Let the graph so far compute values v from its real inputs x, let its tangents be A·dx where A is
-the derivative of v, and let its reverse sweep take cotangents s of all values to Aᵀs. Append a node w = f(v) whose lemma
-says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents (A·dx,
-J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of the
-operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents. The
-algebra of this is proved by the kernel (`_theorems`); what is checked of each node is that its lemma is about its own
-operation and sizes (`_family`), about its own operands (`TracedGraph.check`), and that it holds.
+The theorem of a step. Let the graph so far compute values v from its real inputs x, let its tangents be A·dx where A
+is the derivative of v, and let its reverse sweep take cotangents s of all values to Aᵀs. Append a node w = f(v) whose
+lemma says that, where its hypotheses hold, its JVP is the derivative J of f and its VJP is Jᵀ. Then the new tangents
+(A·dx, J·A·dx) are the derivative of (v, w) by the chain rule, and the sweep that first adds Jᵀt to the cotangents of
+the operands, for a cotangent t of w, and then goes on as before, gives Aᵀ(s + Jᵀt): the adjoint of the new tangents.
+The algebra of this is proved by the kernel (`_theorems`); what is checked of each node is that its lemma is about its
+own operation and sizes (`_family`), about its own operands (`TracedGraph.check`), and that it holds.
 """
 
 from __future__ import annotations
@@ -142,10 +142,11 @@ class Induction:
     def _operation(self, node: Node) -> Step:
         equation = self.traced.equations[node.id]
         slots = self.traced.slots(node)
-        real = _real(equation)
+        real = equation.real
         active = tuple([k for k, r in enumerate(slots) if real[k] and (r.node, r.output) in self.moving])
-        signs = tuple([self.signs.get((r.node, r.output), ANY) if real[k] is not None else ANY
-                       for k, r in enumerate(slots)])  # fmt: skip
+        signs = tuple(
+            [self.signs.get((r.node, r.output), ANY) if real[k] is not None else ANY for k, r in enumerate(slots)]
+        )
         key = (equation, active, signs)
         judgement = self.shared.judgements.get(key)
         if judgement is None:
@@ -262,9 +263,7 @@ class Induction:
 def as_inside(name: str, induction: Induction) -> Inside:
     """The induction over a body, as data."""
     inputs = induction.traced.ir.inputs
-    return Inside(
-        name=name, moving=[n.name for n in inputs if (n.id, 0) in induction.moving], steps=induction.steps
-    )
+    return Inside(name=name, moving=[n.name for n in inputs if (n.id, 0) in induction.moving], steps=induction.steps)
 
 
 def never(clause: Clause) -> bool:
@@ -276,15 +275,6 @@ def never(clause: Clause) -> bool:
 
 def _true(relation: str, value: float) -> bool:
     return {"> 0": value > 0, ">= 0": value >= 0, "!= 0": value != 0, "= 0": value == 0}.get(relation, True)
-
-
-def _real(equation: Any) -> list[bool | None]:
-    """For each distinct operand, whether it is real; None for booleans, of which no sign is known."""
-    found: list[bool | None] = equation.__dict__.get("real_operands")
-    if found is None:
-        kinds = [kind_of(v.aval.dtype) for v in equation.variables]
-        found = equation.__dict__["real_operands"] = [None if k == "b" else k == "f" for k in kinds]
-    return found
 
 
 def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
@@ -299,7 +289,9 @@ def _title(node: Node) -> str:
     return title
 
 
-_SIZES = frozenset(("shape", "new_dtype", "dimension_numbers", "sizes", "new_sizes", "slice_sizes", "limit_indices", "dim"))
+_SIZES = frozenset(
+    ("shape", "new_dtype", "dimension_numbers", "sizes", "new_sizes", "slice_sizes", "limit_indices", "dim")
+)
 
 
 def _dimensions(text: str, instantiation: Mapping[str, str]) -> str | None:

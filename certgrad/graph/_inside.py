@@ -130,9 +130,15 @@ def _while(induction: Induction, node: Node) -> Step:
     kept = [*range(loop.test_consts), *range(constants, len(names))]
     parts = [
         _body(induction, node, 0, [False] * len(kept), [ANY] * len(kept), [names[k] for k in kept]),
-        _body(induction, node, 1, [False] * (len(names) - loop.test_consts), [ANY] * (len(names) - loop.test_consts),
-              names[loop.test_consts :]),
-    ]  # fmt: skip
+        _body(
+            induction,
+            node,
+            1,
+            [False] * (len(names) - loop.test_consts),
+            [ANY] * (len(names) - loop.test_consts),
+            names[loop.test_consts :],
+        ),
+    ]
     return _taken(induction, node, parts, [False] * len(node.outputs), [], "at every step of the loop")
 
 

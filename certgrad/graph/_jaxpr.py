@@ -26,6 +26,7 @@ from certgrad.obligations._jax_internals import (
     inner_program,
     is_literal,
     jaxpr_of,
+    kind_of,
     symbols,
 )
 
@@ -59,6 +60,12 @@ class Equation:
         """Where each of `variables` first stands among the operands."""
         first = {v: k for k, v in reversed(list(enumerate(self.eqn.invars))) if not is_literal(v)}
         return [first[v] for v in self.variables]
+
+    @cached_property
+    def real(self) -> list[bool | None]:
+        """Whether each of `variables` is real; None for booleans, of which no sign is known."""
+        kinds = [kind_of(v.aval.dtype) for v in self.variables]
+        return [None if kind == "b" else kind == "f" for kind in kinds]
 
     def run(self, *args: Any) -> list[Any]:
         """The outputs, differentiable by the rules that JAX has for this equation."""

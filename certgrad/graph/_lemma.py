@@ -16,7 +16,7 @@ import numpy as np
 from certgrad.errors import CertgradError, DomainError
 from certgrad.graph import _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
-from certgrad.graph._family import Family, family_of, is_symbolic, symbol
+from certgrad.graph._family import Family, families_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -45,7 +45,7 @@ from certgrad.obligations.certificate import CODES, KERNEL, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
-HOLDS = ("proved", "proved under hypotheses")
+HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 RELATIONS = {
     signs_of.POS: "> 0",
     signs_of.NONNEG: "≥ 0",
@@ -120,7 +120,7 @@ class Lemmas:
         self.rules = _jaxpr.installed_rules()
         self.instances: dict[Any, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
-        self.families: dict[int, Family | None] = {}
+        self.families: dict[int, list[Family]] = {}
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
@@ -133,18 +133,14 @@ class Lemmas:
         return found
 
     def _instance(self, operation: Operation) -> Instance:
-        family = self._family(operation.equation)
-        if family is not None:
+        key = id(operation.equation)
+        if key not in self.families:
+            self.families[key] = families_of(operation.equation)
+        for family in self.families[key]:
             found = self._in_family(operation, family)
             if found is not None and found.proof.holds:
                 return found
         return self._as_it_stands(operation)
-
-    def _family(self, equation: Equation) -> Family | None:
-        key = id(equation)
-        if key not in self.families:
-            self.families[key] = family_of(equation)
-        return self.families[key]
 
     def _in_family(self, operation: Operation, family: Family) -> Instance | None:
         """The family's lemma where it speaks of the node's sizes; else that of a narrower family that contains them."""
@@ -324,9 +320,7 @@ def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
     return msgspec.structs.replace(lemma, hypotheses=texts, verdict=verdict)
 
 
-def _prove_at(
-    operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]
-) -> Proof:
+def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]) -> Proof:
     equation = operation.equation
     dtypes = tuple(_KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in equation.variables)
     shapes = ActiveShapes(sizes, dtypes, operation.active)

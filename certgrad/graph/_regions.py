@@ -22,9 +22,12 @@ from certgrad.graph._lemma import HOLDS, NAMES, Operation
 from certgrad.graph._trace import TracedGraph, type_of
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations._jax_internals import kind_of, wide_floats
+from certgrad.obligations.certificate import VerdictName
 
 NODES = 60
 """A region is not looked for beyond so many operations."""
+FURTHER = 12
+"""Nor this far beyond one whose lemma holds under hypotheses."""
 REACH = 600
 """Nor this far behind its first one."""
 
@@ -54,18 +57,15 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
     for node in traced.nodes:
         if node.kind == "input" or any(isinstance(o, Ref) and o.node in depends for o in node.operands):
             depends.add(node.id)
-        if node.name == "stop_gradient" and node.id in depends:
+        infinite = any(isinstance(o, Literal) and o.text in ("inf", "-inf", "nan") for o in node.operands)
+        if node.name == "stop_gradient":
+            speaks = node.id not in depends
+        elif node.kind == "constant":
+            speaks = not node.outputs[0].real or bool(np.isfinite(traced.constants[node.id]).all())
+        else:
+            speaks = not infinite or (node.id in depends and node.name != "select_n")
+        if not speaks:
             yield node.id
-        elif node.id not in depends and any(isinstance(o, Literal) and _infinite(o.text) for o in node.operands):
-            yield node.id
-        elif node.name == "select_n" and any(isinstance(o, Literal) and _infinite(o.text) for o in node.operands):
-            yield node.id
-        elif node.kind == "constant" and node.outputs[0].real and not np.isfinite(traced.constants[node.id]).all():
-            yield node.id
-
-
-def _infinite(text: str) -> bool:
-    return text in ("inf", "-inf", "nan")
 
 
 class _Uses:
@@ -96,27 +96,31 @@ class _Region:
 
 
 def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Region | None:
-    """The smallest region from a node on whose lemma holds."""
+    """The smallest region from a node on whose lemma asks nothing; failing that, the smallest whose lemma holds."""
     reached = {seed}
+    under_hypotheses: _Region | None = None
     open_until = uses.last[seed]
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
             continue
         if node.id in traced.bodies or len(node.outputs) != 1:
-            return None
+            break
         closes = open_until <= node.id
         reached.add(node.id)
-        if len(reached) > NODES:
-            return None
+        if len(reached) > (NODES if under_hypotheses is None else FURTHER + len(under_hypotheses.members)):
+            break
         if closes and node.name not in _ON_THE_WAY:
             members = _with_ancestors(traced, uses, reached, node.id)
             region = _as_one(traced, members, node.id, shared)
-            if region is not None and _holds(traced, region, shared):
+            verdict = _verdict(region, shared)
+            if verdict == "proved":
                 return region
+            if verdict in HOLDS and under_hypotheses is None:
+                under_hypotheses = region
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
-            return None
-    return None
+            break
+    return under_hypotheses
 
 
 _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze stop_gradient exp".split())
@@ -140,8 +144,8 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
     return members
 
 
-def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> _Region | None:
-    """The members as one equation; None where more than the last of them is read outside."""
+def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -> _Region:
+    """The members as one equation."""
     order = sorted(members)
     operands: dict[tuple[int, int], Ref] = {}
     for k in order:
@@ -158,7 +162,10 @@ def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -
         return place[o.node] if o.node in members else (outside[o.node, o.output],)
 
     key = tuple(
-        (traced.equations.get(k, k if traced.nodes[k].kind == "constant" else None), *map(slot, traced.nodes[k].operands))
+        (
+            traced.equations.get(k, k if traced.nodes[k].kind == "constant" else None),
+            *map(slot, traced.nodes[k].operands),
+        )
         for k in order
     )
     constants = tuple(np.asarray(traced.constants[k]).tobytes() for k in order if k in traced.constants)
@@ -202,13 +209,13 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
     return value.shape, value.dtype
 
 
-def _holds(traced: TracedGraph, region: _Region, shared: Shared) -> bool:
+def _verdict(region: _Region, shared: Shared) -> VerdictName:
+    """What the region's lemma says where all its real operands move."""
     equation = region.equation
     kinds = [kind_of(v.aval.dtype) for v in equation.variables]
     active = tuple(k for k, kind in enumerate(kinds) if kind == "f")
     names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(len(kinds)))
-    proof = shared.lemmas.of(Operation(equation, names, active, (), "region", search=False)).proof
-    return proof.lemma.verdict in HOLDS
+    return shared.lemmas.of(Operation(equation, names, active, (), "region", search=False)).proof.lemma.verdict
 
 
 def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
@@ -217,11 +224,7 @@ def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
     gone = {k for r in at.values() for k in r.members if k != r.last}
     # A constant or a size may be read outside its region as well: then it also stays.
     kept_outside = {
-        o.node
-        for n in traced.nodes
-        if n.id not in gone and n.id not in at
-        for o in n.operands
-        if isinstance(o, Ref)
+        o.node for n in traced.nodes if n.id not in gone and n.id not in at for o in n.operands if isinstance(o, Ref)
     } | {r.node for region in at.values() for r in region.operands}
     kept_outside |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
     while True:  # what is kept keeps its operands

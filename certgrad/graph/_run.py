@@ -64,7 +64,9 @@ class Run:
     def _live(self, traced: TracedGraph, place: Place) -> set[int]:
         """The nodes that the wanted values, and the nodes that hold wanted ones, depend on."""
         live = {key[1] for key in self.wanted if key[0] == place}
-        live |= {key[0][len(place)][0] for key in self.wanted if len(key[0]) > len(place) and key[0][: len(place)] == place}
+        live |= {
+            key[0][len(place)][0] for key in self.wanted if len(key[0]) > len(place) and key[0][: len(place)] == place
+        }
         if place:
             live |= {o.node for o in traced.ir.outputs if isinstance(o, Ref)}
         for node in reversed(traced.nodes):
@@ -76,8 +78,10 @@ class Run:
         equation = traced.equations[node.id]
         if node.kind in ("scan", "cond"):
             operands = [self.read(o, values) for o in node.operands]
-            return self.scan(traced, node, operands, place) if node.kind == "scan" else self._cond(
-                traced, node, operands, place
+            return (
+                self.scan(traced, node, operands, place)
+                if node.kind == "scan"
+                else self._cond(traced, node, operands, place)
             )
         atoms = equation.eqn.invars
         operands = [

@@ -30,7 +30,7 @@ from certgrad.obligations.balls import evaluate as run_on_balls
 TRIES = 24
 PRECISION = 192
 RIGOROUS = 400_000
-"""How many scalar operations rigorous arithmetic is given; larger programs run in float64, and the certificate says so."""
+"""How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
 ENTRIES = 4_000
 """How many entries of a hypothesis are looked at in float64."""
 
@@ -85,7 +85,9 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
     return "none"
 
 
-def _program(traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]) -> tuple[Any, list[int], list[Place]]:
+def _program(
+    traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]
+) -> tuple[Any, list[int], list[Place]]:
     """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
     numbers = Numbers(np.float64, np.int64)
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
@@ -136,15 +138,17 @@ def _in_floats(program: Any, point: Sequence[Any]) -> list[Any]:
 
 def point_of(point: Sequence[Any]) -> list[Any]:
     """Rational entries as floats."""
-    return [np.asarray([float(int(v.p) / int(v.q)) for v in x.flat]).reshape(x.shape) if x.dtype == object else x
-            for x in point]  # fmt: skip
+    return [
+        np.asarray([float(int(v.p) / int(v.q)) for v in x.flat]).reshape(x.shape) if x.dtype == object else x
+        for x in point
+    ]
 
 
 def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) -> Any:
     if dtype != "float":
-        return np.array(
-            [rng.randint(0, 1) for _ in range(int(np.prod(shape)))], dtype=bool if dtype == "bool" else int
-        ).reshape(shape)
+        low = attempt // 2 % 2  # a mask that keeps everything is tried as well
+        entries = [rng.randint(low, 1) for _ in range(int(np.prod(shape)))]
+        return np.array(entries, dtype=bool if dtype == "bool" else int).reshape(shape)
     spread = (1, 4, 16)[attempt % 3]
     low = 0 if attempt % 2 else -8 * spread
     out = np.empty(shape, dtype=object)

@@ -19,8 +19,16 @@ Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
 """From the parameters, the operands' axes and the shapes of the results: the results' axes, and the parameters."""
 
 
+def rules_for(name: str) -> list[Rule]:
+    """The rules of a primitive for an equation that stands alone, the one that leaves most sizes free first."""
+    try:
+        return [*_WIDER.get(name, ()), rule_for(name)]
+    except NoFamilyError:
+        return []
+
+
 def rule_for(name: str) -> Rule:
-    """The rule of a primitive. Raises NoFamilyError where there is none."""
+    """The rule of a primitive whose results have their axes. Raises NoFamilyError where there is none."""
     if name in _ELEMENTWISE:
         return _elementwise
     if name not in _RULES:
@@ -206,10 +214,15 @@ def _dot_general(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[A
 
 
 def _convolution(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    for axis in params["dimension_numbers"].lhs_spec[2:]:
+        shapes[0][axis].fix()
+    return _convolution_of_any_image(params, shapes, outs)
+
+
+def _convolution_of_any_image(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, ...]]) -> Result:
+    """The image's size is free; the result's is a function of it, and stands for no axis here."""
     numbers = params["dimension_numbers"]
     image, kernel = shapes
-    for axis in numbers.lhs_spec[2:]:
-        image[axis].fix()
     for axis in numbers.rhs_spec[2:]:
         kernel[axis].fix()
     if params["feature_group_count"] == 1 and params["batch_group_count"] == 1:
@@ -248,15 +261,18 @@ def _gather(params: dict[str, Any], shapes: list[Shape], outs: list[tuple[Any, .
         not isinstance(n, int) or (n == a.root().size and k not in gone)
         for k, (n, a) in enumerate(zip(params["slice_sizes"], operand, strict=True))
     ]
-    window = iter([a if w else _number(n) for k, (a, w, n) in enumerate(
-        zip(operand, whole, params["slice_sizes"], strict=True)) if k not in gone])  # fmt: skip
+    window = iter(
+        [
+            a if w else _number(n)
+            for k, (a, w, n) in enumerate(zip(operand, whole, params["slice_sizes"], strict=True))
+            if k not in gone
+        ]
+    )
     batch = iter(indices[:-1])
     out = [next(window) if k in numbers.offset_dims else next(batch) for k in range(len(outs[0]))]
 
     def slices(sizes: Sizes) -> tuple[Any, ...]:
-        return tuple(
-            sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True)
-        )
+        return tuple(sizes.of(a) if w else n for a, w, n in zip(operand, whole, params["slice_sizes"], strict=True))
 
     return [out], _same(params, slice_sizes=slices)
 
@@ -286,3 +302,5 @@ _RULES: dict[str, Rule] = {
     "squeeze": _squeeze,
     "transpose": _transpose,
 }
+_WIDER: dict[str, list[Rule]] = {"conv_general_dilated": [_convolution_of_any_image]}
+"""Rules that say nothing of some axes of the results."""

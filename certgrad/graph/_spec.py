@@ -1,5 +1,6 @@
-"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, or arrays, in any nesting of lists, dicts and
-modules (Equinox, Flax)."""
+"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, or arrays, nested as the arguments are.
+
+They stand in lists, dicts and modules (Equinox, Flax)."""
 
 from __future__ import annotations
 
@@ -169,7 +170,9 @@ def _array(value: Any, name: str) -> Argument:
     """An array, or its shape and dtype, as a spec: its sizes are numbers, and its values do not matter."""
     kind = kind_of(value.dtype)
     if kind not in "fib":
-        raise UsageError(f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers and booleans.")
+        raise UsageError(
+            f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers and booleans."
+        )
     text = " ".join(map(str, value.shape)) + {"f": "", "i": ":int", "b": ":bool"}[kind]
     return Argument(name, parse(f"{text} ->").inputs[0], str(value.dtype) if kind == "i" else "")
 

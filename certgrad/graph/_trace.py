@@ -51,7 +51,7 @@ class TracedGraph:
     constants: dict[int, Any]
     program: Program
     fn: Callable[..., Any] | None = None
-    specs: Specs = Specs((), ())
+    specs: Specs = field(default_factory=lambda: Specs((), ()))
     ops: dict[int, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
     """The op and its keyword arguments, for nodes that are calls of one."""
     bodies: dict[int, list[TracedGraph]] = field(default_factory=dict)

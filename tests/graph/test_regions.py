@@ -1,0 +1,59 @@
+"""Operations certified together: stopped values and infinities whose effect cancels."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad.graph import certify, trace
+
+
+def masked(x):
+    return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((5, 5), bool)), x, -jnp.inf))
+
+
+@pytest.mark.parametrize(
+    "fn, spec",
+    [
+        (jax.nn.softmax, "n m"),
+        (jax.nn.log_softmax, "3 5"),
+        (jax.nn.logsumexp, "3 5"),
+        (masked, "5 5"),
+        (lambda x: jnp.var(x, axis=1), "3 5"),
+        (lambda x: jax.nn.softmax(x) + jax.nn.softmax(x, axis=0), "3 4"),
+    ],
+    ids=["softmax", "log_softmax", "logsumexp", "masked", "variance", "two"],
+)
+def test_what_cancels_asks_nothing(fn, spec: str) -> None:
+    found = certify(trace(fn, spec))
+    assert (found.verdict, found.findings) == ("proved", [])
+
+
+def test_a_region_shows_what_it_is_made_of() -> None:
+    found = certify(trace(lambda x: jnp.sum(jax.nn.softmax(x)), "3 5"))
+    (node,) = [n for n in found.graph.nodes if n.kind == "region"]
+    assert node.params["operations"].startswith("reduce_max, max, broadcast_in_dim, stop_gradient, sub, exp")
+    assert node.source.startswith("test_regions.py:")
+
+
+def test_what_does_not_cancel_is_a_surrogate() -> None:
+    found = certify(trace(lambda x: x + jax.lax.stop_gradient(jnp.round(x) - x), "n"))
+    assert found.verdict == "surrogate"
+    assert "stop_gradient at test_regions.py:" in found.findings[0]
+
+
+def test_an_infinity_that_reaches_the_result_must_not_be_selected() -> None:
+    found = certify(trace(lambda x: jnp.where(x > 0, x, -jnp.inf), "n"))
+    assert found.verdict == "proved under hypotheses"
+    assert any(h.text.endswith("every element of `x > 0` > 0") for h in found.hypotheses)
+    assert certify(trace(lambda x: x - jnp.inf, "n")).verdict == "unproved"
+
+
+def test_a_padding_mask_must_keep_every_entry() -> None:
+    """The kernel has no weaker condition for a mask that is an input."""
+
+    def attention(scores, keep):
+        return jax.nn.softmax(jnp.where(keep, scores, -jnp.inf))
+
+    found = certify(trace(attention, "3 5", "3 5:bool"))
+    assert found.verdict == "proved under hypotheses"
+    assert [h.text.split(": ")[1] for h in found.hypotheses] == ["every element of `keep` > 0"]
