@@ -323,7 +323,7 @@ def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
 def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]) -> Proof:
     equation = operation.equation
     dtypes = tuple(_KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in equation.variables)
-    shapes = ActiveShapes(sizes, dtypes, operation.active)
+    shapes = ActiveShapes(sizes, dtypes, active=operation.active)
     title = operation.title or equation.name
     try:
         refused = _refused(operation)
@@ -458,7 +458,10 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
 
 
 class _NoStatics:
-    statics: Mapping[str, Any] = {}
+    """A node's parameters are part of its equation: it has no structural arguments to show."""
+
+    def keywords(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+        return {}
 
 
 def _within(value: Any, signs: int) -> bool:

@@ -94,7 +94,9 @@ def prove_statement(statement: Statement) -> Theorem:
     table = symbols(list(dict.fromkeys(n for s in sizes for n in s)))
     count = len(statement.matrices)
     shapes = ActiveShapes(
-        tuple(tuple(table[n] for n in s) for s in sizes), ("float",) * len(names), tuple(range(count, len(names)))
+        tuple(tuple(table[n] for n in s) for s in sizes),
+        ("float",) * len(names),
+        active=tuple(range(count, len(names))),
     )
 
     def matrices(args: Sequence[Any]) -> dict[str, Any]:
