@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certgrad.obligations import audit, audit_op, obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
-    from certgrad.rules import check, declare
+    from certgrad.rules import check, declare, each, real
 
 _PUBLIC = {
     "audit": "certgrad.obligations",
@@ -25,8 +25,10 @@ _PUBLIC = {
     "check": "certgrad.rules",
     "compile_graph": "certgrad.accel",
     "declare": "certgrad.rules",
+    "each": "certgrad.rules",
     "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
+    "real": "certgrad.rules",
     "registry": "certgrad.ops",
     "trace": "certgrad.graph",
     "verify": "certgrad.obligations.verify",
@@ -42,8 +44,10 @@ __all__ = [
     "check",
     "compile_graph",
     "declare",
+    "each",
     "obligation",
     "op",
+    "real",
     "registry",
     "trace",
     "verify",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from ._budget import budget
-from ._conditions import Atomic, Clause
-from ._facts import NEG, POS, ZERO, Fact, Facts
+from ._conditions import Atomic, Clause, polys
+from ._facts import NEG, POS, ZERO, Fact, Facts, match, unbound
 from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_cases import Indices, choices, in_rows, resolved, split
 from ._index_sets import vanishes
@@ -156,7 +156,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         if sign != ZERO:
             return [(out, here)]
         equations = [p]
-        for clause in region.clauses:
+        for clause in (one for given in region.clauses for one in _at_entries_of(p, given)):
             possible = [a for a in clause.alternatives if _possible(a, here.facts)]
             if not possible and not clause.guards:
                 return []
@@ -170,6 +170,24 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         return parts
     except UndefinedTermError:
         return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
+    """The clause, and the clause at the entries that p mentions: a hypothesis holds for all values of its indices.
+
+    For every index i: A(i) or B(i). Hence A(e) or B(e) for every expression e in range, which the indices of an entry
+    of p are.
+    """
+    out = {clause.key: clause}
+    targets = [a for a in deep_atoms(p) if isinstance(a, Access)]
+    for pattern in (a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Access)):
+        if clause.free and unbound(pattern) == clause.free:
+            for target in sorted(targets, key=lambda a: a.key):
+                mapping = match(pattern, target)
+                if mapping is not None:
+                    instance = clause.substituted(mapping)
+                    out.setdefault(instance.key, instance)
+    return list(out.values())
 
 
 def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:

@@ -55,8 +55,8 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
     def of_numbers(own: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], (_DimExpr, jax.core.Tracer)) and _outside(from_library):
-                value = args[0].__jax_array__() if isinstance(args[0], _DimExpr) else args[0]
+            if args and _traced(args[0]) and _outside(from_library):
+                value = args[0] if isinstance(args[0], jax.core.Tracer) else args[0].__jax_array__()
                 return traced(value, *args[1:], **kwargs)
             return own(*args, **kwargs)
 
@@ -88,6 +88,11 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
     finally:
         for owner, name, own, _ in changed:
             setattr(owner, name, own)
+
+
+def _traced(value: Any) -> bool:
+    """A dimension, a traced value, or a number that is left open and stands for one."""
+    return isinstance(value, jax.core.Tracer) or (not hasattr(value, "__array__") and hasattr(value, "__jax_array__"))
 
 
 def _symbolic(value: Any) -> bool:

@@ -61,12 +61,13 @@ class Program:
 
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
-    if not _from_library(file):
+    if not from_library(file):
         return "rule"
     return "linalg" if os.path.basename(file) == "linalg.py" else "library"
 
 
-def _from_library(file: str) -> bool:
+def from_library(file: str) -> bool:
+    """A file of JAX's, numpy's or Python's own, or of this package's but for its ops."""
     if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
         return True
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
@@ -201,7 +202,7 @@ def wide_floats(on: bool = True) -> Iterator[None]:
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record, arithmetic_of_dimensions(_from_library):
+    with recorded_decisions() as record, arithmetic_of_dimensions(from_library):
         jaxpr, consts, tree = _jaxpr(fn, specs)
     pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {

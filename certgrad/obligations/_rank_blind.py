@@ -19,9 +19,9 @@ from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-_LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
+LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 _READS = {"ndim", "len"}
-_HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
+HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
 @lru_cache(maxsize=512)
@@ -43,7 +43,7 @@ def searched(op: Any) -> str:
     digest = hashlib.blake2b(digest_size=20)
     for function in _reachable(op):
         code = inspect.unwrap(function).__code__
-        named = [(*_origin(type(value)), *_origin(value)) for value in _named(function)]  # type: ignore[arg-type]
+        named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]  # type: ignore[arg-type]
         place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named)
         digest.update(repr(place).encode(errors="surrogatepass"))
         digest.update(code.co_code)
@@ -62,13 +62,13 @@ def _text_digest(file: str) -> str:
 def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     for function in _reachable(op):
-        if any(_keeps_traces(value) for value in _named(function)):  # type: ignore[arg-type]
+        if any(_keeps_traces(value) for value in named_in(function)):  # type: ignore[arg-type]
             return "an object of the op's own is called, whose code is not searched"
         name = getattr(function, "__name__", "a function")
-        tree = _tree(function)
+        tree = source_tree(function)
         if tree is None:
             return f"the source of {name} is not readable"
-        if _names(tree) & _HIDDEN:
+        if names_in(tree) & HIDDEN:
             return f"{name} can hide what it reads"
         trees.setdefault(name, tree)
         if _branches_on(tree, sources):
@@ -101,7 +101,7 @@ def _reads_rank_openly(tree: ast.AST) -> bool:
             and not _library_call(
                 above[:-1] if isinstance(above[-1], ast.Call) and above[-1].func is node else above, also=("range",)
             )
-        ) or (isinstance(node, ast.For) and _names(node.iter) & {*_READS, "shape", "range"}):
+        ) or (isinstance(node, ast.For) and names_in(node.iter) & {*_READS, "shape", "range"}):
             return False
     return True
 
@@ -146,7 +146,7 @@ def _library_call(above: Sequence[ast.AST], also: tuple[str, ...] = ()) -> bool:
     )
 
 
-def _tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
+def source_tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
     try:
         functions = _functions_in(inspect.getsourcefile(function) or "")
     except (OSError, TypeError, SyntaxError):
@@ -183,7 +183,7 @@ def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
 
 
 @lru_cache(maxsize=16384)
-def _names(node: ast.AST) -> frozenset[str]:
+def names_in(node: ast.AST) -> frozenset[str]:
     """Every name and attribute that occurs."""
     return frozenset(_name_of(n) for n in _nodes(node) if isinstance(n, (ast.Attribute, ast.Name)))
 
@@ -215,7 +215,7 @@ def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], 
             value, targets = node.iter, [node.target]
         else:
             continue
-        out.append((_names(value), frozenset().union(*map(_names, targets))))
+        out.append((names_in(value), frozenset().union(*map(names_in, targets))))
     return tuple(out)
 
 
@@ -248,7 +248,7 @@ def _depends(test: ast.AST, tainted: set[str]) -> bool:
         return not all(isinstance(c, ast.Constant) and c.value is None for c in test.comparators)
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance":
         return False
-    return bool(_names(test) & tainted)
+    return bool(names_in(test) & tainted)
 
 
 def _called_with(
@@ -259,11 +259,11 @@ def _called_with(
     for node in _nodes(tree):
         if not isinstance(node, ast.Call):
             continue
-        for callee in _names(node.func) & trees.keys():
+        for callee in names_in(node.func) & trees.keys():
             names = _parameters(trees[callee])
             given = [(names[k] if k < len(names) else "", a) for k, a in enumerate(node.args)]
             given += [(k.arg or "", k.value) for k in node.keywords]
-            received = {n for n, a in given if _names(a) & tainted}
+            received = {n for n, a in given if names_in(a) & tainted}
             if received:
                 yield callee, received | ({*names} if "" in received else set())
 
@@ -282,9 +282,9 @@ _CACHING = set(
 def traced_every_time(op: Any) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
     for f in _reachable(op):
-        if not isinstance(f, FunctionType) or {n for names in _loads(f.__code__) for n in names} & _CACHING:
+        if not isinstance(f, FunctionType) or {n for names in loads(f.__code__) for n in names} & _CACHING:
             return False
-        if any(map(_keeps_traces, _named(f))):
+        if any(map(_keeps_traces, named_in(f))):
             return False
     return True
 
@@ -292,7 +292,7 @@ def traced_every_time(op: Any) -> bool:
 def _keeps_traces(value: Any) -> bool:
     """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
-    if module in _LIBRARIES or isinstance(value, (FunctionType, type, ModuleType)):
+    if module in LIBRARIES or isinstance(value, (FunctionType, type, ModuleType)):
         return False
     return not hasattr(value, "vjp_rule")  # a call of an op is traced anew each time
 
@@ -313,32 +313,32 @@ def _search(op: Any) -> Iterator[Callable]:
         if id(f) in seen or not callable(f) or isinstance(f, (type, ModuleType)):
             continue
         seen.add(id(f))
-        if (getattr(f, "__module__", None) or "builtins").split(".")[0] in _LIBRARIES:
+        if (getattr(f, "__module__", None) or "builtins").split(".")[0] in LIBRARIES:
             continue
         if not isinstance(f, FunctionType):
             f = getattr(f, "forward", None)  # another op: its rules were audited on their own
             if f is None:
                 continue
         yield f
-        queue += _named(f)
+        queue += named_in(f)
 
 
-def _named(f: FunctionType) -> list[Any]:
+def named_in(f: FunctionType) -> list[Any]:
     """What a function's code names: globals, closed-over values, attributes of modules outside the libraries."""
-    loaded, attributes = _loads(f.__code__)
+    loaded, attributes = loads(f.__code__)
     found = [f.__globals__.get(n) for n in loaded]
     for cell in f.__closure__ or ():
         try:
             found.append(cell.cell_contents)
         except ValueError:
             continue
-    modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in _LIBRARIES]
+    modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in LIBRARIES]
     found += [getattr(m, n, None) for m in modules for n in attributes]
     return [v for v in found if v is not None and callable(v)]
 
 
 @lru_cache(maxsize=4096)
-def _loads(code: CodeType) -> tuple[list[str], list[str]]:
+def loads(code: CodeType) -> tuple[list[str], list[str]]:
     """Names that the code loads as globals, and names of attributes; those of nested functions too."""
     loaded: list[str] = []
     attributes: list[str] = []
@@ -349,7 +349,7 @@ def _loads(code: CodeType) -> tuple[list[str], list[str]]:
             attributes.append(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            more, others = _loads(constant)
+            more, others = loads(constant)
             loaded += more
             attributes += others
     return loaded, attributes

@@ -10,10 +10,17 @@ if TYPE_CHECKING:
     from ._check import check
     from ._declaration import declare
     from ._report import Report
+    from ._statics import each, real
 
-_PUBLIC = {"Report": "_report", "check": "_check", "declare": "_declaration"}
+_PUBLIC = {
+    "Report": "_report",
+    "check": "_check",
+    "declare": "_declaration",
+    "each": "_statics",
+    "real": "_statics",
+}
 
-__all__ = ["Report", "check", "declare"]
+__all__ = ["Report", "check", "declare", "each", "real"]
 
 
 def __getattr__(name: str) -> Any:

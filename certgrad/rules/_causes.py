@@ -28,6 +28,7 @@ from certgrad.obligations.certificate import worst as worst_of
 from ._constants import held_constant
 from ._plausible import nonlinear, plausible
 from ._report import ArgumentClaim
+from ._reproduction import numbers
 from ._user_rule import UserRule
 
 SECONDS = 20.0
@@ -48,14 +49,18 @@ Hypothesis = tuple[str, Rules, dict[str, str], tuple[str, ...]]
 """A mistake in words; the rules, the sizes and the domain with which the proof must then go through."""
 
 
-def diagnosed(rule: UserRule, certificate: Certificate, alone: Callable[[str], UserRule]) -> tuple[ArgumentClaim, ...]:
+Made = Callable[[str, "dict[str, Any] | None"], UserRule]
+"""The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
+
+
+def diagnosed(rule: UserRule, certificate: Certificate, made: Made) -> tuple[ArgumentClaim, ...]:
     """What is claimed of each argument on its own, with the likely cause where that is wrong."""
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     out = []
     for name in rule.moving:
-        one = alone(name) if len(rule.moving) > 1 else rule
+        one = made(name, None) if len(rule.moving) > 1 else rule
         try:
             found = audit(one) if one is not rule else certificate
         except Exception as error:  # whatever the rule does when it is traced
@@ -67,10 +72,20 @@ def diagnosed(rule: UserRule, certificate: Certificate, alone: Callable[[str], U
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
         cause = _shape_cause(worst.reason)
-        if worst.verdict == "refuted":
-            cause = cause or likely_cause(one, rule)
+        if worst.verdict == "refuted" and not cause:
+            cause = likely_cause(*_at_the_case(name, one, rule, cases.index(worst) % len(one.cases), worst, made))
         out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause))
     return tuple(out)
+
+
+def _at_the_case(
+    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: Made
+) -> tuple[UserRule, UserRule]:
+    """The rule for one argument and the whole rule, at the static values where it is wrong."""
+    if (len(one.choices) == 1 and not one.params) or case.witness is None:
+        return one, rule
+    statics = one.statics_of(k, numbers(one, case.witness))
+    return made(name, statics), made("", statics)
 
 
 def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:

@@ -27,6 +27,7 @@ from certgrad.obligations.certificate import (
 from ._causes import diagnosed
 from ._examine import examine, settled
 from ._layers import place_of
+from ._open_code import tells_apart
 from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._reproduction import reproduction
 from ._user_rule import UserRule
@@ -53,7 +54,8 @@ def check(
         signature: the shapes of its array arguments and outputs: `"n d, d -> n d"`; `*s` is any number of axes,
             `:int` and `:bool` mark arrays that have no tangent; `{w: d m, b: m}`, `(n, m)` and `None` are arguments
             that hold several arrays or none. Or a tuple of the arguments, each any structure of such texts.
-        static: the values of its other arguments, by name. The claim is about these values.
+        static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
+            combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
         differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
             `params` is called `params_w`.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
@@ -66,9 +68,13 @@ def check(
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
     """
 
-    def made(excluded: Sequence[str] = (), only: Sequence[str] | None = differentiable) -> UserRule:
+    def made(
+        excluded: Sequence[str] = (),
+        only: Sequence[str] | None = differentiable,
+        statics: Mapping[str, Any] | None = static,
+    ) -> UserRule:
         return UserRule(
-            function, signature, static=static, differentiable=only, domain=domain, name=name, excluded=excluded
+            function, signature, static=statics, differentiable=only, domain=domain, name=name, excluded=excluded
         )
 
     rule = made()
@@ -80,8 +86,9 @@ def check(
     arguments: tuple[ArgumentClaim, ...] = ()
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
 
-        def alone(argument: str) -> UserRule:
-            one = made(only=[argument])
+        def alone(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
+            chosen = {"only": [argument]} if argument else {"excluded": found.without_gradient}
+            one = made(**chosen, statics=static if statics is None else statics)
             settled(one, found)
             return one
 
@@ -148,12 +155,17 @@ def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
 
 
 def _certificate(rule: UserRule) -> Certificate:
+    if rule.params and (why := tells_apart(rule)):
+        opened = " and ".join(rule.params)
+        return _untraced(rule, f"{opened} cannot be left open: {why}; give values by certgrad.each")
     try:
         return audit(rule)
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:
             reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
+        if rule.params:
+            reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
         return _untraced(rule, reason)
 
 
@@ -185,7 +197,7 @@ def _untraced(rule: UserRule, reason: str) -> Certificate:
             format=FORMAT,
             op=rule.name,
             signature=[str(case) for case in rule.cases],
-            params={},
+            params={name: condition or "" for name, condition in rule.params.items()},
             domain=list(rule.domain),
             verdict="unproved",
             claims=claims,

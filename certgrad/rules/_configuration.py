@@ -29,6 +29,7 @@ from certgrad.errors import UsageError
 from ._baseline import DEFAULT
 from ._declaration import Declaration
 from ._findings import ALL_CODES, REMARKS
+from ._statics import from_table
 
 _KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "signatures")
 _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate")
@@ -184,4 +185,5 @@ def _declared(name: str, value: Any, file: Path) -> Declaration:
         said = options.get(key, [])
         if not (isinstance(said, str) and key == "domain") and key in options:
             _texts(said, f"'{key}' of {where[0].lower()}{where[1:]}")
-    return Declaration(**options, origin="configured")
+    static = {name: from_table(value) for name, value in options.get("static", {}).items()}
+    return Declaration(**{**options, "static": static}, origin="configured")

@@ -44,7 +44,11 @@ def examine(rule: UserRule) -> Examined:
             jax.ShapeDtypeStruct(s, "int32" if d == "int" else "bool" if d == "bool" else "float32")
             for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
         ]
-        forward = trace(lambda *xs: jax.tree_util.tree_leaves(rule.call(xs, rule.statics)), arrays)
+        count = len(arrays)
+        arrays += [jax.ShapeDtypeStruct((), "float32", weak_type=True)] * len(rule.params)
+        forward = trace(
+            lambda *xs: jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:])), arrays
+        )
     except Exception:
         return Examined()
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
@@ -55,7 +59,7 @@ def examine(rule: UserRule) -> Examined:
         return Examined(reverse_only=reverse, outputs=floats)
     with recorded(*backward) as returned:
         try:
-            trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, rule.name)
+            trace_rules(replace(rules, jvp=None, primal=None), shapes, len(rule.params), rule.name)
         except Exception:
             return Examined(reverse_only=reverse, outputs=floats)
     return Examined(_without_gradient(rule, returned), reverse, floats)

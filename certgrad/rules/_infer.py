@@ -16,7 +16,8 @@ from certgrad.obligations._problem import rules_of, trace_rules
 
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped
-from ._user_rule import UserRule
+from ._statics import real
+from ._user_rule import UserRule, nondifferentiable
 
 CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
 MAX_ARRAYS = 4
@@ -28,11 +29,15 @@ def inferred(function: Callable) -> list[Declaration]:
     """Signatures at which the rule traces, those of highest rank first; empty where none was found."""
     plain = plain_function(unwrapped(function))
     try:
-        parameters = inspect.signature(plain).parameters.values()
+        parameters = list(inspect.signature(plain).parameters.values())
     except (TypeError, ValueError):
         return []
     static = {p.name: p.default for p in parameters if p.default is not p.empty}
-    arrays = [p.name for p in parameters if p.default is p.empty]
+    # Without a value an argument that is no array can only be proved for every number.
+    static |= {
+        n: real() for n in nondifferentiable(unwrapped(function), [p.name for p in parameters]) if n not in static
+    }
+    arrays = [p.name for p in parameters if p.name not in static]
     if not 1 <= len(arrays) <= MAX_ARRAYS:
         return []
     out: list[Declaration] = []
@@ -58,7 +63,7 @@ def _traces(function: Callable, declared: Declaration) -> bool:
     try:
         rule = UserRule(function, declared.signature, static=declared.static)
         instance = family(rule, rule.cases[0]).prove[0]
-        trace_rules(rules_of(rule, instance.statics), instance.shapes(), 0, rule.name)
+        trace_rules(rules_of(rule, instance.statics), instance.shapes(), len(rule.params), rule.name)
     except (CertgradError, RecursionError):
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -17,11 +18,17 @@ def reproduction(rule: UserRule, certificate: Certificate) -> str:
     for claim in certificate.claims:
         for case in claim.cases:
             if case.witness is not None:
-                return _script(rule, claim.kind, case.witness)
+                statics = rule.statics_of(claim.cases.index(case), numbers(rule, case.witness))
+                return _script(rule, claim.kind, case.witness, statics)
     return ""
 
 
-def _script(rule: UserRule, kind: str, witness: Witness) -> str:
+def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
+    """The values that the witness gives to the numbers that are left open."""
+    return {n: float(Fraction(str(witness.inputs[n]))) for n in rule.params}
+
+
+def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, Any]) -> str:
     moving = [n for n in witness.tangents if n in rule.arg_names] or list(rule.moving)
     lines = [
         "import jax, jax.numpy as jnp, numpy as np",
@@ -38,7 +45,7 @@ def _script(rule: UserRule, kind: str, witness: Witness) -> str:
     lines += [
         "",
         f"def f({points}):",
-        f"    leaves = jax.tree.leaves(function({_call(rule)}))",
+        f"    leaves = jax.tree.leaves(function({_call(rule, statics)}))",
         "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
         "",
     ]
@@ -64,17 +71,17 @@ def _script(rule: UserRule, kind: str, witness: Witness) -> str:
 
 def _import(rule: UserRule) -> list[str]:
     """How to get at the function: by its name, where its module has it under that."""
-    module = getattr(rule.plain, "__module__", "") or ""
+    module = rule.name.partition(":")[0] if ":" in rule.name else getattr(rule.plain, "__module__", "") or ""
     name = rule.name.partition(":")[2] or getattr(rule.plain, "__qualname__", "")
-    if not module or not name or not name.replace(".", "").isidentifier() or "<" in name:
+    if not all(part.replace(".", "").isidentifier() for part in (module, name)):
         return ["function = ...  # the function under audit"]
     root, *rest = name.split(".")
     return [f"from {module} import {root}", f"function = {'.'.join([root, *rest])}"]
 
 
-def _call(rule: UserRule) -> str:
+def _call(rule: UserRule, statics: Mapping[str, Any]) -> str:
     given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
-    given |= {n: _value(v) for n, v in rule.statics.items()}
+    given |= {n: _value(v) for n, v in statics.items()}
     positional = [given.pop(n) for n in rule.positional if n in given]
     return ", ".join([*positional, *(f"{n}={v}" for n, v in given.items())])
 

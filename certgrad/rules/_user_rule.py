@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations as choices_of
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
 from ._layers import REVERSE, closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._open_number import OpenNumber
+from ._statics import combinations, plain, reals
 from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
@@ -33,6 +35,8 @@ USED = "used outputs"
 ALSO = "also perturbed"
 """In place of a static argument: arrays without a gradient that are differentiated all the same."""
 MAX_PATTERNS = 16
+_TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
+"""Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
 
 
 class UserRule:
@@ -41,7 +45,7 @@ class UserRule:
     Args:
         function: a function with a custom rule, or any JAX function, also under `jit` or `partial`.
         signature: the shapes of the array arguments, in order, as `_structure` reads them.
-        static: values of the other arguments, by name.
+        static: the other arguments, by name: a value, `Each` of several, or a `Real` number.
         differentiable: the arguments, or arrays in them, that the claim is about; all float arrays if None.
         domain: hypotheses on the arguments, in the syntax of an op's domain.
         excluded: arrays that have no gradient.
@@ -51,7 +55,6 @@ class UserRule:
         UsageError: a name is not one of the function's arguments, or the function has no rule.
     """
 
-    params: Mapping[str, str | None] = {}
     broadcast = False
     defaults: Mapping[str, Any] = {}
     convention: Mapping[str, str] = {}
@@ -79,9 +82,11 @@ class UserRule:
         if lacks := incomplete(self.custom):
             raise UsageError(f"{self.name} ({self.where}) is {lacks}.")
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
-        self.statics = dict(static or {})
+        said = dict(static or {})
         declared = read(signature)
-        self.arguments = self._arguments(declared, signature)
+        self.arguments = self._arguments(declared, signature, said)
+        self.params: Mapping[str, str | None] = reals(said)
+        self.choices = combinations(said)
         self.outputs_declared = declared.outputs
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         self.undifferentiated = self._held(differentiable)
@@ -115,7 +120,7 @@ class UserRule:
     def dynamic(self) -> list[str]:
         """The arguments for which the backward function returns cotangents, in order."""
         names = self.positional
-        fixed = self._nondifferentiable(list(self._parameters()))
+        fixed = nondifferentiable(self.custom, list(self._parameters()))
         return [n for n in names if n not in fixed]
 
     def check_complete(self) -> None:
@@ -123,17 +128,21 @@ class UserRule:
 
     # --- the declaration ---
 
-    def _arguments(self, declared: Declared, signature: str | Sequence[Any]) -> tuple[Argument, ...]:
-        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand."""
+    def _arguments(
+        self, declared: Declared, signature: str | Sequence[Any], said: dict[str, Any]
+    ) -> tuple[Argument, ...]:
+        """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
+        are added to the static ones.
+        """
         parameters = self._parameters()
-        unknown = [n for n in self.statics if n not in parameters]
+        unknown = [n for n in said if n not in parameters]
         if unknown:
             raise UsageError(
                 f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
             )
-        fixed = self._nondifferentiable(list(parameters))
-        free = [n for n in parameters if n not in self.statics and n not in fixed]
-        missing = [n for n in fixed if n not in self.statics and parameters[n].default is inspect.Parameter.empty]
+        fixed = nondifferentiable(self.custom, list(parameters))
+        free = [n for n in parameters if n not in said and n not in fixed]
+        missing = [n for n in fixed if n not in said and parameters[n].default is inspect.Parameter.empty]
         if missing:
             raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
@@ -146,7 +155,7 @@ class UserRule:
             )
         optional = [n for n in free if n not in required][: count - len(required)]
         taken = [n for n in free if n in required or n in optional]
-        self.statics |= {n: p.default for n, p in parameters.items() if n not in taken and n not in self.statics}
+        said |= {n: p.default for n, p in parameters.items() if n not in taken and n not in said}
         return named(taken, declared.inputs)
 
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -159,14 +168,6 @@ class UserRule:
                 f"{self.name} ({self.where}) takes *args or **kwargs: wrap it in a function of named arguments."
             )
         return parameters
-
-    def _nondifferentiable(self, names: Sequence[str]) -> list[str]:
-        """The arguments that the custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
-        numbers = getattr(self.custom, "nondiff_argnums", ()) or ()
-        said = getattr(self.custom, "nondiff_argnames", ()) or ()
-        chosen = [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
-        given = [names[k] for k in chosen if k < len(names)]
-        return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
 
     def _held(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""
@@ -189,16 +190,23 @@ class UserRule:
         return [leaf for leaf, name in floats.items() if leaf not in differentiable and name not in differentiable]
 
     def _cases(self) -> list[Case]:
-        """One case; where the rule sees which arguments move, one for every choice of those."""
+        """One case for each choice of static values, and where the rule sees which arguments move, of those."""
         if not self.sees_zeros or len(self.moving) < 2:
-            return [Case(self.signature, self.statics)]
-        choices = [c for k in range(len(self.moving), 0, -1) for c in combinations(self.moving, k)]
+            return [Case(self.signature, statics) for statics in self.choices]
+        choices = [c for k in range(len(self.moving), 0, -1) for c in choices_of(self.moving, k)]
         if len(choices) > MAX_PATTERNS:
             raise UsageError(
                 f"{self.name} ({self.where}) sees which of its {len(self.moving)} arrays are differentiated, which is "
                 f"{len(choices)} cases; audit fewer at a time by `differentiable`."
             )
-        return [Case(self._moving_only(c), {**self.statics, PATTERN: ", ".join(c)}) for c in choices]
+        return [
+            Case(self._moving_only(c), {**statics, PATTERN: ", ".join(c)}) for statics in self.choices for c in choices
+        ]
+
+    def statics_of(self, k: int, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The static arguments of case `k` as the function takes them, with values for the numbers left open."""
+        chosen = {n: v for n, v in self.cases[k].statics.items() if n not in (PATTERN, USED, ALSO)}
+        return plain(chosen) | {n: (values or {})[n] for n in self.params if values is not None}
 
     @property
     def sees_zeros(self) -> bool:
@@ -209,7 +217,7 @@ class UserRule:
         """One case more for every choice of some of the float outputs, where the rule sees which are used."""
         if not self.sees_zeros or count < 2 or "jvp_is_derivative" in self.kinds:
             return
-        choices = [c for k in range(count - 1, 0, -1) for c in combinations(range(count), k)]
+        choices = [c for k in range(count - 1, 0, -1) for c in choices_of(range(count), k)]
         if (len(choices) + 1) * len(self.cases) > 4 * MAX_PATTERNS:
             raise UsageError(f"{self.name} ({self.where}) sees which of its {count} outputs are used: too many cases.")
         more = [
@@ -228,9 +236,12 @@ class UserRule:
 
     # --- the programs ---
 
-    def call(self, arrays: Sequence[Any], statics: Mapping[str, Any]) -> Any:
-        """The function at a flat list of arrays."""
-        given: dict[str, Any] = dict(statics)
+    def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
+        """The function at a flat list of arrays, and at traced values of the numbers that are left open."""
+        given: dict[str, Any] = plain(statics)
+        for name, value in zip(self.params, params, strict=True):
+            # JAX hands a Python number on as it is only where the custom function does not take it as an array.
+            given[name] = value if self.kind in _TAKES_ARRAYS and name in self.dynamic else OpenNumber(name, value)
         rest = list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
@@ -247,37 +258,37 @@ class UserRule:
         moving = [k for k, n in enumerate(self.arg_names) if n in names]
         moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
-        def outputs(args: Sequence[Any]) -> list[Any]:
-            found = jax.tree_util.tree_leaves(self.call(args, statics))
+        def outputs(args: Sequence[Any], params: Sequence[Any]) -> list[Any]:
+            found = jax.tree_util.tree_leaves(self.call(args, statics, params))
             floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
             return floats if used is None else [floats[int(k)] for k in used.split(", ")]
 
-        def of_moving(args: Sequence[Any], which: Sequence[int] = moving) -> Callable[..., list[Any]]:
+        def of_moving(args: Sequence[Any], params: list, which: Sequence[int] = moving) -> Callable[..., list[Any]]:
             def run(*xs: Any) -> list[Any]:
                 full = list(args)
                 for k, x in zip(which, xs, strict=True):
                     full[k] = x
-                return outputs(full)
+                return outputs(full, params)
 
             return run
 
         def forward(args: list, params: list) -> list:
-            return outputs(args)
+            return outputs(args, params)
 
         def jvp(args: list, tangents: list, params: list) -> list:
-            return jax.jvp(of_moving(args), [args[k] for k in moving], list(tangents))[1]
+            return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))[1]
 
         def vjp(args: list, seeds: list, params: list) -> list:
             if not moving:
                 return []
             both = [*moving, *also]
-            return list(jax.vjp(of_moving(args, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
+            return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
 
         def primal(args: list, params: list) -> list:
             points = [args[k] for k in moved]
             if "jvp_is_derivative" in self.kinds and self.kind:
-                return jax.jvp(of_moving(args, moved), points, [jnp.zeros_like(x) for x in points])[0]
-            return jax.vjp(of_moving(args, moved), *points)[0]
+                return jax.jvp(of_moving(args, params, moved), points, [jnp.zeros_like(x) for x in points])[0]
+            return jax.vjp(of_moving(args, params, moved), *points)[0]
 
         return Rules(forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal)
 
@@ -290,3 +301,12 @@ class UserRule:
     def call_rule(self, rule: Callable, *args: Any, statics: Mapping[str, Any]) -> Any:
         """Call one of the rules with its structural arguments."""
         return rule(*args, **statics)
+
+
+def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
+    """The arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+    numbers = getattr(custom, "nondiff_argnums", ()) or ()
+    said = getattr(custom, "nondiff_argnames", ()) or ()
+    chosen = [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
+    given = [names[k] for k in chosen if k < len(names)]
+    return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))

@@ -1,0 +1,73 @@
+"""A Python number that is left open while a rule is traced.
+
+It computes as a number does, and its results are traced. It has no value: what needs one fails (a comparison that is
+tested, a conversion, a look-up), so that a trace is about every value or there is none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from certgrad.errors import TraceError
+
+
+class OpenNumber:
+    """In place of a float in a rule's arguments; `value` is traced."""
+
+    __array_ufunc__ = None  # arrays leave the operators to this class
+    __slots__ = ("_name", "_value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self._name = name
+        self._value = value
+
+    def __jax_array__(self) -> Any:
+        return self._value
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise TraceError(
+            f"the code needs the value of {self._name}, which is left open as every real number; give values by "
+            "certgrad.each"
+        )
+
+    __float__ = __int__ = __index__ = __bool__ = __complex__ = __round__ = _refuse
+    __hash__ = __str__ = __repr__ = __format__ = __iter__ = __len__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # a question of Python's or a library's, which a float answers with no as well
+            raise AttributeError(name)
+        return self._refuse()
+
+
+def _forwards(name: str) -> Callable:
+    function = getattr(operator, name)
+
+    def method(self: OpenNumber, other: Any) -> Any:
+        return function(self._value, other._value if isinstance(other, OpenNumber) else other)
+
+    return method
+
+
+def _backwards(name: str) -> Callable:
+    function = getattr(operator, name)
+
+    def method(self: OpenNumber, other: Any) -> Any:
+        return function(other, self._value)
+
+    return method
+
+
+def _alone(name: str) -> Callable:
+    function = getattr(operator, name)
+    return lambda self: function(self._value)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(OpenNumber, f"__{_name}__", _forwards(_name))
+    setattr(OpenNumber, f"__r{_name}__", _backwards(_name))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "matmul"):
+    setattr(OpenNumber, f"__{_name}__", _forwards(_name))
+for _name in ("neg", "pos", "abs"):
+    setattr(OpenNumber, f"__{_name}__", _alone(_name))

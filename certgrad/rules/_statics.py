@@ -1,0 +1,156 @@
+"""The arguments that are not arrays: one value, each of several values, or every real number.
+
+`certgrad.each(0, 1)` gives a case for each value; several such arguments give their product. `certgrad.real("c > 0")`
+leaves a number open: the proof is about every real number that satisfies the condition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+from certgrad.errors import UsageError
+
+MAX_CASES = 64
+
+
+@dataclass(frozen=True)
+class Real:
+    """Every real number, or every one that satisfies a condition over the argument's name."""
+
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class Each:
+    """Each of some values."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A value that is no number or text, under a text that is the same in every run."""
+
+    value: Any
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def real(condition: str = "") -> Real:
+    """For `static`: the argument is every real number (`real("eps > 0")`: every positive one).
+
+    The claim is proved with the number left open. Code that needs to know it, in a comparison, a test of its type or a
+    call of `float`, is not followed; give its values by `each` then.
+    """
+    return Real(condition)
+
+
+def each(*values: Any) -> Each:
+    """For `static`: each of these values. Several arguments with several values give every combination."""
+    if not values:
+        raise UsageError("certgrad.each needs at least one value.")
+    return Each(values)
+
+
+def reals(static: Mapping[str, Any]) -> dict[str, str | None]:
+    """The arguments that are left open, each with its condition."""
+    return {name: v.condition or None for name, v in static.items() if isinstance(v, Real)}
+
+
+def combinations(static: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every choice of the values of the other arguments. Raises UsageError for too many."""
+    choices = {n: v.values if isinstance(v, Each) else (v,) for n, v in static.items() if not isinstance(v, Real)}
+    out = [
+        {name: _named(value) for name, value in zip(choices, values, strict=True)}
+        for values in product(*choices.values())
+    ]
+    if len(out) > MAX_CASES:
+        raise UsageError(f"{len(out)} combinations of static values are more than {MAX_CASES}; check them in parts.")
+    return out
+
+
+def plain(statics: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the function takes them."""
+    return {name: v.value if isinstance(v, Named) else v for name, v in statics.items()}
+
+
+def from_table(value: Any) -> Any:
+    """A static value as TOML says it: `{ real = "c > 0" }`, `{ each = [0, 1] }`, or the value itself."""
+    if isinstance(value, dict) and len(value) == 1:
+        if isinstance(value.get("real"), str):
+            return real(value["real"])
+        if isinstance(value.get("each"), list) and value["each"]:
+            return each(*value["each"])
+    return value
+
+
+def _named(value: Any) -> Any:
+    return value if isinstance(value, (int, float, str, bool, type(None), Named)) else Named(value, text_of(value))
+
+
+def text_of(value: Any) -> str:
+    """A value in words that are the same in every run and on every machine."""
+    if isinstance(value, partial):
+        given = [*map(text_of, value.args), *(f"{k}={text_of(v)}" for k, v in value.keywords.items())]
+        return f"partial({', '.join([text_of(value.func), *given])})"
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(map(text_of, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {text_of(v)}" for k, v in value.items()) + "}"
+    if callable(value):
+        return _function(value)
+    if hasattr(value, "shape") and hasattr(value, "tobytes"):
+        data = hashlib.blake2b(value.tobytes(), digest_size=4).hexdigest()
+        return f"array of {value.dtype}{list(value.shape)} #{data}"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _function(value: Callable) -> str:
+    """Its full name, where that leads to it; else its name and a digest of its code."""
+    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    if not name:  # an object that can be called
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+    found: Any = None
+    try:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError, TypeError):
+        found = None
+    if found is value:
+        return f"{module}.{name}"
+    digest = hashlib.blake2b(digest_size=4)
+    for part in _code(getattr(value, "__code__", None)):
+        digest.update(repr(part).encode())
+    cells = [c.cell_contents for c in getattr(value, "__closure__", None) or () if _filled(c)]
+    digest.update(", ".join(map(text_of, cells)).encode())
+    return f"{name} #{digest.hexdigest()}"
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _code(code: Any) -> Iterator[Any]:
+    if code is not None:
+        yield code.co_code
+        yield code.co_names
+        for constant in code.co_consts:
+            if hasattr(constant, "co_code"):
+                yield from _code(constant)
+            else:
+                yield constant

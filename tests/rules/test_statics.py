@@ -1,0 +1,251 @@
+"""Arguments that are not arrays: each of several values, every real number, functions."""
+
+import math
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.errors import UsageError
+from certgrad.rules._configuration import nearest
+from certgrad.rules._infer import inferred
+from certgrad.rules._statics import text_of
+
+
+def leaky_rule(slope, **options):
+    out = jax.custom_vjp(lambda x, c: jnp.where(x > 0, x, c * x), nondiff_argnums=(1,))
+    out.defvjp(lambda x, c: (jnp.where(x > 0, x, c * x), x), lambda c, x, g: (jnp.where(x > 0, g, slope(c) * g),))
+    return out
+
+
+def checked(rule, c, signature="*s -> *s"):
+    return certgrad.check(rule, signature, static={"c": c})
+
+
+def test_a_number_is_left_open():
+    right = leaky_rule(lambda c: c)
+    report = checked(right, certgrad.real())
+    assert (report.verdict, report.hypotheses) == ("proved under hypotheses", ["x ≠ 0 or c = 1"])
+    assert report.certificate.params == {"c": ""}
+    assert checked(right, certgrad.real("c > 1")).certificate.params == {"c": "c > 1"}
+
+
+def test_a_rule_that_is_right_for_some_numbers_is_refuted():
+    wrong = leaky_rule(lambda c: c * c)
+    report = checked(wrong, certgrad.real("c > 0"))
+    assert report.verdict == "refuted"
+    assert report.witness.inputs["c"] not in ("0", "1")
+    assert f"function(x, {float(report.witness.inputs['c'])})" in report.reproduction
+
+
+def test_each_value_is_a_case():
+    wrong = leaky_rule(lambda c: c * c)
+    assert checked(wrong, certgrad.each(0.0, 1.0)).proved
+    report = checked(wrong, certgrad.each(0.0, 1.0, 2.0))
+    assert [(c.statics, c.verdict) for c in report.claims[0].cases] == [
+        ({"c": "0.0"}, "proved under hypotheses"),
+        ({"c": "1.0"}, "proved"),
+        ({"c": "2.0"}, "refuted"),
+    ]
+    assert "function(x, 2.0)" in report.reproduction
+
+
+def test_the_cause_is_that_of_the_wrong_case():
+    @partial(jax.custom_vjp, nondiff_argnums=(1,))
+    def power(x, k):
+        return x**k
+
+    power.defvjp(lambda x, k: (x**k, x), lambda k, x, g: ((1 if k == 2 else k) * x ** (k - 1) * g,))
+    report = certgrad.check(power, "n -> n", static={"k": certgrad.each(1, 2, 3)})
+    assert [c.verdict for c in report.claims[0].cases] == ["proved", "refuted", "proved"]
+    assert report.cause.startswith("half the derivative")
+
+
+def test_several_arguments_with_several_values_give_their_product():
+    def scaled(x, axis, keepdims, c):
+        return c * jnp.sum(x, axis, keepdims=keepdims)
+
+    options = {"axis": certgrad.each(0, 1), "keepdims": certgrad.each(True, False), "c": certgrad.real()}
+    report = certgrad.check(scaled, "n d", static=options)
+    assert report.verdict == "proved"
+    assert [c.statics for c in report.claims[0].cases] == [
+        {"axis": a, "keepdims": k} for a in ("0", "1") for k in ("True", "False")
+    ]
+    with pytest.raises(UsageError, match="100 combinations"):
+        certgrad.check(scaled, "n d", static=dict.fromkeys(("axis", "c"), certgrad.each(*range(10))) | {"keepdims": 1})
+    with pytest.raises(UsageError, match="at least one value"):
+        certgrad.each()
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1, 2))
+def rms(x, eps, t):
+    return x * jax.lax.rsqrt(jnp.mean(x**2, -1, keepdims=True) + eps) / math.sqrt(t)
+
+
+def _rms_fwd(x, eps, t):
+    r = jax.lax.rsqrt(jnp.mean(x**2, -1, keepdims=True) + eps)
+    return x * r / t**0.5, (x, r)
+
+
+def _rms_bwd(eps, t, residuals, g):
+    x, r = residuals
+    return ((r * g - x * r**3 * jnp.mean(g * x, -1, keepdims=True)) / math.sqrt(t),)
+
+
+rms.defvjp(_rms_fwd, _rms_bwd)
+
+
+def test_python_arithmetic_on_open_numbers():
+    positive = {"eps": certgrad.real("eps > 0"), "t": certgrad.real("t > 0")}
+    assert certgrad.check(rms, "n d -> n d", static=positive).verdict == "proved"
+    anywhere = certgrad.check(rms, "n d -> n d", static={"eps": 0.5, "t": certgrad.real()})
+    assert anywhere.hypotheses == ["t > 0"]
+
+
+def test_numbers_that_are_arrays_for_the_rule():
+    @jax.custom_vjp
+    def f(x, c):
+        return x / (x * x + c)
+
+    f.defvjp(lambda x, c: (f(x, c), (x, c)), lambda r, g: (g * (r[1] - r[0] ** 2) / (r[0] ** 2 + r[1]) ** 2, None))
+    assert checked(f, certgrad.real("c > 0")).verdict == "proved"
+
+    @partial(jax.custom_jvp, nondiff_argnums=(1,))
+    def e(x, c):
+        return jnp.exp(c * x)
+
+    e.defjvp(lambda c, p, t: (e(p[0], c), c * e(p[0], c) * t[0]))
+    assert checked(e, certgrad.real()).verdict == "proved"
+
+
+def branches(x, c):
+    return x if c == 0.5 else c * x
+
+
+def looks_at_types(x, c):
+    return x if isinstance(c, float) and c == 0.5 else c * x
+
+
+def catches(x, c):
+    try:
+        return x if c == 0.5 else c * x
+    except Exception:
+        return c * x
+
+
+def hidden_in_a_helper(x, c):
+    return looks_at_types(x, c)
+
+
+TABLE = {"f": looks_at_types}
+
+
+def hidden_in_a_table(x, c):
+    return TABLE["f"](x, c)
+
+
+class Holder:
+    def __call__(self, x, c):
+        return looks_at_types(x, c)
+
+    def method(self, x, c):
+        return looks_at_types(x, c)
+
+
+held = Holder()
+
+
+def hidden_in_an_object(x, c):
+    return held(x, c)
+
+
+def hidden_in_a_method(x, c):
+    return Holder.method(None, x, c)
+
+
+@jax.custom_vjp
+def inner(x, c):
+    return c * x
+
+
+inner.defvjp(lambda x, c: (c * x, c), lambda c, g: (looks_at_types(g, c), None))
+
+
+def hidden_in_another_rule(x, c):
+    return inner(x, c)
+
+
+def looks_up(x, c):
+    return {0.5: x}.get(c, c * x)
+
+
+def converts(x, c):
+    return x * round(c)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (branches, "boolean conversion"),
+        (looks_up, "needs the value of c"),
+        (converts, "needs the value of c"),
+        (looks_at_types, "looks_at_types uses float"),
+        (catches, "catches may test types or catch exceptions"),
+        (hidden_in_a_helper, "looks_at_types uses"),
+        (hidden_in_a_table, "looks_at_types uses"),
+        (hidden_in_an_object, "Holder cannot be searched"),
+        (hidden_in_a_method, "looks_at_types uses"),
+        (hidden_in_another_rule, "looks_at_types uses"),
+    ],
+)
+def test_code_that_needs_the_number_is_never_proved(function, said):
+    """All of these return something else at c = ½, where a number that is left open cannot see it."""
+    report = checked(function, certgrad.real(), "n -> n")
+    assert report.verdict == "unproved"
+    assert said in report.claims[0].cases[0].reason
+    assert "certgrad.each" in report.claims[0].cases[0].reason
+
+
+def test_an_undeclared_number_is_left_open():
+    (declared,) = inferred(leaky_rule(lambda c: c))[:1]
+    assert declared.static == {"c": certgrad.real()}
+
+
+def test_statics_in_the_configuration(tmp_path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.certgrad.signatures]\n"m:f" = { signature = "n", static = { c = { real = "c > 0" }, k = { each = [1, 2] }, '
+        'mode = "same", table = { a = 1, b = 2 } } }\n'
+    )
+    static = nearest(tmp_path).signatures["m:f"].static
+    assert static == {
+        "c": certgrad.real("c > 0"),
+        "k": certgrad.each(1, 2),
+        "mode": "same",
+        "table": {"a": 1, "b": 2},
+    }
+
+
+def gelu(x):
+    return jax.nn.gelu(x)
+
+
+def test_functions_have_the_same_text_in_every_run():
+    def made(k):
+        return lambda x: k * x
+
+    assert text_of(gelu) == f"{__name__}.gelu"
+    assert text_of(jnp.tanh) == "jax.numpy.tanh"
+    assert text_of(partial(gelu, x=2)) == f"partial({__name__}.gelu, x=2)"
+    assert text_of((gelu, {"a": 1})) == f"({__name__}.gelu, {{'a': 1}})"
+    assert text_of(made(2)) == text_of(made(2))
+    assert text_of(made(2)) != text_of(made(3))
+    assert text_of(made(2)).startswith(
+        "test_functions_have_the_same_text_in_every_run.<locals>.made.<locals>.<lambda> #"
+    )
+    assert "0x" not in text_of(object())
+    rule = jax.custom_vjp(lambda f, x: f(x), nondiff_argnums=(0,))
+    rule.defvjp(lambda f, x: (f(x), x), lambda f, x, g: jax.vjp(f, x)[1](g))
+    report = certgrad.check(rule, "n -> n", static={"f": certgrad.each(jnp.tanh, gelu)})
+    assert [c.statics["f"] for c in report.claims[0].cases] == ["jax.numpy.tanh", f"{__name__}.gelu"]
