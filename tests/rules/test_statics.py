@@ -215,8 +215,8 @@ def test_an_undeclared_number_is_left_open():
 
 def test_statics_in_the_configuration(tmp_path):
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.certgrad.signatures]\n"m:f" = { signature = "n", static = { c = { real = "c > 0" }, k = { each = [1, 2] }, '
-        'mode = "same", table = { a = 1, b = 2 } } }\n'
+        '[tool.certgrad.signatures]\n"m:f" = { signature = "n", static = { c = { real = "c > 0" }, '
+        'k = { each = [1, 2] }, mode = "same", table = { a = 1, b = 2 } } }\n'
     )
     static = nearest(tmp_path).signatures["m:f"].static
     assert static == {
