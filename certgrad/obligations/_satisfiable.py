@@ -37,12 +37,21 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
         spread = (1, 4, 16)[attempt % 3]
         low = 0 if attempt % 2 else -spread * 8
 
+        # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
+        weight = 8 * spread * size if attempt % 5 == 4 else 0
+
         def value(
-            tensor: str, index: tuple[int, ...], low: int = low, spread: int = spread, table: dict = table
+            tensor: str,
+            index: tuple[int, ...],
+            low: int = low,
+            spread: int = spread,
+            weight: int = weight,
+            table: dict = table,
         ) -> fmpq:
             if tensor in integers:
                 return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
-            return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16))
+            added = weight if len(index) > 1 and index[-1] == index[-2] else 0
+            return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16) + added)
 
         try:
             if all(_holds(c, sizes, size, value) for c in clauses):

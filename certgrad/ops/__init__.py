@@ -29,8 +29,11 @@ from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.bessel import i0, i0e, i1, i1e
+from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
+from certgrad.ops.embeddings import embedding, embedding_one_hot
 from certgrad.ops.exponential_logarithm import exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logit, xlogy
 from certgrad.ops.exponential_logarithm_pairs import entr, exp10, log1mexp, logaddexp2, rel_entr, xlog1py
+from certgrad.ops.extrema import amax, amin, ptp
 from certgrad.ops.gelu import gelu_erf, gelu_tanh
 from certgrad.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from certgrad.ops.indexing import scatter_add, segment_sum, take, take_along_axis
@@ -40,12 +43,31 @@ from certgrad.ops.losses_regression import huber, mae, mse, smooth_l1
 from certgrad.ops.losses_similarity import cosine_similarity_loss
 from certgrad.ops.masking import apply_mask, dropout, where
 from certgrad.ops.matrix import bmm, linear, matmul
+from certgrad.ops.matrix_equations import cholesky, inverse, slogdet, solve, triangular_solve
+from certgrad.ops.moments import average, standardize, std, var
 from certgrad.ops.normalization import layer_norm, rms_norm
+from certgrad.ops.norms import norm
 from certgrad.ops.ordering import sort, top_k
 from certgrad.ops.padding import pad
 from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
 from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
-from certgrad.ops.reductions import logsumexp, mean, reduce_sum
+from certgrad.ops.products import (
+    bilinear,
+    dot,
+    gram_matrix,
+    inner,
+    kron,
+    matvec,
+    multi_dot,
+    outer,
+    quadratic_form,
+    trace,
+    vdot,
+    vecdot,
+    vecmat,
+)
+from certgrad.ops.reductions import logmeanexp, logsumexp, mean, reduce_sum
+from certgrad.ops.reductions_masked import masked_mean, masked_sum
 from certgrad.ops.repetition import broadcast_to, repeat, tile
 from certgrad.ops.reshaping import ravel, reshape
 from certgrad.ops.roots import cbrt, hypot, rsqrt, smooth_abs, sqrt
@@ -54,6 +76,7 @@ from certgrad.ops.safe import safe_div, safe_inv, safe_log
 from certgrad.ops.scaled_dot_product import attention
 from certgrad.ops.slicing import dynamic_slice, dynamic_update_slice, flip, roll, slice, strided_slice
 from certgrad.ops.softmax_family import log_softmax, softmax
+from certgrad.ops.softmax_variants import gumbel_softmax, masked_softmax, softmax_with_temperature, softmin
 from certgrad.ops.special import digamma, erf, erf_inv, erfc, lgamma
 from certgrad.ops.special_gamma import beta, betaln, gamma, gammainc, gammaincc, ndtr, polygamma
 from certgrad.ops.triangles import diag, diag_embed, diagonal, tril, triu
@@ -71,6 +94,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "amax",
+    "amin",
     "apply_mask",
     "asin",
     "asinh",
@@ -78,17 +103,21 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "average",
     "axis_of",
     "axpy",
     "beta",
     "betaln",
+    "bilinear",
     "binary_cross_entropy_with_logits",
     "bmm",
     "broadcast_to",
     "case",
     "cbrt",
+    "cdist",
     "ceil",
     "celu",
+    "cholesky",
     "clamp",
     "concatenate",
     "constant",
@@ -96,6 +125,7 @@ __all__ = [
     "cos",
     "cosh",
     "cosine_similarity_loss",
+    "cosine_similarity_matrix",
     "cross_entropy_logits",
     "cube",
     "deg2rad",
@@ -104,10 +134,13 @@ __all__ = [
     "diagonal",
     "digamma",
     "div",
+    "dot",
     "dropout",
     "dynamic_slice",
     "dynamic_update_slice",
     "elu",
+    "embedding",
+    "embedding_one_hot",
     "entr",
     "erf",
     "erf_inv",
@@ -128,6 +161,8 @@ __all__ = [
     "gelu_erf",
     "gelu_tanh",
     "glu",
+    "gram_matrix",
+    "gumbel_softmax",
     "hard_shrink",
     "hard_sigmoid",
     "hard_silu",
@@ -140,9 +175,12 @@ __all__ = [
     "i1",
     "i1e",
     "identity",
+    "inner",
     "integer_pow",
     "inv",
+    "inverse",
     "inverse_pow",
+    "kron",
     "layer_norm",
     "leaky_relu",
     "lerp",
@@ -158,9 +196,14 @@ __all__ = [
     "logaddexp",
     "logaddexp2",
     "logit",
+    "logmeanexp",
     "logsumexp",
     "mae",
+    "masked_mean",
+    "masked_softmax",
+    "masked_sum",
     "matmul",
+    "matvec",
     "max",
     "mean",
     "min",
@@ -168,14 +211,20 @@ __all__ = [
     "moveaxis",
     "mse",
     "mul",
+    "multi_dot",
     "multiply_add",
     "ndtr",
     "neg",
+    "norm",
     "op",
+    "outer",
     "pad",
+    "pairwise_squared_distance",
     "polygamma",
     "pow",
     "prelu",
+    "ptp",
+    "quadratic_form",
     "quick_gelu",
     "rad2deg",
     "ravel",
@@ -206,13 +255,17 @@ __all__ = [
     "sinh",
     "size_of",
     "slice",
+    "slogdet",
     "smooth_abs",
     "smooth_l1",
     "soft_shrink",
     "softcap",
     "softmax",
+    "softmax_with_temperature",
+    "softmin",
     "softplus",
     "softsign",
+    "solve",
     "sort",
     "sparse_plus",
     "sparse_sigmoid",
@@ -224,6 +277,8 @@ __all__ = [
     "squareplus",
     "squeeze",
     "stack",
+    "standardize",
+    "std",
     "strided_slice",
     "sub",
     "swapaxes",
@@ -236,11 +291,17 @@ __all__ = [
     "threshold",
     "tile",
     "top_k",
+    "trace",
     "transpose",
+    "triangular_solve",
     "tril",
     "triu",
     "trunc",
     "unstack",
+    "var",
+    "vdot",
+    "vecdot",
+    "vecmat",
     "where",
     "xlog1py",
     "xlogy",

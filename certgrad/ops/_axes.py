@@ -14,18 +14,17 @@ if TYPE_CHECKING:
 def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any]:
     """The same keyword arguments; those that are axes as one integer, a sorted tuple of several, or None.
 
-    `axis=None` with `keepdims` becomes the tuple of all axes. Raises ValueError for an axis that is not there.
+    Where a case takes any number of axes they are a tuple, and `axis=None` is that of all. Raises ValueError for an
+    axis that is not there.
     """
     axes = {name: (value, one) for one in op.cases for name, value in one.statics.items() if isinstance(value, AxisOf)}
     done = dict(statics)
     for name in axes.keys() & statics.keys():
         ndim = arrays[0].ndim + _further(*axes[name])
         value = statics[name]
-        if value is None and statics.get("keepdims"):
-            value = tuple(range(ndim))
-            if ndim == 0:
-                value, done["keepdims"] = None, False
-        done[name] = value if value is None else _canonical(op, name, value, ndim)
+        runs = axes[name][0].runs
+        value = tuple(range(ndim)) if value is None and runs else value
+        done[name] = value if value is None else _canonical(op, name, value, ndim, runs)
     return done
 
 
@@ -37,6 +36,8 @@ def _further(axis: AxisOf, one: Case) -> int:
 def matches(declared: Any, value: Any) -> bool:
     """Whether a case with this declared value may cover this value of a call: shapes decide on axes and sizes."""
     if isinstance(declared, AxisOf):
+        if declared.runs:
+            return isinstance(value, tuple)
         axes = value if isinstance(value, tuple) else (value,)
         return len(axes) == len(declared.names) and all(type(axis) is int for axis in axes)
     if isinstance(declared, SizeOf):
@@ -46,7 +47,7 @@ def matches(declared: Any, value: Any) -> bool:
     return type(declared) is type(value) and declared == value
 
 
-def _canonical(op: Op, name: str, value: Any, ndim: int) -> Any:
+def _canonical(op: Op, name: str, value: Any, ndim: int, several: bool) -> Any:
     try:
         axes = [operator.index(axis) for axis in (value if isinstance(value, tuple | list) else [value])]
     except TypeError:
@@ -57,4 +58,4 @@ def _canonical(op: Op, name: str, value: Any, ndim: int) -> Any:
     axes = [axis % ndim for axis in axes]
     if len(set(axes)) < len(axes):
         raise ValueError(f"{op.name}: {name} = {value!r} names an axis twice.")
-    return axes[0] if len(axes) == 1 else tuple(sorted(axes))
+    return axes[0] if len(axes) == 1 and not several else tuple(sorted(axes))

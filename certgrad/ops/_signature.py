@@ -87,10 +87,15 @@ class ArraySpec:
             shape.extend(groups[dim.name] if isinstance(dim, Star) else [dim.evaluate(sizes)])
         return tuple(shape)
 
-    def position(self, name: str, ranks: Mapping[str, int]) -> int:
-        """The axis of the dim `name`, or of one made of it such as `2*n`, when the star groups have these ranks."""
+    def position(self, name: str, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
+        """The axis of the dim `name`, or of one made of it such as `2*n`, when the star groups have these ranks.
+
+        Of a star group "*n" all axes.
+        """
         axis = 0
         for dim in self.dims:
+            if isinstance(dim, Star) and name == str(dim):
+                return tuple(range(axis, axis + ranks[dim.name]))
             if isinstance(dim, Dim) and name in (dim.text, *dim.names):
                 return axis
             axis += ranks[dim.name] if isinstance(dim, Star) else 1

@@ -12,16 +12,25 @@ from certgrad.ops._signature import DIM, ArraySpec, Dim, Signature
 
 @dataclass(frozen=True)
 class AxisOf:
-    """The position of named dims in the first argument, or in the output, as the value of a keyword such as `axis`."""
+    """The position of named dims in the first argument, or in the output, as the value of a keyword such as `axis`.
+
+    Of a star group, all axes: each is a run of adjacent axes, of any number.
+    """
 
     names: tuple[str, ...]
     output: bool = False
 
     def position(self, signature: Signature, ranks: Mapping[str, int]) -> int | tuple[int, ...]:
-        """The axis, or a tuple of axes if there are several names, when the star groups have these ranks."""
+        """The axis, or a tuple of axes if several can be named, when the star groups have these ranks."""
         spec = self.array(signature)
-        axes = tuple(spec.position(name, ranks) for name in self.names)
-        return axes[0] if len(axes) == 1 else axes
+        places = [spec.position(name, ranks) for name in self.names]
+        axes = tuple(axis for place in places for axis in (place if isinstance(place, tuple) else (place,)))
+        return axes[0] if len(axes) == 1 and not self.runs else axes
+
+    @property
+    def runs(self) -> bool:
+        """Whether star groups are named, so that the value is a tuple of any number of axes."""
+        return any(name.startswith("*") for name in self.names)
 
     def array(self, signature: Signature) -> ArraySpec:
         """The array whose axes are counted."""
@@ -53,7 +62,7 @@ class SizeOf:
 def axis_of(*names: str, output: bool = False) -> AxisOf:
     """The position of the named dims in the first argument: `case("*a n *c -> *a *c", axis=axis_of("n"))`.
 
-    With `output`, their position in the output.
+    With `output`, their position in the output. `axis_of("*n")` are all axes of a star group.
     """
     return AxisOf(names, output)
 

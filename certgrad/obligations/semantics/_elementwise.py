@@ -71,7 +71,8 @@ def _unary(name: str) -> Rule:
         own = x.signs if name in _DIRECT else None
         try:
             defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
-            smooth = settle(row.smooth(x.body), ctx.facts, own)
+            # A function of a number is a number, also where it is not differentiable: sqrt(0) is 0.
+            smooth = settle(row.smooth(x.body), ctx.facts, own) if x.body.constant() is None else ()
             body = row.value(x.body)
         except UndefinedTermError:
             return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]

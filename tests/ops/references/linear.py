@@ -1,7 +1,67 @@
 """References of the ops of matrices."""
 
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+
 from ._reference import Reference
 
+
+def well_conditioned(rng, shapes, keywords):
+    """Square matrices with a dominating diagonal, and right-hand sides."""
+    first, *others = (rng.normal(size=shape) for shape in shapes)
+    return [first + 2 * np.sqrt(first.shape[-1]) * np.eye(first.shape[-1]), *others]
+
+
+def positive_definite(rng, shapes, keywords):
+    (a,) = well_conditioned(rng, shapes, keywords)
+    return [a @ np.swapaxes(a, -1, -2) + 0.1 * rng.normal(size=a.shape)]
+
+
+def triangles(rng, shapes, keywords):
+    """Triangular solves of large random triangles are ill-conditioned: the entries beside the diagonal are small."""
+    a, b = rng.normal(size=shapes[0]), rng.normal(size=shapes[1])
+    return [a / a.shape[-1] + 2 * np.eye(a.shape[-1]), b]
+
+
+def rows_of_a_table(rng, shapes, keywords):
+    return [rng.integers(-1, shapes[1][0] + 1, size=shapes[0]), rng.normal(size=shapes[1])]
+
+
+def cdist(x, y):
+    return jnp.linalg.norm(x[..., :, None, :] - y[..., None, :, :], axis=-1)
+
+
+def cosines(x, y, *, eps):
+    unit = lambda x: x / jnp.sqrt(jnp.sum(x * x, -1, keepdims=True) + eps)
+    return unit(x) @ jnp.swapaxes(unit(y), -1, -2)
+
+
+def triangular_solve(a, b, **how):
+    return solve_triangular(a, b, **how)
+
+
+_SMALL = {"n": 64, "m": 64, "d": 32}
+
 REFERENCES = {
+    "bilinear": Reference(
+        lambda x, w, y: jnp.einsum("...n,mnk,...k->...m", x, w, y), sizes={"n": 64, "m": 64, "k": 64}
+    ),
+    "cdist": Reference(cdist, sizes=_SMALL),
+    "cholesky": Reference(arrays=positive_definite, sizes={"n": 64}),
+    "cosine_similarity_matrix": Reference(cosines),
+    "embedding": Reference(lambda indices, weight: weight.at[indices].get(mode="clip"), rows_of_a_table),
+    "embedding_one_hot": Reference(lambda one_hot, weight: one_hot @ weight),
+    "gram_matrix": Reference(lambda x: x @ jnp.swapaxes(x, -1, -2)),
+    "inverse": Reference(arrays=well_conditioned, sizes={"n": 64}),
+    "kron": Reference(sizes={"n": 32, "m": 32, "p": 16, "q": 16}),
     "linear": Reference(lambda x, weight, bias: x @ weight.T + bias),
+    "multi_dot": Reference(lambda *matrices: jnp.linalg.multi_dot(matrices)),
+    "pairwise_squared_distance": Reference(
+        lambda x, y: jnp.sum((x[..., :, None, :] - y[..., None, :, :]) ** 2, -1), sizes=_SMALL
+    ),
+    "quadratic_form": Reference(lambda x, a: jnp.einsum("...i,ij,...j->...", x, a, x)),
+    "slogdet": Reference(lambda a: tuple(jnp.linalg.slogdet(a)), well_conditioned, sizes={"n": 64}),
+    "solve": Reference(arrays=well_conditioned, sizes={"n": 64, "m": 64}),
+    "triangular_solve": Reference(triangular_solve, triangles, sizes={"n": 64, "m": 64}),
 }
