@@ -1,6 +1,6 @@
 """The op library: each op with its forward, its derivative rules and their domain, called like a JAX function."""
 
-from certgrad.ops._declare import Case, Op, axis_of, case, op, registry, size_of
+from certgrad.ops._declare import Case, Op, axis_of, case, op, rank_of, registry, size_of
 from certgrad.ops._registry import Registry
 from certgrad.ops._static import AxisOf, SizeOf
 from certgrad.ops.activations_gated import geglu, quick_gelu, reglu, swiglu, tanh_shrink
@@ -29,6 +29,7 @@ from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.bessel import i0, i0e, i1, i1e
+from certgrad.ops.contractions import einsum, tensordot
 from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
 from certgrad.ops.embeddings import embedding, embedding_one_hot
 from certgrad.ops.exponential_logarithm import exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logit, xlogy
@@ -138,6 +139,7 @@ __all__ = [
     "dropout",
     "dynamic_slice",
     "dynamic_update_slice",
+    "einsum",
     "elu",
     "embedding",
     "embedding_one_hot",
@@ -227,6 +229,7 @@ __all__ = [
     "quadratic_form",
     "quick_gelu",
     "rad2deg",
+    "rank_of",
     "ravel",
     "reduce_sum",
     "registry",
@@ -288,6 +291,7 @@ __all__ = [
     "tan",
     "tanh",
     "tanh_shrink",
+    "tensordot",
     "threshold",
     "tile",
     "top_k",

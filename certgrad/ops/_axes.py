@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from certgrad.ops._static import AxisOf, SizeOf
+from certgrad.ops._static import AxisOf, RankOf, SizeOf
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op
@@ -40,7 +40,7 @@ def matches(declared: Any, value: Any) -> bool:
             return isinstance(value, tuple)
         axes = value if isinstance(value, tuple) else (value,)
         return len(axes) == len(declared.names) and all(type(axis) is int for axis in axes)
-    if isinstance(declared, SizeOf):
+    if isinstance(declared, SizeOf | RankOf):
         return not isinstance(value, bool) and isinstance(value, int)
     if isinstance(declared, tuple) and isinstance(value, tuple):
         return len(declared) == len(value) and all(map(matches, declared, value))

@@ -26,9 +26,9 @@ from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
 from certgrad.ops._registry import Registry
 from certgrad.ops._signature import Signature, parse
-from certgrad.ops._static import axis_of, names_in, resolved, size_of
+from certgrad.ops._static import axis_of, names_in, rank_of, resolved, size_of
 
-__all__ = ["Case", "Op", "axis_of", "case", "op", "registry", "size_of"]
+__all__ = ["Case", "Op", "axis_of", "case", "op", "rank_of", "registry", "size_of"]
 
 Rule = Callable[..., Any]
 

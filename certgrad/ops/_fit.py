@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
-from certgrad.ops._static import AxisOf, SizeOf, names_in, resolved
+from certgrad.ops._static import AxisOf, RankOf, SizeOf, names_in, resolved
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case
@@ -34,7 +34,7 @@ def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> b
                 return False
             known = found
     signature = case.signature
-    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf) or names_in(v))}
+    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))}
     for binding in fits(signature, shapes, known):
         ranks = {star: len(binding[f"*{star}"]) for star in signature.stars}
         if all(resolved(v, signature, ranks, binding) == statics[n] for n, v in asked.items()):

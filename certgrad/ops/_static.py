@@ -41,6 +41,20 @@ class AxisOf:
 
 
 @dataclass(frozen=True)
+class RankOf:
+    """The number of axes of a star group, as the value of a keyword such as `batch`."""
+
+    star: str
+
+    def position(self, signature: Signature, ranks: Mapping[str, int]) -> int:
+        """The number of axes when the star groups have these ranks."""
+        return ranks[self.star]
+
+    def __str__(self) -> str:
+        return f"rank of *{self.star}"
+
+
+@dataclass(frozen=True)
 class SizeOf:
     """A size made of the signature's dims, as the value of a keyword such as `window` or `start`.
 
@@ -67,6 +81,11 @@ def axis_of(*names: str, output: bool = False) -> AxisOf:
     return AxisOf(names, output)
 
 
+def rank_of(star: str) -> RankOf:
+    """The number of axes of a star group: `case("*i *k, *k *j -> *i *j", contracted=rank_of("k"))`."""
+    return RankOf(star)
+
+
 def size_of(text: str) -> SizeOf:
     """A size as a keyword: `case("*a n *c -> *a r*n *c", reps=size_of("r"))`. A number that may be 0 is `p-1`."""
     if not DIM.fullmatch(text):
@@ -90,4 +109,4 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
 
 def resolved(value: Any, signature: Signature, ranks: Mapping[str, int], sizes: Mapping[str, Any]) -> Any:
     """The value of a keyword when star groups have these ranks and dims these sizes."""
-    return value.position(signature, ranks) if isinstance(value, AxisOf) else at_sizes(value, sizes)
+    return value.position(signature, ranks) if isinstance(value, AxisOf | RankOf) else at_sizes(value, sizes)

@@ -1,9 +1,12 @@
 """Matrix products."""
 
+from string import ascii_letters
+
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_leading
+from certgrad.ops.contractions import einsum
 
 
 def _swap(x):
@@ -30,7 +33,7 @@ def _over_rows(a, b):
     source="d(a b) = da b + a db; the cotangents are seed bᵀ and aᵀ seed",
 )
 def matmul(a, b):
-    """Product of matrices or vectors; leading axes are a batch, in both arguments or in one."""
+    """Product of matrices or vectors; leading axes are a batch, and broadcast."""
     return jnp.matmul(a, b)
 
 
@@ -50,6 +53,29 @@ def _(a, b, seed):
     if b.ndim == 2:
         return jnp.matmul(seed, b.T), _over_rows(a, seed)
     return sum_leading(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
+
+
+@matmul.several
+def _(a, b):
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    if a.ndim < 3 or b.ndim < 3 or a.shape[:-2] == b.shape[:-2]:
+        return matmul.one(a, b)
+    # A batch axis of size 1, or one that is not there, becomes an axis of the other array alone.
+    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    names = ascii_letters[: len(lead)]
+    (a, of_a), (b, of_b) = (_without_ones(x, names, lead) for x in (a, b))
+    ones = "".join(name for name, size in zip(names, lead, strict=True) if size == 1)
+    kept = "".join(name for name in names if name not in ones)
+    value = einsum(f"{of_a}YX,{of_b}XZ->{kept}YZ", a, b)
+    return jnp.reshape(value, (*lead, *value.shape[-2:])) if ones else value
+
+
+def _without_ones(x, names, lead):
+    """The array without its batch axes of size 1, and the labels of those that are left."""
+    batch = x.ndim - 2
+    ones = tuple(i for i in range(batch) if x.shape[i] == 1)
+    labels = "".join(name for i, name in enumerate(names[len(lead) - batch :]) if i not in ones)
+    return jnp.squeeze(x, ones), labels
 
 
 @op(

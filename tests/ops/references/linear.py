@@ -41,6 +41,14 @@ def triangular_solve(a, b, **how):
     return solve_triangular(a, b, **how)
 
 
+def einsum(x, y, *, batch, contracted):
+    labels = "abcdefghijklmnop"
+    b, k = labels[:batch], labels[batch : batch + contracted]
+    i = labels[batch + contracted : x.ndim]
+    j = labels[x.ndim : x.ndim + y.ndim - batch - contracted]
+    return jnp.einsum(f"{b}{i}{k},{b}{k}{j}->{b}{i}{j}", x, y)
+
+
 _SMALL = {"n": 64, "m": 64, "d": 32}
 
 REFERENCES = {
@@ -52,6 +60,10 @@ REFERENCES = {
     "cosine_similarity_matrix": Reference(cosines),
     "embedding": Reference(lambda indices, weight: weight.at[indices].get(mode="clip"), rows_of_a_table),
     "embedding_one_hot": Reference(lambda one_hot, weight: one_hot @ weight),
+    "einsum": Reference(einsum, sizes={"*b": 16, "*i": 128, "*k": 128, "*j": 128}),
+    "tensordot": Reference(
+        lambda a, b, *, contracted: jnp.tensordot(a, b, contracted), sizes={"*i": 256, "*k": 256, "*j": 256}
+    ),
     "gram_matrix": Reference(lambda x: x @ jnp.swapaxes(x, -1, -2)),
     "inverse": Reference(arrays=well_conditioned, sizes={"n": 64}),
     "kron": Reference(sizes={"n": 32, "m": 32, "p": 16, "q": 16}),
