@@ -26,9 +26,9 @@ def _cotangents(x, y, seed, batch, contracted):
     """b i j, b k j -> b i k, and b i k, b i j -> b k j."""
     shared = tuple(range(batch))
     of_x = tuple(range(batch, x.ndim - contracted))
-    ends = tuple(tuple(range(batch + n, z.ndim)) for n, z in ((len(of_x), seed), (contracted, y)))
+    of_seed, of_y = tuple(range(batch + len(of_x), seed.ndim)), tuple(range(batch + contracted, y.ndim))
     return (
-        lax.dot_general(seed, y, (ends, (shared, shared))),
+        lax.dot_general(seed, y, ((of_seed, of_y), (shared, shared))),
         lax.dot_general(x, seed, ((of_x, of_x), (shared, shared))),
     )
 
