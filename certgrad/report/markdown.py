@@ -20,11 +20,11 @@ def render(certificates: Sequence[Certificate]) -> str:
 
 def table(certificates: Sequence[Certificate], link: str = "") -> str:
     """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`."""
-    lines = [_row(_HEADER), _row(["---"] * len(_HEADER))]
+    lines = [row(_HEADER), row(["---"] * len(_HEADER))]
     for certificate in certificates:
         name = f"`{certificate.op}`"
         lines.append(
-            _row(
+            row(
                 (
                     f"[{name}]({link.format(op=certificate.op)})" if link else name,
                     _cases(certificate),
@@ -49,5 +49,6 @@ def code(text: str) -> str:
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
-def _row(cells: Sequence[str]) -> str:
+def row(cells: Sequence[str]) -> str:
+    """A line of a table."""
     return "| " + " | ".join(cells) + " |"

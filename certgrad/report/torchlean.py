@@ -1,0 +1,22 @@
+"""How far TorchLean's library got with its ops, by the name of certgrad's op: part of the page on the ops."""
+
+LEGEND = """\
+`D`: a theorem that the op's own backward is the adjoint of the derivative, for vectors. `N`: a theorem about a node
+that is defined separately. `J`: only the adjoint law. `—`: no proof found. Empty: TorchLean's op list does not have
+the op."""
+
+STATUS: dict[str, str] = {
+    **dict.fromkeys("sigmoid tanh softplus silu sinh cosh exp square gelu_tanh smooth_abs".split(), "D"),
+    **dict.fromkeys("relu elu log".split(), "J, N"),
+    **dict.fromkeys("abs sqrt inv add sub mul min max scale apply_mask dropout matmul".split(), "N"),
+    **dict.fromkeys("reshape transpose expand_dims squeeze concatenate broadcast_to mse softmax".split(), "N"),
+    **dict.fromkeys("neg identity gelu_erf leaky_relu safe_inv pow clamp div safe_div constant slice".split(), "—"),
+    **dict.fromkeys("mae huber smooth_l1 cross_entropy binary_cross_entropy".split(), "—"),
+    **dict.fromkeys("cosine_similarity_loss hinge poisson log_cosh".split(), "—"),
+    **dict.fromkeys("reduce_sum mean bmm".split(), "N, in part"),
+    **dict.fromkeys("embedding embedding_one_hot".split(), "in part"),
+    "safe_log": "D, of log(softplus(x) + ε)",
+    "log_softmax": "D, for vectors",
+    "linear": "D, in x",
+    "cross_entropy_logits": "N, of another formula",
+}

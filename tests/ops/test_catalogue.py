@@ -1,0 +1,20 @@
+"""The registry has every row of the catalogue, with the status that TorchLean's op has there."""
+
+import pytest
+
+from certgrad.ops import registry
+from certgrad.report.torchlean import STATUS
+from tests.ops.catalogue import CHAPTERS
+
+ROWS = [(names, status) for rows in CHAPTERS.values() for names, status in rows]
+
+
+@pytest.mark.parametrize("names, status", ROWS, ids=[names for names, _ in ROWS])
+def test_row(names, status):
+    for name in names.split():
+        assert STATUS.get(registry.get(name).name) == status
+
+
+def test_no_op_stands_twice():
+    names = [registry.get(name).name for row, _ in ROWS for name in row.split() if name == registry.get(name).name]
+    assert len(names) == len(set(names))
