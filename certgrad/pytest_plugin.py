@@ -100,7 +100,8 @@ class RuleItem(pytest.Item):
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
         self._warn_of_stale({f for f in wanted if f.code in known})
-        failing = {*(self.configured.fail_on or ("refuted", "unproved"))} | ({"surrogate"} if self.strict else set())
+        failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
+        failing |= {"surrogate", "proved up to rounding"} if self.strict else set()
         left = [f for f in wanted if f.code not in known]
         texts = {r.code: r.text for r in result.remarks}
         said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]

@@ -15,8 +15,7 @@ from certgrad.graph._jaxpr import Numbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Ref
-
-HOLDS = ("proved", "proved under hypotheses")
+from certgrad.obligations.certificate import HOLDS
 
 
 class NotCertifiedError(CertgradError):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from certgrad.cli._code import Code, Rule
 from certgrad.cli._select import Selection
+from certgrad.obligations.certificate import HOLDS, ORDER
 from certgrad.report.audited import Audited
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def judge(
     failing: Collection[str],
 ) -> Judged:
     """Which findings are left, and whether there is one to fail on: refuted, if nothing else is said."""
-    verdicts = {*(failing or ("refuted",)), *(("refuted", "unproved", "surrogate") if strict else ())}
+    verdicts = {*(failing or ("refuted",)), *((v for v in ORDER if v not in HOLDS) if strict else ())}
     audited = list(library)
     notes: list[str] = []
     failed = any(claim.verdict in verdicts for one in library for claim in one.certificate.claims)

@@ -12,7 +12,6 @@ from certgrad.errors import TraceError
 from certgrad.graph._cases import other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import Induction, Shared
-from certgrad.graph._lemma import HOLDS
 from certgrad.graph._regions import with_regions
 from certgrad.graph._satisfiable import satisfiable
 from certgrad.graph._theorems import theorems
@@ -20,7 +19,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node
 from certgrad.obligations._jax_internals import versions
-from certgrad.obligations.certificate import KERNEL, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, worst
 
 
 @dataclass

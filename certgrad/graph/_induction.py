@@ -20,7 +20,7 @@ import numpy as np
 
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
-from certgrad.graph._lemma import HOLDS, NAMES, RELATIONS, Instance, Lemmas, Operation, domain_of
+from certgrad.graph._lemma import NAMES, RELATIONS, Instance, Lemmas, Operation, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked
 from certgrad.graph._trace import TracedGraph
@@ -30,7 +30,7 @@ from certgrad.obligations._conditions import Clause
 from certgrad.obligations._facts import ANY, NEG, POS, ZERO
 from certgrad.obligations._jax_internals import kind_of
 from certgrad.obligations._present import show_clause
-from certgrad.obligations.certificate import VerdictName
+from certgrad.obligations.certificate import HOLDS, VerdictName
 
 Value = tuple[int, int]
 """A node and which of its outputs."""

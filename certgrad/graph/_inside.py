@@ -19,13 +19,12 @@ from collections.abc import Sequence
 import msgspec
 
 from certgrad.graph._induction import Induction, as_inside
-from certgrad.graph._lemma import HOLDS
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.obligations._facts import ANY
 from certgrad.obligations._jax_internals import scan_loop, while_loop
-from certgrad.obligations.certificate import VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, VerdictName, worst
 
 ROUNDS = 3
 """How often the signs of a loop's carries are looked for; then nothing is said of them."""

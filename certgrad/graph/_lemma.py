@@ -41,11 +41,10 @@ from certgrad.obligations._semantics_inputs import argument
 from certgrad.obligations._terms import Dim, Poly, clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.certificate import CODES, KERNEL, VerdictName, worst
+from certgrad.obligations.certificate import CODES, HOLDS, KERNEL, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
-HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 RELATIONS = {
     signs_of.POS: "> 0",
     signs_of.NONNEG: "≥ 0",

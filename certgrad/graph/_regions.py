@@ -18,11 +18,11 @@ import numpy as np
 
 from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
-from certgrad.graph._lemma import HOLDS, NAMES, Operation
+from certgrad.graph._lemma import NAMES, Operation
 from certgrad.graph._trace import TracedGraph, type_of
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations._jax_internals import kind_of, wide_floats
-from certgrad.obligations.certificate import VerdictName
+from certgrad.obligations.certificate import HOLDS, VerdictName
 
 NODES = 60
 """A region is not looked for beyond so many operations."""

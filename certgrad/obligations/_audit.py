@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+import msgspec
+
 import certgrad
 from certgrad._garbage import without_collection
 
@@ -24,6 +26,7 @@ from ._formula import formula
 from ._index import of_const
 from ._instances import Family, Instance
 from ._jax_internals import serialised_all, versions
+from ._literals import ClosedForm, Reading, closed_form
 from ._present import negligible, prose, show, show_clause
 from ._problem import Problem, Programs, build, kinds_of
 from ._prove import Outcome, prove
@@ -42,8 +45,10 @@ from .certificate import (
     Certificate,
     Claim,
     Hypothesis,
+    LiteralMeaning,
     TracedCase,
     VerdictName,
+    Witness,
     sealed,
     statement,
     worst,
@@ -52,6 +57,9 @@ from .semantics import UnprovedError
 from .verify.digest import case_digest
 
 ALL_SHAPES = "all shapes"
+OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
+ROUNDING = 1e-9
+"""A larger relative gap between two sides is no matter of how literals were rounded."""
 
 
 @dataclass
@@ -72,6 +80,7 @@ class _Record:
     notes: dict[str, None]
     facts: dict[str, None]
     primitives: dict[str, None]
+    reading: Reading
     relations: dict[str, None] = field(default_factory=dict)
 
     def all(self) -> tuple[dict[str, None], ...]:
@@ -88,22 +97,57 @@ def audit(op: Any, cache: Cache | None = None) -> Certificate:
     with without_collection():
         try:
             traces = Traces(op)
-            if cache is None:
-                return _audit(traces)
-            known = cache.find(traces)
+            known = None if cache is None else cache.find(traces)
             if known is None:
-                known = _audit(traces)
-                cache.keep(traces, known)
+                known = _audited(traces)
+                if cache is not None:
+                    cache.keep(traces, known)
             return known
         finally:
             clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
 
 
-def _audit(traces: Traces) -> Certificate:
+def _audited(traces: Traces) -> Certificate:
+    """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
+    plain = Reading()
+    certificate = _audit(traces, plain)
+    if certificate.verdict not in OPEN or any(_plainly_refuted(c) for claim in certificate.claims for c in claim.cases):
+        return certificate
+    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
+    if not meant:
+        return certificate
+    other = _audit(traces, Reading(meant))
+    return certificate if other.verdict in OPEN else _up_to_rounding(other, meant)
+
+
+def _plainly_refuted(case: CaseClaim) -> bool:
+    """By a gap that no rounding of literals explains."""
+    gap = case.witness.relative_gap if case.witness is not None else "0"
+    return not gap or float(gap) > ROUNDING
+
+
+def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm]) -> Certificate:
+    """The certificate of a program whose literals were read as the closed forms."""
+    change = msgspec.structs.replace
+    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    claims = [
+        change(
+            claim,
+            verdict="proved up to rounding",
+            cases=[change(case, verdict="proved up to rounding") for case in claim.cases],
+            idealisations=sorted([*claim.idealisations, *read]),
+        )
+        for claim in certificate.claims
+    ]
+    literals = [LiteralMeaning(literal=repr(value), **form.data()) for value, form in sorted(meant.items())]
+    return sealed(change(certificate, verdict="proved up to rounding", claims=claims, literals=literals))
+
+
+def _audit(traces: Traces, reading: Reading) -> Certificate:
     op = traces.op
     texts: list[str] = []
     identities: list[TracedCase] = []
-    record = _Record({}, {}, {})
+    record = _Record({}, {}, {}, reading)
     claims: dict[str, list[CaseClaim]] = {kind: [] for kind in kinds_of(op)}
     for case, instances in zip(op.cases, traces.families, strict=True):
         results, scope, programs, general = _case(traces, instances, record)
@@ -161,7 +205,7 @@ def _case(
             hypotheses, primitives = known
             record.primitives.update(dict.fromkeys(primitives))
             outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
-            found = {kind: _judged(op, instance, kind, outcome) for kind, outcome in outcomes.items()}
+            found = {kind: _judged(op, instance, kind, outcome, record) for kind, outcome in outcomes.items()}
         else:
             found, outcomes = _prove_all(op, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
@@ -221,38 +265,38 @@ def _prove_all(
     outcomes: dict[str, Outcome] = {}
     try:
         with limited():
-            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
     except (UnprovedError, BudgetError, ArithmeticError) as error:
-        failed = dict.fromkeys(kinds_of(op), Outcome(reason=str(error)))
-        return {kind: _refuted_or(op, instance, kind, str(error)) for kind in kinds_of(op)}, failed
+        failed = Outcome(reason=str(error))
+        return {k: _judged(op, instance, k, failed, record) for k in kinds_of(op)}, dict.fromkeys(kinds_of(op), failed)
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in kinds_of(op):
-        outcome, result = _attempt(problem, op, instance, kind)
+        outcome, result = _attempt(problem, op, instance, kind, record)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
     return results, outcomes
 
 
-def _attempt(problem: Problem, op: Any, instance: Instance, kind: str) -> tuple[Outcome, _Result]:
+def _attempt(problem: Problem, op: Any, instance: Instance, kind: str, record: _Record) -> tuple[Outcome, _Result]:
     """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt."""
     try:
         with limited(FIRST_STEPS):
             outcome = prove(problem, kind)
-        return outcome, _judged(op, instance, kind, outcome)
+        return outcome, _judged(op, instance, kind, outcome, record)
     except BudgetError as error:
-        result = _refuted_or(op, instance, kind, str(error))
-        if result.verdict == "refuted":
-            return Outcome(reason=str(error)), result
+        witness = None if record.reading.meant else _witnesses.search(op, instance, kind, early=True)
+        if witness is not None:
+            return Outcome(reason=str(error)), _refuted(witness)
     try:
         with limited():
             outcome = prove(problem, kind)
     except BudgetError as error:
         outcome = Outcome(reason=str(error))
-    return outcome, _judged(op, instance, kind, outcome)
+    return outcome, _judged(op, instance, kind, outcome, record)
 
 
-def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result:
+def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers):
@@ -261,15 +305,14 @@ def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome) -> _Result
         listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     residual = show(outcome.residual) if outcome.residual is not None else ""
-    return _refuted_or(op, instance, kind, outcome.reason, residual if len(residual) < 600 else f"{residual[:600]} …")
+    residual = residual if len(residual) < 600 else f"{residual[:600]} …"
+    # Witnesses are of the program as it is written.
+    witness = None if record.reading.meant else _witnesses.search(op, instance, kind)
+    return _refuted(witness, residual) if witness is not None else _Result("unproved", [], outcome.reason, residual)
 
 
-def _refuted_or(op: Any, instance: Instance, kind: str, reason: str, residual: str = "") -> _Result:
-    """Refuted if a witness is found, else unproved for the reason."""
-    witness = _witnesses.search(op, instance, kind)
-    if witness is not None:
-        return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
-    return _Result("unproved", [], reason, residual)
+def _refuted(witness: Witness, residual: str = "") -> _Result:
+    return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
 
 
 def _unstable(traces: Traces, instance: Instance, programs: Programs) -> str:

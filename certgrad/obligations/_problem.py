@@ -15,6 +15,7 @@ from ._conditions import Clause
 from ._domain import read_domain
 from ._facts import Facts
 from ._jax_internals import Program, abstract, dim_poly, trace, wide_floats
+from ._literals import Reading
 from ._semantics_inputs import argument
 from ._sums import reset_fresh
 from ._tensor import Tensor
@@ -204,8 +205,12 @@ def build(
     shapes: Shapes,
     programs: Programs,
     where: str,
+    reading: Reading | None = None,
 ) -> Problem:
-    """Interpret the programs. Raises UnprovedError where the calculus cannot follow them."""
+    """Interpret the programs. `reading` says what float literals mean, if not their shortest decimals.
+
+    Raises UnprovedError where the calculus cannot follow them.
+    """
     clear_caches()
     reset_fresh()
     names = list(op_names)
@@ -221,7 +226,7 @@ def build(
     constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
     facts = Facts(facts_of(constraints)[0])
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
-    stopped, plain = Context(facts, stop=True), Context(facts)
+    stopped, plain = Context(facts, stop=True, reading=reading), Context(facts, reading=reading)
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))

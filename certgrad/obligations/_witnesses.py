@@ -15,8 +15,14 @@ ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 
 
-def search(op: Any, instance: Instance, kind: str) -> Witness | None:
-    """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness."""
+def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witness | None:
+    """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
+
+    `early`, before it is known under which hypotheses a proof might stand: only where both sides have values, at points
+    on no boundary, and not with integers, which may be out of range.
+    """
+    if early and "int" in instance.dtypes:
+        return None
     inputs = [
         Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
@@ -32,6 +38,8 @@ def search(op: Any, instance: Instance, kind: str) -> Witness | None:
             domain=lambda values: _inside(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
+            undefined=not early,
+            generic=early,
             at_least=ROUNDING if hasattr(op, "rules") else Fraction(0),
         )
     except BallError:

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-FORMAT = 2
-KERNEL = "2"
+FORMAT = 3
+KERNEL = "3"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
-VerdictName = Literal["proved", "proved under hypotheses", "refuted", "unproved", "surrogate"]
+VerdictName = Literal["proved", "proved under hypotheses", "proved up to rounding", "refuted", "unproved", "surrogate"]
 ObligationKind = Literal["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"]
 
 CODES: dict[str, str] = {
@@ -113,6 +113,21 @@ class TracedCase(Struct, frozen=True):
     digest: str
 
 
+class LiteralMeaning(Struct, frozen=True):
+    """The closed form that a float literal is read as: coefficient · √root · π^pi · (log log)^log_power.
+
+    It is at most two units in the literal's last place away. A `log` of 1 stands for no logarithm.
+    """
+
+    literal: str
+    text: str
+    coefficient: str
+    root: int
+    pi: str
+    log: int
+    log_power: int
+
+
 class Certificate(Struct, frozen=True):
     """All claims about one op."""
 
@@ -131,6 +146,8 @@ class Certificate(Struct, frozen=True):
     """The rules of the calculus that the proofs applied."""
     traced: list[TracedCase] = []
     """One for each case, in order: what `certgrad verify` traces again."""
+    literals: list[LiteralMeaning] = []
+    """What float literals are read as, where the verdict is `proved up to rounding`."""
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
 
@@ -146,7 +163,9 @@ def sealed(certificate: Certificate) -> Certificate:
     return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
-ORDER: tuple[VerdictName, ...] = ("proved", "proved under hypotheses", "surrogate", "unproved", "refuted")
+HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
+"""The verdicts of what is proved of the program as it is written."""
+ORDER: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding", "surrogate", "unproved", "refuted")
 
 
 def worst(verdicts: list[VerdictName]) -> VerdictName:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from certgrad.obligations.certificate import ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
+from certgrad.obligations.certificate import HOLDS, ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
 from certgrad.report.wording import number, symbols, without_implied
 
 SHORT_NAMES = {"jvp_is_derivative": "jvp", "vjp_is_adjoint": "vjp", "rule_runs_forward": "fwd"}
@@ -43,7 +43,7 @@ def conditions(certificate: Certificate) -> list[str]:
     """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
     constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
     found = dict.fromkeys([hypothesis.text for hypothesis in hypotheses_of(certificate)] + constraints)
-    return without_implied(list(found))
+    return without_implied(list(found)) + [f"{one.literal} is {one.text}" for one in certificate.literals]
 
 
 def findings_of(certificates: Iterable[Certificate]) -> list[Finding]:
@@ -63,8 +63,8 @@ def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:
 
 
 def is_discharged(verdict: VerdictName) -> bool:
-    """Whether the verdict is a proof, with or without hypotheses."""
-    return verdict in ("proved", "proved under hypotheses")
+    """Whether the verdict is a proof, with or without hypotheses, if only of the program with its literals moved."""
+    return verdict in HOLDS or verdict == "proved up to rounding"
 
 
 def count(certificates: Sequence[Certificate]) -> dict[VerdictName, int]:
@@ -75,8 +75,8 @@ def count(certificates: Sequence[Certificate]) -> dict[VerdictName, int]:
 def summary(certificates: Sequence[Certificate]) -> str:
     """One line: `95 ops: 60 proved, 35 proved under hypotheses, 0 unproved, 0 refuted`."""
     counts = count(certificates)
-    shown: list[VerdictName] = ["proved", "proved under hypotheses", "surrogate", "unproved", "refuted"]
-    parts = [f"{counts[verdict]} {verdict}" for verdict in shown if verdict != "surrogate" or counts[verdict]]
+    always = (*HOLDS, "unproved", "refuted")
+    parts = [f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in always or counts[verdict]]
     return f"{len(certificates)} {'op' if len(certificates) == 1 else 'ops'}: {', '.join(parts)}"
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _STYLES = {
     "proved": "green",
     "proved under hypotheses": "cyan",
+    "proved up to rounding": "cyan",
     "surrogate": "magenta",
     "unproved": "yellow",
     "refuted": "bold red",

@@ -13,6 +13,8 @@ Every op ships a forward, a JVP and a VJP written by hand.
 - `proved`: the JVP is the derivative of the forward and the VJP is the adjoint of the JVP, for **every shape** that
   fits the op's signature (dimensions are at least 1) and **every real input**.
 - `proved under hypotheses`: the same, at every input that satisfies the conditions listed beside it.
+- `proved up to rounding`: the same of the program with its long literals read as the exact numbers listed (√2/2 for
+  0.7071067811865476).
 - `refuted`: a concrete shape and rational input are given at which the two sides provably differ.
 - `unproved`: the proof did not close, and the certificate says why. It is not a claim in either direction.
 - `surrogate`: the author declared that the rule is deliberately not the derivative.

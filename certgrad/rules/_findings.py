@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from certgrad.obligations.certificate import CODES, CaseClaim, Certificate
+from certgrad.obligations.certificate import CODES, HOLDS, CaseClaim, Certificate
 
 NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED = "CG201 CG202 CG203 CG204 CG205 CG206".split()
 REMARKS = {
@@ -44,14 +44,14 @@ def findings_of(rule: str, certificate: Certificate | None, remarks: Iterable[Re
     found = [
         Finding(rule, claim.code, claim.verdict, _digest([*map(_difference, claim.cases)]))
         for claim in (certificate.claims if certificate else ())
-        if claim.verdict not in ("proved", "proved under hypotheses")
+        if claim.verdict not in HOLDS
     ]
     return found + [Finding(rule, r.code, REMARKS[r.code], _digest([_lasting(r.text)])) for r in remarks]
 
 
 def _difference(case: CaseClaim) -> list[str]:
     """What is wrong in a case, without what changes while that does not: lines, times, the witness drawn."""
-    if case.verdict in ("proved", "proved under hypotheses"):
+    if case.verdict in HOLDS:
         return []
     statics = [f"{k}={v}" for k, v in sorted(case.statics.items())]
     what = case.residual or (case.witness.relative_gap if case.witness else _lasting(case.reason))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import indent
 
-from certgrad.obligations.certificate import Certificate, Claim, VerdictName, Witness
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness
 
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
@@ -83,7 +83,7 @@ class Report:
     @property
     def proved(self) -> bool:
         """Every obligation is proved, perhaps under hypotheses."""
-        return self.verdict in ("proved", "proved under hypotheses")
+        return self.verdict in HOLDS
 
     def __str__(self) -> str:
         from certgrad.report import text

@@ -79,6 +79,8 @@ STYLES: dict[str, Style] = {
     "special": lambda rng: Fraction(rng.choice((-2, -1, 0, 0, 1, 2)), rng.choice((1, 1, 2))),
     "large positive": lambda rng: rng.choice((5, 20, 50, 100)) + Fraction(rng.randint(-8, 8), 8),
 }
+GENERIC = "generic"
+"""The style of points on no boundary and without coincidences."""
 SCHEDULE = ("plain", "eighths", "positive", "large", "special", "unit", "equal", "mixed", "mixed", "large")
 """The style of the k-th point at a shape, for all inputs; "mixed" draws a style for each input and entry."""
 
@@ -98,6 +100,8 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
         return filled_by(shape, lambda: rng.randint(low, high)).astype(np.int64)
+    if style == GENERIC:
+        return filled_by(shape, lambda: Fraction(rng.randint(-3000, 3000) or 1, 997))
     if style == "equal":
         value = STYLES[rng.choice(("plain", "positive", "eighths"))](rng)
         return filled_by(shape, lambda: value)
@@ -113,13 +117,18 @@ def nested(array: Array) -> Any:
 
 
 def draw_inputs(
-    inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], k: int, rng: random.Random, domain: Domain | None
+    inputs: Sequence[Input],
+    shapes: Sequence[tuple[int, ...]],
+    k: int,
+    rng: random.Random,
+    domain: Domain | None,
+    generic: bool = False,
 ) -> list[Array] | None:
     """The k-th point at these shapes that lies inside the domain, or None if none was hit."""
     top = max((n for shape in shapes for n in shape), default=2)
-    styles = [SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
+    styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
     for attempt in range(TRIES):
-        if attempt:
+        if attempt and not generic:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
         arrays = [
             draw_input(one, shape, style, rng, top) for one, shape, style in zip(inputs, shapes, styles, strict=True)
@@ -134,9 +143,11 @@ def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
     return filled_by(shape, lambda: Fraction(rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 7)), rng.choice((1, 1, 2))))
 
 
-def draw_point(programs: Programs, kind: str, k: int, rng: random.Random, domain: Domain | None) -> Point | None:
+def draw_point(
+    programs: Programs, kind: str, k: int, rng: random.Random, domain: Domain | None, generic: bool = False
+) -> Point | None:
     """The k-th point for an obligation at the programs' shapes."""
-    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain)
+    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic)
     if inputs is None:
         return None
     tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving]

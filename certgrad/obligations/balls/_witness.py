@@ -90,6 +90,7 @@ class _Search:
     fits: Callable[[Dims], bool]
     precision: int
     at_least: Fraction
+    generic: bool = False
 
     def programs(self, dims: Dims) -> Programs:
         return Programs(self.rule(dims), self.inputs, dims)
@@ -101,7 +102,7 @@ class _Search:
     def gaps(self, programs: Programs, points: int, rng: Random) -> Iterator[_Found]:
         """The points with a gap among so many drawn ones."""
         for k in range(points):
-            point = draw_point(programs, self.kind, k, rng, self.domain)
+            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic)
             if point is None:
                 return
             gap = self.gap(programs, point)
@@ -130,6 +131,7 @@ def find_witness(
     at_least: Fraction = Fraction(0),
     shrink: bool = True,
     further: Sequence[str] = (),
+    generic: bool = False,
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
@@ -138,14 +140,15 @@ def find_witness(
     the same call finds the same witness. A point where
     the forward has no derivative is no witness. With `undefined`, a side that is nan where the forward is smooth is
     one, if nothing better is found. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
-    passed over. `shapes` and `points` bound the search: that many shapes, and points at each.
+    passed over. With `generic`, points are on no boundary, so that only what is wrong on an open set is found.
+    `shapes` and `points` bound the search: that many shapes, and points at each.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
         Unsupported: a primitive without semantics here.
     """
     at = (lambda dims: rule) if isinstance(rule, Rule) else rule
-    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least)
+    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic)
     rng = seeded(name, kind)
     fallback: _Found | None = None
     failure: MalformedRule | None = None

@@ -9,7 +9,7 @@ import msgspec
 
 from .._rank_blind import searched
 from .._traces import Spec, Traces
-from ..certificate import Certificate
+from ..certificate import HOLDS, Certificate
 from ._folder import Folder
 from ._key import facts, kernel_state, known_by_version, subject
 
@@ -66,8 +66,7 @@ class Cache:
         Only what is proved is kept: the search for a witness against the rest runs the code at further shapes.
         """
         op = traces.op
-        proved = ("proved", "proved under hypotheses")
-        if not known_by_version(op) or any(c.verdict not in proved for c in certificate.claims):
+        if not known_by_version(op) or any(c.verdict not in HOLDS for c in certificate.claims):
             return
         if not self._kernel or kernel_state() != self._kernel:  # edited since: the text is not what proved this
             return

@@ -23,6 +23,7 @@ from .._jax_internals import (
     live_equations,
     shape_polys,
 )
+from .._literals import Reading
 from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
@@ -31,7 +32,7 @@ from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
 
 
-def constant(value: Any) -> Tensor:
+def constant(value: Any, reading: Reading | None = None) -> Tensor:
     """A concrete number, or an array that holds one number throughout."""
     array = np.asarray(value)
     kind = kind_of(array.dtype)
@@ -49,7 +50,9 @@ def constant(value: Any) -> Tensor:
             return Tensor(shape, ZERO_TERM, "f", infinite=infinite, kept=ZERO_TERM)
         return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED)
     sign = POS if exact > 0 else NEG if exact < 0 else ZERO
-    return Tensor(tuple(number(n) for n in array.shape), number(exact), kind, signs=sign)  # type: ignore[arg-type]
+    meant = reading.term(float(array.flat[0])) if reading is not None and array.dtype == np.float64 else None
+    body = number(exact) if meant is None else meant
+    return Tensor(tuple(number(n) for n in array.shape), body, kind, signs=sign)  # type: ignore[arg-type]
 
 
 def interpret(
@@ -69,7 +72,7 @@ def _run(
     env: dict[Any, Tensor] = {}
 
     def read(v: Any) -> Tensor:
-        return _read_literal(v) if is_literal(v) else env[v]
+        return constant(v.val, ctx.reading) if is_literal(v) else env[v]
 
     for v, x in zip(jaxpr.invars, inputs, strict=True):
         if x is not None:
@@ -81,17 +84,13 @@ def _run(
     wanted_constants.update(v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v))
     for v, c in zip(jaxpr.constvars, program.consts, strict=True):
         if v in wanted_constants:
-            env[v] = constant(c)
+            env[v] = constant(c, ctx.reading)
     for eqn, use in equations:
         budget.spend(10)
         for v, x in zip(eqn.outvars, _apply(ctx, eqn, use, env, read), strict=True):
             if x is not None and not is_dropped(v):
                 env[v] = x
     return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
-
-
-def _read_literal(v: Any) -> Tensor:
-    return constant(v.val)
 
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:

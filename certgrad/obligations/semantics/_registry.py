@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._facts import Facts
+from .._literals import Reading
 from .._tensor import Tensor
 
 Params = dict[str, Any]
@@ -25,12 +26,14 @@ class UnprovedError(Exception):
 class Context:
     """What the interpretation of one program carries along.
 
-    `facts` hold for every call (constraints on parameters). `notes` collects what the certificate must say:
-    idealisations such as a narrowing cast. `stop` keeps `stop_gradient` visible, for differentiating a forward.
+    `facts` hold for every call (constraints on parameters), `reading` says what float literals mean. `notes` collects
+    what the certificate must say: idealisations such as a narrowing cast. `stop` keeps `stop_gradient` visible, for
+    differentiating a forward.
     """
 
-    def __init__(self, facts: Facts, stop: bool = False) -> None:
+    def __init__(self, facts: Facts, stop: bool = False, reading: Reading | None = None) -> None:
         self.facts = facts
+        self.reading = reading or Reading()
         self.stop = stop
         self.notes: dict[str, None] = {}
         self.used_facts: dict[str, None] = {}

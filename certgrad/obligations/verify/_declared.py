@@ -13,16 +13,14 @@ import certgrad
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
+    HOLDS,
     KERNEL,
     Certificate,
     Claim,
-    VerdictName,
     checksum,
     statement,
     worst,
 )
-
-HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
 
 
 def other_versions(certificate: Certificate) -> list[str]:

@@ -8,9 +8,9 @@ import msgspec
 
 from certgrad._garbage import without_collection
 from certgrad.errors import UnknownOpError
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import HOLDS, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
-from certgrad.obligations.verify._declared import HOLDS, contradictions, other_versions
+from certgrad.obligations.verify._declared import contradictions, other_versions
 from certgrad.obligations.verify._field import PRIME
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 
