@@ -22,13 +22,18 @@ class Rule:
     """What came of one rule. `certificate` is None if it was not audited, or all its findings are ignored."""
 
     name: str
-    place: str
+    where: str
     file: str
     certificate: "Certificate | None"
     seconds: float
     reproduction: str
     remarks: "tuple[Remark, ...]"
     notes: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Its name, and file and line."""
+        return f"{self.name} ({self.where})" if self.where else self.name
 
     @property
     def findings(self) -> "list[Finding]":
@@ -106,11 +111,10 @@ def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: No
             continue  # two targets may hold the same rule
         known.add(result.name)
         certificate = json.decode(result.certificate) if result.certificate else None
-        place = f"{result.name} ({result.where})" if result.where else result.name
         out.rules.append(
             Rule(
                 result.name,
-                place,
+                result.where,
                 result.file,
                 certificate if certificate and certificate.claims else None,
                 result.seconds,

@@ -59,7 +59,7 @@ def judge(
         known = {f.code for f in rule.findings if f in baseline}
         covered += len(known)
         if rule.certificate is not None:
-            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, frozenset(known)))
+            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, rule.where, frozenset(known)))
             claims = [c for c in rule.certificate.claims if c.code not in known]
             failed = failed or any(c.verdict in verdicts for c in claims)
         notes += [f"{r.code} {rule.place}: {r.text}" for r in rule.remarks if r.code not in known]

@@ -133,7 +133,8 @@ def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
     shown = ", ".join(f"{f.code} {f.verdict} of {f.rule}" for f in gone[:3]) + (", …" if len(gone) > 3 else "")
     which = "is no finding" if len(gone) == 1 else "are no findings"
     entry = "entry" if len(gone) == 1 else "entries"
-    return [f"{len(gone)} {entry} of the baseline {which} any more ({shown}); `certgrad baseline --prune` removes them"]
+    prune = f"`certgrad baseline --prune` removes {'it' if len(gone) == 1 else 'them'}"
+    return [f"{len(gone)} {entry} of the baseline {which} any more ({shown}); {prune}"]
 
 
 def _counted(number: int, word: str) -> str:

@@ -1,5 +1,6 @@
 """`certgrad baseline`: write down the findings of today, so that only new ones fail an audit."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -54,7 +55,9 @@ def baseline(
         typer.echo(f"+ {finding.rule}: {finding.code} {finding.verdict}")
     for finding in sorted(before - after):
         typer.echo(f"- {finding.rule}: {finding.code} {finding.verdict}")
-    typer.echo(f"{file}: {len(after)} {'finding' if len(after) == 1 else 'findings'}{_changes(before, after)}")
+    typer.echo(
+        f"{os.path.relpath(file)}: {len(after)} {'finding' if len(after) == 1 else 'findings'}{_changes(before, after)}"
+    )
     raise typer.Exit(ExitCode.DISCHARGED)
 
 

@@ -17,6 +17,8 @@ class Audited:
     seconds: float
     reproduction: str = ""
     """A script that shows the refutation, for the reader."""
+    where: str = ""
+    """File and line, of a rule in code."""
     covered: frozenset[str] = frozenset()
     """Codes of findings that the project's baseline lists: known, and not to be shown again."""
 
@@ -77,7 +79,8 @@ def summary(certificates: Sequence[Certificate]) -> str:
     counts = count(certificates)
     always = (*HOLDS, "unproved", "refuted")
     parts = [f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in always or counts[verdict]]
-    return f"{len(certificates)} {'op' if len(certificates) == 1 else 'ops'}: {', '.join(parts)}"
+    word = "rule" if certificates and all(":" in c.op for c in certificates) else "op"
+    return f"{len(certificates)} {word}{'' if len(certificates) == 1 else 's'}: {', '.join(parts)}"
 
 
 def conventions(certificate: Certificate) -> list[str]:
@@ -94,4 +97,5 @@ def signatures(certificate: Certificate, limit: int = 4) -> list[str]:
 def case_name(case: CaseClaim) -> str:
     """The case as the op declares it: `*a n *c -> *a *c (axis=-1)`."""
     statics = ", ".join(f"{name}={value}" for name, value in case.statics.items())
-    return f"{case.signature} ({statics})" if statics else case.signature
+    signature = case.signature.removesuffix(" -> ")  # where nothing is said of the outputs
+    return f"{signature} ({statics})" if statics else signature

@@ -32,7 +32,7 @@ _STYLES = {
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
     "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
-    "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain OP` says more."
+    "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
 )
 _DIGITS = 24
 
@@ -44,7 +44,7 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
     for entry in audited:
         shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
         for finding in shown:
-            parts += [block(finding, width), ""]
+            parts += [block(finding, width, entry.where), ""]
         if entry.reproduction and any(f.case.witness for f in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
@@ -95,13 +95,14 @@ def obligations(certificate: Certificate) -> str:
     return " ".join(SHORT_NAMES[claim.kind] for claim in certificate.claims)
 
 
-def block(finding: Finding, width: int | None = None) -> str:
+def block(finding: Finding, width: int | None = None, where: str = "") -> str:
     """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
     claim, case = finding.claim, finding.case
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
     if case.witness is not None:
         rows += witness_rows(case.witness)
-    return "\n".join([f"{claim.code} {claim.id}: {case.verdict}", *fields(rows, width)])
+    place = f" ({where})" if where else ""
+    return "\n".join([f"{claim.code} {claim.id}: {case.verdict}{place}", *fields(rows, width)])
 
 
 def witness_rows(witness: Witness) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.certificate import worst as worst_of
 
 from ._constants import held_constant
+from ._missing import missing_term
 from ._plausible import nonlinear, plausible
 from ._report import ArgumentClaim
 from ._reproduction import numbers
@@ -71,10 +72,12 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made) -> tuple[Arg
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause = _shape_cause(worst.reason)
-        if worst.verdict == "refuted" and not cause:
-            cause = likely_cause(*_at_the_case(name, one, rule, cases.index(worst) % len(one.cases), worst, made))
-        out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause))
+        cause, missing = _shape_cause(worst.reason), ""
+        if worst.verdict == "refuted":
+            k = cases.index(worst) % len(one.cases)
+            cause = cause or likely_cause(*_at_the_case(name, one, rule, k, worst, made))
+            missing = "" if INTENDED in cause else missing_term(one, k)
+        out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause, missing))
     return tuple(out)
 
 

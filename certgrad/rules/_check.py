@@ -110,22 +110,23 @@ def check(
 
 def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim]) -> Certificate:
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
-    wrong = [f"the cotangent of {a.name}: {a.cause}" for a in arguments if a.cause]
+    wrong = [f"likely cause in the cotangent of {a.name}: {a.cause}" for a in arguments if a.cause]
+    wrong += [a.missing for a in arguments if a.missing]
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def reason(kind: str, case: CaseClaim) -> str:
         if case.verdict not in ("refuted", "unproved"):
             return case.reason
-        parts = [case.reason]
-        if kind != "rule_runs_forward" and wrong:
-            parts.append("likely cause in " + "; in ".join(wrong))
-        elif kind == "rule_runs_forward" and case.verdict == "refuted":
-            parts.append(f"likely cause: {OTHER_VALUE}")
+        lines = [case.reason]
+        if kind != "rule_runs_forward":
+            lines += wrong
+        elif case.verdict == "refuted":
+            lines.append(f"likely cause: {OTHER_VALUE}")
         at = places[kind]
         if at is not None and case.verdict == "refuted":
             file, line = place_of(at)
-            parts.append(f"see {Path(file).name}:{line}")
-        return "; ".join(parts)
+            lines.append(f"see {Path(file).name}:{line}")
+        return "\n".join(lines)
 
     claims = [
         msgspec.structs.replace(

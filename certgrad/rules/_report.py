@@ -21,6 +21,8 @@ class ArgumentClaim:
     witness: Witness | None = None
     cause: str = ""
     """The likely cause, found by proving that the rule is right but for this mistake."""
+    missing: str = ""
+    """What must be added to the cotangent, where that is a short formula."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Report:
             lines.append("no gradient for: " + ", ".join(self.without_gradient))
         if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
             for a in self.arguments:
-                lines.append(f"d{a.name}: {a.verdict}" + (f"; likely cause: {a.cause}" if a.cause else ""))
+                lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"likely cause: {a.cause}"] if a.cause else [])]))
         if self.reproduction:
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
         return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
