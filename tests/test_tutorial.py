@@ -8,7 +8,7 @@ from .tutorial import ROOT, agrees, steps
 def test_the_tutorial_prints_what_it_quotes(tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     done = list(steps(page, tmp_path))
-    assert len(done) == 9
+    assert len(done) == 10
     for step in done:
         assert agrees(step.quoted, step.printed), f"$ {step.command}\n{step.printed}"
 
