@@ -77,8 +77,8 @@ def large(op: Op) -> Call:
     """A call of the op's first case with many entries, inside the domain."""
     case, own = op.cases[0], reference(op).sizes
     signature = case.signature
-    elementwise = not signature.names
     stars = signature.stars
+    elementwise = not signature.names and len(stars) == 1
     sizes = {name: own.get(name, SIZE) for name in signature.names}
     groups = {star: (own.get(f"*{star}", 512 if elementwise else 8),) * (2 if elementwise else 1) for star in stars}
     return draw(op, case, zlib.crc32(op.name.encode()), jnp.float32, sizes=sizes, groups=groups)

@@ -30,6 +30,7 @@ from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.contractions import einsum, tensordot
+from certgrad.ops.cumulative import cumlogsumexp, cummax, cummin, cumsum
 from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
 from certgrad.ops.embeddings import embedding, embedding_one_hot
 from certgrad.ops.exponential_logarithm import exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logit, xlogy
@@ -45,14 +46,7 @@ from certgrad.ops.losses_similarity import cosine_similarity_loss
 from certgrad.ops.masking import apply_mask, dropout, where
 from certgrad.ops.matrix import bmm, linear, matmul
 from certgrad.ops.matrix_equations import cholesky, inverse, slogdet, solve, triangular_solve
-from certgrad.ops.moments import average, standardize, std, var
-from certgrad.ops.normalization import layer_norm, rms_norm
-from certgrad.ops.norms import norm
-from certgrad.ops.ordering import sort, top_k
-from certgrad.ops.padding import pad
-from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
-from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
-from certgrad.ops.products import (
+from certgrad.ops.matrix_products import (
     bilinear,
     dot,
     gram_matrix,
@@ -67,6 +61,13 @@ from certgrad.ops.products import (
     vecdot,
     vecmat,
 )
+from certgrad.ops.moments import average, standardize, std, var
+from certgrad.ops.normalization import layer_norm, rms_norm
+from certgrad.ops.norms import norm
+from certgrad.ops.ordering import sort, top_k
+from certgrad.ops.padding import pad
+from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
+from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
 from certgrad.ops.reductions import logmeanexp, logsumexp, mean, reduce_sum
 from certgrad.ops.reductions_masked import masked_mean, masked_sum
 from certgrad.ops.repetition import broadcast_to, repeat, tile
@@ -129,6 +130,10 @@ __all__ = [
     "cosine_similarity_matrix",
     "cross_entropy_logits",
     "cube",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumsum",
     "deg2rad",
     "diag",
     "diag_embed",

@@ -6,8 +6,10 @@ ROWS = [
     ("var std norm logsumexp", None),
     ("softmax", "N"),
     ("log_softmax", "D, for vectors"),
+    ("cumsum cumlogsumexp cummax", None),
     ("masked_softmax", None),
     # What readers expect beside them.
     ("ptp average standardize logmeanexp masked_sum masked_mean", None),
+    ("cummin", None),
     ("softmin softmax_with_temperature gumbel_softmax", None),
 ]

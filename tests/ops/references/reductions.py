@@ -24,8 +24,14 @@ def positive_weights(rng, shapes, keywords):
     return [rng.normal(size=shapes[0]), rng.uniform(0.5, 2, size=shapes[1])]
 
 
+_SQUARE = "The rules compare all pairs of entries: the scans that JAX differentiates are not followed at every length."
+
+
 REFERENCES = {
     "average": Reference(lambda x, weights, *, axis: jnp.average(x, axis, weights), positive_weights),
+    "cumlogsumexp": Reference(takes_integers=False, slow=_SQUARE),
+    "cummax": Reference(slow=_SQUARE),
+    "cummin": Reference(slow=_SQUARE),
     "gumbel_softmax": Reference(lambda x, noise, *, tau, axis: jax.nn.softmax((x + noise) / tau, axis)),
     "masked_mean": Reference(lambda x, mask, *, axis: jnp.mean(x, axis, where=mask), with_some_kept),
     "masked_softmax": Reference(lambda x, mask, *, axis: jax.nn.softmax(x, axis, where=mask), with_entry_kept),
