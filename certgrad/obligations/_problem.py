@@ -138,7 +138,7 @@ def _traced(fn: Callable, specs: tuple, what: str) -> Program:
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TraceError(
-            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first} "
+            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first.rstrip(' .:')}. "
             "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
             "value."
         ) from error

@@ -11,11 +11,12 @@ import msgspec
 import certgrad
 from certgrad.errors import RuleError, TraceError
 from certgrad.obligations._audit import audit
-from certgrad.obligations._jax_internals import versions
+from certgrad.obligations._jax_internals import from_library, versions
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
     KERNEL,
+    ORDER,
     CaseClaim,
     Certificate,
     Claim,
@@ -72,17 +73,34 @@ def check(
         excluded: Sequence[str] = (),
         only: Sequence[str] | None = differentiable,
         statics: Mapping[str, Any] | None = static,
+        integers: bool = False,
     ) -> UserRule:
         return UserRule(
-            function, signature, static=statics, differentiable=only, domain=domain, name=name, excluded=excluded
+            function,
+            signature,
+            static=statics,
+            differentiable=only,
+            domain=domain,
+            name=name,
+            excluded=excluded,
+            integers=integers,
         )
 
     rule = made()
+    try:
+        return _checked(rule, made, static, surrogate)
+    except SystemExit as error:
+        return _report(rule, _untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
+
+
+def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str) -> Report:
     found = examine(rule)
     if found.without_gradient:
         rule = made(found.without_gradient)
     settled(rule, found)
-    certificate = _certificate(rule)
+    certificate = _untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
+    if found.integers and not found.strange:
+        certificate = _with_integers(certificate, _certificate(made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
 
@@ -96,12 +114,22 @@ def check(
         certificate = explained(certificate, rule, arguments)
     if surrogate:
         certificate = _as_surrogate(certificate, surrogate)
+    return _report(rule, certificate, surrogate, found.without_gradient, arguments)
+
+
+def _report(
+    rule: UserRule,
+    certificate: Certificate,
+    surrogate: str,
+    without_gradient: tuple[str, ...] = (),
+    arguments: tuple[ArgumentClaim, ...] = (),
+) -> Report:
     return Report(
         certificate,
         rule.where,
         tuple(rule.undifferentiated),
         surrogate,
-        without_gradient=found.without_gradient,
+        without_gradient=without_gradient,
         arguments=arguments or tuple(ArgumentClaim(n, certificate.verdict) for n in rule.moving),
         location=f"{rule.file}:{rule.line}",
         reproduction=reproduction(rule, certificate),
@@ -123,7 +151,7 @@ def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[Argu
         elif case.verdict == "refuted":
             lines.append(f"likely cause: {OTHER_VALUE}")
         at = places[kind]
-        if at is not None and case.verdict == "refuted":
+        if at is not None and case.verdict == "refuted" and not from_library(place_of(at)[0]):
             file, line = place_of(at)
             lines.append(f"see {Path(file).name}:{line}")
         return "\n".join(lines)
@@ -135,6 +163,26 @@ def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[Argu
         for claim in certificate.claims
     ]
     return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _with_integers(certificate: Certificate, integers: Certificate) -> Certificate:
+    """With what is found of the values of integer outputs, which have no derivative: the fwd must return them too."""
+    (other,) = integers.claims
+
+    def joined(claim: Claim) -> Claim:
+        if claim.kind != other.kind:
+            return claim
+        worse = ORDER.index(other.verdict) > ORDER.index(claim.verdict)
+        reasons = {c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in other.cases}
+        known = {h.text for h in claim.hypotheses}
+        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.text not in known)]
+        if not worse:
+            return msgspec.structs.replace(claim, hypotheses=hypotheses)
+        cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases
+        return msgspec.structs.replace(claim, hypotheses=hypotheses, verdict=other.verdict, cases=cases)
+
+    claims = [joined(c) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
 
 
 def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:

@@ -15,7 +15,7 @@ from certgrad.obligations._problem import trace_rules
 
 from ._layers import backward_of
 from ._returned import absent, recorded
-from ._user_rule import REVERSE_ONLY, UserRule
+from ._user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class Examined:
     """A custom rule inside has no forward mode."""
     outputs: int = 1
     """How many outputs are floats."""
+    integers: bool = False
+    """There are outputs of integers or booleans."""
+    strange: str = ""
+    """The dtype of an output that is neither: the claims cannot speak of it."""
 
 
 def examine(rule: UserRule) -> Examined:
@@ -52,17 +56,21 @@ def examine(rule: UserRule) -> Examined:
     except Exception:
         return Examined()
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
-    floats = sum(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in forward.jaxpr.outvars)
+    dtypes = [v.aval.dtype for v in forward.jaxpr.outvars]
+    floats = sum(jnp.issubdtype(d, jnp.floating) for d in dtypes)
+    whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
+    other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
+    seen = Examined(outputs=floats, integers=any(whole), strange=other[0] if other else "")
     reverse = "custom_vjp_call" in nested_primitives(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
     if backward is None:
-        return Examined(reverse_only=reverse, outputs=floats)
+        return replace(seen, reverse_only=reverse)
     with recorded(*backward) as returned:
         try:
             trace_rules(replace(rules, jvp=None, primal=None), shapes, len(rule.params), rule.name)
         except Exception:
-            return Examined(reverse_only=reverse, outputs=floats)
-    return Examined(_without_gradient(rule, returned), reverse, floats)
+            return replace(seen, reverse_only=reverse)
+    return replace(seen, without_gradient=_without_gradient(rule, returned), reverse_only=reverse)
 
 
 def settled(rule: UserRule, found: Examined) -> None:
@@ -70,7 +78,7 @@ def settled(rule: UserRule, found: Examined) -> None:
     if found.reverse_only:
         rule.kinds = REVERSE_ONLY
     if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
-        rule.kinds = ("rule_runs_forward",)
+        rule.kinds = VALUE_ONLY
     rule.split_outputs(found.outputs)
 
 

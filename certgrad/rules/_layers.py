@@ -25,6 +25,22 @@ def unwrapped(function: Any) -> Any:
     return function
 
 
+def bound_by(function: Any) -> tuple[int, frozenset[str]]:
+    """What the partials around a rule give: how many leading arguments by position, and which by name."""
+    count, names = 0, frozenset[str]()
+    found = function
+    for _ in range(16):
+        if kind_of_rule(found):
+            break
+        if isinstance(found, partial):
+            count, names, found = count + len(found.args), names | found.keywords.keys(), found.func
+        elif hasattr(found, "__wrapped__"):
+            found = found.__wrapped__
+        else:
+            break
+    return count, names
+
+
 def kind_of_rule(value: Any) -> str:
     """Which kind of custom function an object is, as users write it; empty for anything else."""
     if isinstance(value, jax.custom_vjp):

@@ -42,6 +42,16 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
     points = ", ".join(moving)
+    if kind == "rule_runs_forward":
+        lines += [
+            "",
+            f"def f({points}):",
+            f"    return function({_call(rule, statics)})",
+            "",
+            f"print('the function:', f({points}))",
+            f"print('under vjp:   ', jax.vjp(f, {points})[0])",
+        ]
+        return "\n".join(lines) + "\n"
     lines += [
         "",
         f"def f({points}):",
@@ -49,12 +59,6 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
         "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
         "",
     ]
-    if kind == "rule_runs_forward":
-        lines += [
-            f"print('the function:', f({points}))",
-            f"print('under vjp:   ', jax.vjp(f, {points})[0])",
-        ]
-        return "\n".join(lines) + "\n"
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"seeds = [{seeds}]" if witness.seeds else f"seeds = [jnp.ones_like(y) for y in f({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} h * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731

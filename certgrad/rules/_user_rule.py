@@ -21,13 +21,14 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
-from ._layers import REVERSE, closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import REVERSE, bound_by, closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._open_number import OpenNumber
 from ._statics import combinations, plain, reals
 from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
 REVERSE_ONLY = ("vjp_is_adjoint", "rule_runs_forward")
+VALUE_ONLY = ("rule_runs_forward",)
 PATTERN = "perturbed arguments"
 """In place of a static argument: the arguments that move, for a rule that can see which ones do."""
 USED = "used outputs"
@@ -35,6 +36,7 @@ USED = "used outputs"
 ALSO = "also perturbed"
 """In place of a static argument: arrays without a gradient that are differentiated all the same."""
 MAX_PATTERNS = 16
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
 """Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
 
@@ -49,6 +51,7 @@ class UserRule:
         differentiable: the arguments, or arrays in them, that the claim is about; all float arrays if None.
         domain: hypotheses on the arguments, in the syntax of an op's domain.
         excluded: arrays that have no gradient.
+        integers: look at the outputs that are integers or booleans, and claim their values alone.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -72,8 +75,12 @@ class UserRule:
         domain: str | Sequence[str] = (),
         name: str = "",
         excluded: Sequence[str] = (),
+        integers: bool = False,
     ) -> None:
+        if not callable(function):
+            raise UsageError(f"{function!r} is no function.")
         self.function = function
+        self.integers = integers
         self.custom = unwrapped(function)
         self.kind = kind_of_rule(self.custom)
         self.plain = plain_function(self.custom)
@@ -100,6 +107,8 @@ class UserRule:
             also = {ALSO: ", ".join(self.excluded)}
             self.cases += tuple(replace(c, statics={**c.statics, **also}) for c in self.cases)
         self.kinds: tuple[str, ...] = REVERSE_ONLY if self.kind in REVERSE else BOTH_MODES
+        if integers:
+            self.kinds = VALUE_ONLY
         self.forward = self.plain
         self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
         self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
@@ -108,8 +117,8 @@ class UserRule:
 
     @property
     def where(self) -> str:
-        """File and line of the definition."""
-        return f"{Path(self.file).name}:{self.line}"
+        """File and line of the definition, if it has one."""
+        return f"{Path(self.file).name}:{self.line}" if self.line else "no source"
 
     @property
     def moving(self) -> list[str]:
@@ -119,8 +128,8 @@ class UserRule:
     @property
     def dynamic(self) -> list[str]:
         """The arguments for which the backward function returns cotangents, in order."""
-        names = self.positional
-        fixed = nondifferentiable(self.custom, list(self._parameters()))
+        names = [n for n, p in self._all_parameters.items() if p.kind in _POSITIONAL]
+        fixed = nondifferentiable(self.custom, list(self._all_parameters))
         return [n for n in names if n not in fixed]
 
     def check_complete(self) -> None:
@@ -140,7 +149,7 @@ class UserRule:
             raise UsageError(
                 f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
             )
-        fixed = nondifferentiable(self.custom, list(parameters))
+        fixed = [n for n in nondifferentiable(self.custom, list(self._all_parameters)) if n in parameters]
         free = [n for n in parameters if n not in said and n not in fixed]
         missing = [n for n in fixed if n not in said and parameters[n].default is inspect.Parameter.empty]
         if missing:
@@ -158,7 +167,8 @@ class UserRule:
         said |= {n: p.default for n, p in parameters.items() if n not in taken and n not in said}
         return named(taken, declared.inputs)
 
-    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+    @property
+    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
         try:
             parameters = inspect.signature(self.plain).parameters
         except (TypeError, ValueError):
@@ -168,6 +178,12 @@ class UserRule:
                 f"{self.name} ({self.where}) takes *args or **kwargs: wrap it in a function of named arguments."
             )
         return parameters
+
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters that no partial gives."""
+        count, names = bound_by(self.function)
+        given = {*list(self._all_parameters)[:count], *names}
+        return {n: p for n, p in self._all_parameters.items() if n not in given}
 
     def _held(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""
@@ -260,6 +276,8 @@ class UserRule:
 
         def outputs(args: Sequence[Any], params: Sequence[Any]) -> list[Any]:
             found = jax.tree_util.tree_leaves(self.call(args, statics, params))
+            if self.integers:
+                return [jnp.asarray(y, jnp.result_type(float)) for y in found if is_whole(y)]
             floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
             return floats if used is None else [floats[int(k)] for k in used.split(", ")]
 
@@ -294,9 +312,12 @@ class UserRule:
 
     @property
     def positional(self) -> list[str]:
-        """The names of the arguments that can be given by position, in order."""
-        parameters = inspect.signature(self.plain).parameters.values()
-        return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        """The names of the arguments that can be given by position, in order: up to one that a partial names."""
+        _, names = bound_by(self.function)
+        parameters = self._parameters()
+        named = next((k for k, n in enumerate(self._all_parameters) if n in names), len(self._all_parameters))
+        before = list(self._all_parameters)[:named]
+        return [n for n, p in parameters.items() if p.kind in _POSITIONAL and n in before]
 
     def call_rule(self, rule: Callable, *args: Any, statics: Mapping[str, Any]) -> Any:
         """Call one of the rules with its structural arguments."""
@@ -310,3 +331,9 @@ def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
     chosen = [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
     given = [names[k] for k in chosen if k < len(names)]
     return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
+
+
+def is_whole(value: Any) -> bool:
+    """An array of integers or booleans."""
+    kind = jnp.result_type(value)
+    return bool(jnp.issubdtype(kind, jnp.integer) or jnp.issubdtype(kind, jnp.bool_))
