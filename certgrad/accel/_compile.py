@@ -30,12 +30,22 @@ class CompiledGraph:
 
     def __init__(self, certified: Certification) -> None:
         self.certified = certified
-        self.forward: Callable[..., Any] = jax.jit(self._forward)
-        """`forward(*args)`: what the function returns."""
-        self.vjp: Callable[..., Any] = jax.jit(self._vjp)
-        """`vjp(args, seeds)`: (outputs, cotangents), with one seed an output and one cotangent a real argument."""
-        self.value_and_grad: Callable[..., Any] = jax.jit(self._value_and_grad)
-        """`value_and_grad(*args)`: the loss, and its gradient with respect to each real argument."""
+        self._jitted = {name: jax.jit(fn) for name, fn in self._programs().items()}
+
+    def _programs(self) -> dict[str, Callable[..., Any]]:
+        return {"forward": self._forward, "vjp": self._vjp, "value_and_grad": self._value_and_grad}
+
+    def forward(self, *args: Any) -> Any:
+        """What the function returns."""
+        return self._jitted["forward"](self.certified.traced.specs.flat(args))
+
+    def vjp(self, args: Sequence[Any], seeds: Any) -> Any:
+        """(outputs, cotangents), with one seed an output and one cotangent a real argument."""
+        return self._jitted["vjp"](self.certified.traced.specs.flat(args), seeds)
+
+    def value_and_grad(self, *args: Any) -> Any:
+        """The loss, and its gradient with respect to each real argument."""
+        return self._jitted["value_and_grad"](self.certified.traced.specs.flat(args))
 
     @property
     def certificate(self) -> GraphCertificate:
@@ -46,8 +56,11 @@ class CompiledGraph:
 
         Raises UsageError, naming argument and axis, where their shapes or dtypes are not those of the specs.
         """
+        return self._sweep(self.certified.traced.specs.flat(args))
+
+    def _sweep(self, arrays: Sequence[Any]) -> tuple[Sweep, list[Any]]:
         specs = self.certified.traced.specs
-        leaves = [jnp.asarray(x) for x in specs.flat(args)]
+        leaves = [jnp.asarray(x) for x in arrays]
         sizes = specs.sizes([x.shape for x in leaves])
         floats = [x for x, a in zip(leaves, specs.arguments, strict=True) if a.spec.dtype == "float"]
         for x, a in zip(leaves, specs.arguments, strict=True):
@@ -57,12 +70,12 @@ class CompiledGraph:
         leaves = [x.astype(real) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in leaves]
         return Sweep(self.certified.induction, sizes, Numbers(real, jnp.result_type(int))), leaves
 
-    def _forward(self, *args: Any) -> Any:
-        sweep, leaves = self.sweep(*args)
+    def _forward(self, arrays: Sequence[Any]) -> Any:
+        sweep, leaves = self._sweep(arrays)
         return self._nested(sweep.outputs(sweep.forward(leaves)))
 
-    def _vjp(self, args: Sequence[Any], seeds: Any) -> Any:
-        sweep, leaves = self.sweep(*args)
+    def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:
+        sweep, leaves = self._sweep(arrays)
         values = sweep.forward(leaves)
         outputs = sweep.outputs(values)
         given = jax.tree.leaves(seeds)
@@ -71,12 +84,12 @@ class CompiledGraph:
         seeds = [jnp.asarray(s, y.dtype) for s, y in zip(given, outputs, strict=True)]
         return self._nested(outputs), self._gradients(sweep, leaves, sweep.backward(values, seeds))
 
-    def _value_and_grad(self, *args: Any) -> Any:
+    def _value_and_grad(self, arrays: Sequence[Any]) -> Any:
         if not self.certified.traced.ir.scalar_loss:
             raise UsageError(
                 f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."
             )
-        sweep, leaves = self.sweep(*args)
+        sweep, leaves = self._sweep(arrays)
         values = sweep.forward(leaves)
         (loss,) = sweep.outputs(values)
         return loss, self._gradients(sweep, leaves, sweep.backward(values, [jnp.ones((), loss.dtype)]))

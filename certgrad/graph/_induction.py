@@ -22,7 +22,7 @@ from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._lemma import NAMES, RELATIONS, Instance, Lemmas, Operation, domain_of
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import Asked
+from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
@@ -81,6 +81,8 @@ class Induction:
         self.steps: list[Step] = []
         self.moving: set[Value] = set()
         self.signs: dict[Value, int] = {}
+        self.fixed: set[int] = set()
+        """The nodes that depend on no input."""
         self.asked: list[Asked] = []
         self.dimensions: list[str] = []
         self.consumers: dict[Value, list[str]] = {}
@@ -115,6 +117,7 @@ class Induction:
             return self.plain(node, "input", "input")
         if node.kind == "constant":
             self.signs[node.id, 0] = signs_of(self.traced.constants[node.id])
+            self.fixed.add(node.id)
             return self.plain(node, "constant", "constant")
         if node.id in self.traced.bodies:
             from certgrad.graph._inside import step_inside  # (which runs inductions of its own)
@@ -142,6 +145,8 @@ class Induction:
     def _operation(self, node: Node) -> Step:
         equation = self.traced.equations[node.id]
         slots = self.traced.slots(node)
+        if all([r.node in self.fixed for r in slots]):
+            self.fixed.add(node.id)
         real = equation.real
         active = tuple([k for k, r in enumerate(slots) if real[k] and (r.node, r.output) in self.moving])
         signs = tuple(
@@ -221,12 +226,20 @@ class Induction:
         hypotheses: list[NodeHypothesis] = []
         reason = ""
         verdict: VerdictName = lemma.verdict
+        discharged = self._discharged(judgement, arguments) if judgement.gone else []
         for clause in proof.clauses:
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
-            hypotheses.append(at_node(node, clause, arguments, self.expressions))
             sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
-            self.asked.append(Asked(clause, arguments, sizes, self.place))
+            result = [sized(d) for d in judgement.operation.equation.eqn.outvars[0].aval.shape]
+            asked = Asked(clause, arguments, sizes, self.place, result)
+            read = [key[1] for key in asked.keys().values()]
+            if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
+                because = "the values depend on no input, and were computed"
+                discharged.append(Discharged(formula=show_clause(clause), because=because))
+                continue
+            hypotheses.append(at_node(node, clause, arguments, self.expressions))
+            self.asked.append(asked)
         for text in proof.dimensions:
             if (here := _dimensions(text, judgement.instantiation)) is not None:
                 self.dimensions.append(f"{here} (in the rule of %{node.id} {node.name}, {node.source})")
@@ -246,7 +259,7 @@ class Induction:
             arguments=arguments,
             instantiation=judgement.instantiation,
             hypotheses=hypotheses,
-            discharged=self._discharged(judgement, arguments) if judgement.gone else [],
+            discharged=discharged,
             sign=RELATIONS.get(judgement.signs[0] if judgement.signs else ANY, ""),
             reason=reason,
         )
@@ -306,7 +319,7 @@ def sized(size: Any) -> Callable[[Mapping[str, int]], int]:
     if isinstance(size, str):
         return lambda sizes: sizes[size]
     if isinstance(size, int):
-        return lambda sizes: size
+        return lambda sizes: int(size)
     return lambda sizes: int(size._evaluate(dict(sizes)))
 
 

@@ -33,6 +33,7 @@ from certgrad.obligations._jax_internals import (
 Dims = Mapping[str, Any]
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 _PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
+_INSTALLED = f"{os.sep}site-packages{os.sep}"
 LINEAR = "certgrad_linear"
 """The primitive by which an op of certgrad computes its tangent (`certgrad._jax_compat`)."""
 
@@ -116,11 +117,19 @@ def captures(program: Program) -> bool:
 
 
 def source_of(eqn: Any) -> tuple[str, str]:
-    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
+    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there.
+
+    What a library on top of JAX does is shown at the line that calls the library.
+    """
+    first = "", ""
     for frame in source_info_util.user_frames(eqn.source_info.traceback):
-        if not frame.file_name.startswith(_PACKAGE):
-            return f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
-    return "", ""
+        if frame.file_name.startswith(_PACKAGE):
+            continue
+        found = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
+        if _INSTALLED not in frame.file_name:
+            return found
+        first = first if first[0] else found
+    return first
 
 
 def called_name(program: Program) -> str:

@@ -18,19 +18,22 @@ from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
 from certgrad.obligations._conditions import Clause
-from certgrad.obligations._evaluate import UndecidedError, evaluate
-from certgrad.obligations._index import Var
+from certgrad.obligations._evaluate import UndecidedError, all_different_at, attained_once_at, evaluate
+from certgrad.obligations._index import Var, template
 from certgrad.obligations._jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
+from certgrad.obligations._order import different_entries, sole_maximum
 from certgrad.obligations._satisfiable import _true
 from certgrad.obligations._terms import Access, deep_atoms
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
 
-TRIES = 24
+TRIES = 48
 PRECISION = 192
 RIGOROUS = 400_000
 """How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
+CONSTANT = 20_000
+"""How many scalar operations it may take to compute values that depend on no input."""
 ENTRIES = 4_000
 """How many entries of a hypothesis are looked at in float64."""
 
@@ -46,6 +49,8 @@ class Asked:
     dims: Mapping[str, Callable[[Mapping[str, int]], int]]
     """The lemma's dimensions, each as a number at dimensions of the graph."""
     place: Place = ()
+    result: Sequence[Callable[[Mapping[str, int]], int]] = ()
+    """The shape of the operation's result: what its index variables run over that stand only inside expressions."""
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""
@@ -61,8 +66,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
     wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
     rng = random.Random(20)
     programs: dict[tuple[int, ...], Any] = {}
-    tries = TRIES if traced.ir.dims else TRIES // 2
-    for attempt in range(tries):
+    for attempt in range(TRIES):
         sizes = {d: 1 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
         key = tuple(sizes.values())
         try:
@@ -80,7 +84,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
             with scalars.precision(PRECISION):
                 if all(_holds(a, table, sizes, rigorous) for a in asked):
                     return "rigorous" if rigorous else "in floats"
-        except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError):
+        except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
             continue
     return "none"
 
@@ -158,6 +162,7 @@ def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) ->
 
 
 def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
+    """The hypothesis holds at these values, at all its indices and at every step of the loops around it."""
     clause = asked.clause
     dims = {name: int(value(sizes)) for name, value in asked.dims.items()}
     entries = {name: np.asarray(table[key], dtype=object) for name, key in asked.keys().items()}
@@ -165,9 +170,13 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     if asked.place:
         taken = np.asarray(table[asked.place]).astype(bool)
         steps = [index for index in np.ndindex(*taken.shape) if taken[index]]
-    ranges = _ranges(clause, {n: e.shape[len(steps[0]) if steps else 0 :] for n, e in entries.items()})
+    if not steps:
+        return True
+    ranges = _ranges(clause, {n: e.shape[len(steps[0]) :] for n, e in entries.items()})
+    ranges = {template(k): size(sizes) for k, size in enumerate(asked.result)} | ranges
     variables = sorted(clause.free)
-    points = product(steps, product(*(range(ranges.get(v, 1)) for v in variables)))
+    points = product(steps, product(*(range(ranges[v]) for v in variables)))
+    once, different = sole_maximum(clause), different_entries(clause)
     for step, point in points if rigorous else islice(points, ENTRIES):
 
         def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb:
@@ -175,11 +184,41 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
             return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
 
         env = dict(zip(variables, point, strict=True))
-        if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+        if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
-        if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):
+        if once is not None:
+            holds = attained_once_at(once, dims, value, env)
+        elif different is not None:
+            holds = all_different_at(*different, dims, value, env)
+        else:
+            holds = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
+        if not holds:
             return False
     return True
+
+
+def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
+    """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
+    wanted = list(dict.fromkeys(asked.keys().values()))
+    here = Asked(asked.clause, asked.arguments, asked.dims)
+    keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
+
+    def run() -> list[Any]:
+        execution = Run({}, Numbers(np.float64, np.int64), set(keys))
+        execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
+        return [execution.kept[key] for key in keys]
+
+    try:
+        with wide_floats():
+            program = jax.make_jaxpr(run)()
+        shapes = {n: v.aval.shape for n, v in zip(here.keys(), jaxpr_of(program).outvars, strict=False)}
+        if _operations(jaxpr_of(program)) > CONSTANT or not asked.clause.free <= set(_ranges(asked.clause, shapes)):
+            return False
+        table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
+        with scalars.precision(PRECISION):
+            return _holds(here, table, {}, rigorous=True)
+    except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
+        return False
 
 
 def _ranges(clause: Clause, shapes: Mapping[str, tuple[int, ...]]) -> dict[Var, int]:
@@ -191,5 +230,5 @@ def _ranges(clause: Clause, shapes: Mapping[str, tuple[int, ...]]) -> dict[Var, 
                 for ix, size in zip(atom.index, shapes[atom.tensor], strict=True):
                     v = ix.variable()
                     if v is not None:
-                        found[v] = min(found.get(v, size), size)
+                        found[v] = max(found.get(v, size), size)
     return found

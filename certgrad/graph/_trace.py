@@ -127,9 +127,8 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
         leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), a.dtype) for a in read.arguments]
-        args = read.nest(leaves)
         try:
-            program = trace_program(fn, args)
+            program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
         except CertgradError:
             raise
         except Exception as error:
@@ -202,6 +201,8 @@ class Shared:
         self.outputs: dict[Equation, list[ArrayType]] = {}
         self.ops: dict[Equation, tuple[Any, dict[str, Any]] | None] = {}
         self.literals: dict[int, Literal] = {}
+        self.atoms: dict[int, Any] = {}
+        """JAX's literal behind each of ours, by identity."""
         self.kept: list[Any] = []
 
     def equation(self, eqn: Any, original: Any, jaxpr: Any) -> Equation:
@@ -272,6 +273,11 @@ class _Builder:
             where = site if site[0] else _jaxpr.source_of(eqn)
             outputs = self.equation(eqn, original, program.jaxpr, operands, where)
             env.update((v, out) for v, out in zip(eqn.outvars, outputs, strict=True) if not is_dropped(v))
+            known.update(
+                (v, self.shared.atoms[id(o)])
+                for v, o in zip(eqn.outvars, outputs, strict=True)
+                if isinstance(o, Literal)
+            )
         return [self.read(v if is_literal(v) else known.get(v, v), env) for v in program.jaxpr.outvars]
 
     def read(self, atom: Any, env: Mapping[Any, Operand]) -> Operand:
@@ -283,6 +289,7 @@ class _Builder:
         if found is None:
             self.shared.kept.append(atom)
             found = self.shared.literals[id(atom)] = literal_of(atom)
+            self.shared.atoms[id(found)] = atom
         return found
 
     def constant(self, var: Any, value: Any) -> Ref:
