@@ -102,7 +102,7 @@ def _digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     """Of the graph with its constants, the lemma of each step, and the theorems: all that the certificate rests on."""
     found = hashlib.blake2b(digest_size=32)
     found.update(msgspec.json.encode(traced.ir, order="deterministic"))
-    found.update(msgspec.json.encode([[s.lemma, *_inside(s)] for s in steps]))
+    found.update(msgspec.json.encode([s.lemma if not s.inside else [s.lemma, *_inside(s)] for s in steps]))
     _add_constants(found, traced)
     for law in laws:
         found.update(law.encode())
@@ -138,10 +138,11 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     for i, o in enumerate(graph.outputs):
         if induction.is_moving(o):
             seeds.setdefault((o.node, o.output), []).append(f"seed {i}")  # type: ignore[union-attr]
-    out = []
+    out, consumers = [], induction.consumers
+    nothing: list[str] = []
     for node, step in zip(graph.nodes, induction.steps, strict=True):
         found = [
-            Cotangent(output=k, contributions=seeds.get((node.id, k), []) + induction.consumers.get((node.id, k), []))
+            Cotangent(output=k, contributions=seeds.get((node.id, k), nothing) + consumers.get((node.id, k), nothing))
             for k in range(len(node.outputs))
             if (node.id, k) in induction.moving
         ]

@@ -145,7 +145,7 @@ class Induction:
     def _operation(self, node: Node) -> Step:
         equation = self.traced.equations[node.id]
         slots = self.traced.slots(node)
-        if all([r.node in self.fixed for r in slots]):
+        if self.fixed.issuperset([r.node for r in slots]):
             self.fixed.add(node.id)
         real = equation.real
         active = tuple([k for k, r in enumerate(slots) if real[k] and (r.node, r.output) in self.moving])

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from jax._src.interpreters import ad
 from jax.extend import core as jex
 
 import certgrad
+from certgrad.graph.ir import ArrayType, Literal
 from certgrad.obligations._instances import evaluate_size
 from certgrad.obligations._jax_internals import (
     DimExpr,
@@ -68,6 +69,19 @@ class Equation:
         kinds = [kind_of(v.aval.dtype) for v in self.variables]
         return [None if kind == "b" else kind == "f" for kind in kinds]
 
+    @cached_property
+    def operand_types(self) -> list[ArrayType]:
+        return [type_of(v.aval) for v in self.eqn.invars]
+
+    @cached_property
+    def literals(self) -> list[Literal | None]:
+        """Which operands are scalars of the program text."""
+        return [literal_of(v) if is_literal(v) and not np.ndim(v.val) else None for v in self.eqn.invars]
+
+    @cached_property
+    def output_types(self) -> list[ArrayType]:
+        return [type_of(v.aval) for v in self.eqn.outvars]
+
     def run(self, *args: Any) -> list[Any]:
         """The outputs, differentiable by the rules that JAX has for this equation."""
         return list(jex.jaxpr_as_fun(self._closed())(*args))
@@ -89,6 +103,23 @@ class Equation:
     def _closed(self) -> Any:
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
         return jex.ClosedJaxpr(self.jaxpr.replace(**parts), [])
+
+
+def type_of(aval: Any) -> ArrayType:
+    """Shape and dtype of an abstract array."""
+    if all(isinstance(d, int) for d in aval.shape):
+        return _type(tuple(aval.shape), aval.dtype)
+    return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
+
+
+@lru_cache(maxsize=4096)
+def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
+    return ArrayType(shape=[str(d) for d in shape], dtype=str(dtype))
+
+
+def literal_of(atom: Any) -> Literal:
+    """A scalar of the program text, as data."""
+    return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
 
 
 def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:

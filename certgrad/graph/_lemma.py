@@ -137,8 +137,8 @@ class Lemmas:
             self.families[key] = families_of(operation.equation)
         for family in self.families[key]:
             found = self._in_family(operation, family)
-            if found is not None and found.proof.holds:
-                return found
+            if found is not None and (found.proof.holds or (found.proof.programs and not operation.search)):
+                return found  # an attempt that fails for all sizes is not repeated at some
         return self._as_it_stands(operation)
 
     def _in_family(self, operation: Operation, family: Family) -> Instance | None:

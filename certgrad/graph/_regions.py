@@ -19,7 +19,7 @@ import numpy as np
 from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
 from certgrad.graph._lemma import NAMES, Operation
-from certgrad.graph._trace import TracedGraph, type_of
+from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations._jax_internals import kind_of, wide_floats
 from certgrad.obligations.certificate import HOLDS, VerdictName
@@ -258,7 +258,7 @@ def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
                     kind="region",
                     name=node.function or f"{first.name}…{node.name}",
                     operands=[moved(r) for r in region.operands],
-                    outputs=[type_of(region.equation.eqn.outvars[0].aval)],
+                    outputs=region.equation.output_types,
                     params={"operations": ", ".join(traced.nodes[k].name for k in sorted(region.members))},
                     source=node.source,
                     function=node.function,

@@ -23,7 +23,7 @@ from certgrad.obligations._index import Var, template
 from certgrad.obligations._jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
 from certgrad.obligations._order import different_entries, sole_maximum
 from certgrad.obligations._satisfiable import _true
-from certgrad.obligations._terms import Access, deep_atoms
+from certgrad.obligations._terms import Access, Dim, deep_atoms
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
@@ -177,6 +177,8 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
     variables = sorted(clause.free)
     points = product(steps, product(*(range(ranges[v]) for v in variables)))
     once, different = sole_maximum(clause), different_entries(clause)
+    plain = _plain_reads(clause) if not clause.guards and once is None and different is None else None
+    known: dict[Any, bool] = {}
     for step, point in points if rigorous else islice(points, ENTRIES):
 
         def value(tensor: str, index: tuple[int, ...], step: tuple[int, ...] = step) -> arb:
@@ -184,6 +186,14 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
             return scalars.ball(entry) if not isinstance(entry, bool | np.bool_ | float) else arb(float(entry))
 
         env = dict(zip(variables, point, strict=True))
+        if plain is not None:  # what is true of some numbers is true wherever these are read
+            read = tuple([entries[t][(*step, *(k if v is None else env[v] for v, k in ix))] for t, ix in plain])
+            if all(isinstance(x, int | np.integer) for x in read):
+                if read not in known:
+                    known[read] = any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives)
+                if not known[read]:
+                    return False
+                continue
         if clause.guards and any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
             continue
         if once is not None:
@@ -219,6 +229,24 @@ def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
             return _holds(here, table, {}, rigorous=True)
     except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
         return False
+
+
+def _plain_reads(clause: Clause) -> list[tuple[str, list[tuple[Var | None, int]]]] | None:
+    """The entries that a clause without guards reads, each at variables or numbers; None where there is more to it."""
+    found: dict[Access, list[tuple[Var | None, int]]] = {}
+    for atom in (a for x in clause.alternatives for a in deep_atoms(x.poly)):
+        if isinstance(atom, Dim):
+            continue
+        if not isinstance(atom, Access):
+            return None
+        places: list[tuple[Var | None, int]] = []
+        for ix in atom.index:
+            v, k = ix.variable(), ix.const.constant()
+            if k is None or (v is None and ix.terms):
+                return None
+            places.append((v, int(k)))
+        found[atom] = places
+    return [(a.tensor, places) for a, places in found.items()]
 
 
 def _ranges(clause: Clause, shapes: Mapping[str, tuple[int, ...]]) -> dict[Var, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -15,9 +14,9 @@ from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
-from certgrad.graph._jaxpr import Equation
+from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
-from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref, check
+from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref, check, line_of
 from certgrad.obligations._jax_internals import (
     Program,
     branch_programs,
@@ -78,7 +77,7 @@ class TracedGraph:
         for node in self.nodes:
             if (equation := self.equations.get(node.id)) is not None:
                 if problem := self._check_equation(node, equation):
-                    return problem
+                    return problem + line_of(node)
                 for body in self.bodies.get(node.id, ()):
                     if problem := body.check():
                         return f"node {node.id} ({node.name}), inside: {problem}"
@@ -91,22 +90,23 @@ class TracedGraph:
         found: dict[Any, Operand] = {}
         if len(node.operands) != len(equation.eqn.invars):
             return f"{where} has {len(node.operands)} operands; its equation has {len(equation.eqn.invars)}"
+        types = equation.operand_types
         for k, (operand, atom) in enumerate(zip(node.operands, equation.eqn.invars, strict=True)):
-            given, expected = self.ir.type_of(operand), type_of(atom.aval)
+            given, expected = self.ir.type_of(operand), types[k]
             if given is not expected and given != expected:
                 return f"{where}, operand {k} ({operand}) is {given}, but the operation takes {expected} there"
-            if not is_literal(atom) and isinstance(operand, Literal):
+            if is_literal(atom):
+                if (own := equation.literals[k]) is not None and operand != own:
+                    return f"{where}, operand {k} is {operand}, but the operation has {own} there"
+            elif isinstance(operand, Literal):
                 return f"{where}, operand {k} is the number {operand}, but the operation reads a value there"
-            if not is_literal(atom) and found.setdefault(atom, operand) != operand:
+            elif found.setdefault(atom, operand) != operand:
                 return f"{where}, operand {k} is {operand}, but the operation reads {found[atom]} there as well"
-            if is_literal(atom) and not np.ndim(atom.val) and operand != literal_of(atom):
-                return f"{where}, operand {k} is {operand}, but the operation has {literal_of(atom)} there"
-        for k, (declared, var) in enumerate(zip(node.outputs, equation.eqn.outvars, strict=False)):
-            inferred = type_of(var.aval)
+        for k, (declared, inferred) in enumerate(zip(node.outputs, equation.output_types, strict=False)):
             if declared is not inferred and declared != inferred:
                 return f"{where}, output {k} is declared {declared}, but the operation gives {inferred}"
-        if len(node.outputs) != len(equation.eqn.outvars):
-            return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.eqn.outvars)}"
+        if len(node.outputs) != len(equation.output_types):
+            return f"{where} declares {len(node.outputs)} outputs; its equation has {len(equation.output_types)}"
         return None
 
     def __str__(self) -> str:
@@ -156,23 +156,6 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
         f"JAX could not trace {title} at the shapes {shapes}: {type(error).__name__}: {text[0] if text else ''} "
         "Check the specs against the shapes that the function expects; dimensions with different names are different."
     )
-
-
-def type_of(aval: Any) -> ArrayType:
-    """Shape and dtype of an abstract array."""
-    if all(isinstance(d, int) for d in aval.shape):
-        return _type(tuple(aval.shape), aval.dtype)
-    return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
-
-
-@lru_cache(maxsize=4096)
-def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
-    return ArrayType(shape=[str(d) for d in shape], dtype=str(dtype))
-
-
-def literal_of(atom: Any) -> Literal:
-    """A scalar of the program text, as data."""
-    return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
 
 
 def _text(value: Any) -> str:
@@ -339,7 +322,7 @@ class _Builder:
         if found is not None:
             params = {k: str(v) for k, v in found[1].items()}
         self.shared.ops[equation], self.shared.params[equation] = found, params
-        self.shared.outputs[equation] = [type_of(v.aval) for v in equation.eqn.outvars]
+        self.shared.outputs[equation] = equation.output_types
 
 
 def inside(equation: Equation) -> list[tuple[str, Program, list[str]]]:

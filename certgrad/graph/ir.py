@@ -12,8 +12,8 @@ Kind = OneOf[
 ]
 
 
-class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base: immutable, and unknown fields are refused on decoding."""
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, gc=False):
+    """Base: immutable, and unknown fields are refused on decoding. Trees of data, so no cycles to collect."""
 
 
 class ArrayType(Struct, frozen=True):
@@ -137,11 +137,16 @@ def check(graph: Graph) -> str | None:
     """The first broken invariant, precisely; None where the graph is well formed."""
     for position, node in enumerate(graph.nodes):
         if problem := _check_node(graph, position, node):
-            return problem
+            return problem + line_of(node)
     for k, operand in enumerate(graph.outputs):
         if isinstance(operand, Ref) and (problem := _check_ref(graph, len(graph.nodes), operand, f"output {k}")):
             return problem
     return None
+
+
+def line_of(node: Node) -> str:
+    """Where a node comes from, at the end of a message about it."""
+    return f" (the node comes from {node.source})" if node.source else ""
 
 
 def _check_node(graph: Graph, position: int, node: Node) -> str | None:

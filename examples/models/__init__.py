@@ -1,4 +1,4 @@
-"""Models in plain jax.numpy, Equinox, Flax and optax, each as a loss with arguments: what `benchmarks/models.py` certifies.
+"""Models in plain jax.numpy, Equinox, Flax and optax, each a loss with its arguments, for `benchmarks/models.py`.
 
 None of them uses certgrad.
 """

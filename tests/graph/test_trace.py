@@ -91,19 +91,22 @@ def changed(traced: TracedGraph, position: int, **changes) -> TracedGraph:
 
 def test_a_swapped_parent() -> None:
     traced = changed(trace(mlp, *MLP), 6, operands=[Ref(node=1), Ref(node=0)])
-    assert traced.check() == (
-        "node 6 (dot_general), operand 0 (%1) is f64[d, h], but the operation takes f64[n, d] there"
+    assert (traced.check() or "").startswith(
+        "node 6 (dot_general), operand 0 (%1) is f64[d, h], but the operation takes f64[n, d] there "
+        "(the node comes from models.py:"
     )
 
 
 def test_a_parent_read_twice_instead_of_two() -> None:
     traced = changed(trace(lambda x, y: x * x + y, "x: n", "y: n"), 2, operands=[Ref(node=0), Ref(node=1)])
-    assert traced.check() == "node 2 (mul), operand 1 is %1, but the operation reads %0 there as well"
+    problem = "node 2 (mul), operand 1 is %1, but the operation reads %0 there as well (the node comes from "
+    assert (traced.check() or "").startswith(problem)
 
 
 def test_a_wrong_declared_shape() -> None:
     traced = changed(trace(mlp, *MLP), 9, outputs=[ArrayType(shape=["h", "n"], dtype="float64")])
-    assert traced.check() == "node 9 (max), output 0 is declared f64[h, n], but the operation gives f64[n, h]"
+    problem = "node 9 (max), output 0 is declared f64[h, n], but the operation gives f64[n, h]"
+    assert (traced.check() or "").startswith(problem)
 
 
 @pytest.mark.parametrize(
