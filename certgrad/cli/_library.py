@@ -46,6 +46,22 @@ def audit_op(name: str, cache: Path | None = None) -> "Certificate":
     return prove(name) if cache is None else prove(name, _cache(cache))
 
 
+def jax_rules() -> list[str]:
+    """The primitives and functions of the installed JAX on which an audit of it has a verdict."""
+    prepare()
+    from certgrad.jax_rules import names
+
+    return names()
+
+
+def audit_jax_rule(name: str, cache: Path | None = None) -> "Certificate":
+    """Prove the rules of a primitive or function of JAX; with a folder, use and fill the cache in it."""
+    prepare()
+    from certgrad.jax_rules import audit
+
+    return audit(name) if cache is None else audit(name, _cache(cache))
+
+
 @lru_cache(maxsize=4)
 def _cache(folder: Path) -> "Cache":
     from certgrad.obligations.cache import Cache, Folder

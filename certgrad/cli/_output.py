@@ -33,13 +33,23 @@ class Output:
 
 
 def render(
-    kind: Format, audited: Sequence["Audited"], seconds: float, *, quiet: bool = False, width: int | None = None
+    kind: Format,
+    audited: Sequence["Audited"],
+    seconds: float,
+    *,
+    quiet: bool = False,
+    width: int | None = None,
+    of_jax: bool = False,
 ) -> str:
-    """The audit in one format. `quiet` and `width` concern text."""
-    from certgrad.report import json, markdown, text
+    """The audit in one format. `quiet` and `width` concern text; an audit of JAX itself has pages of its own."""
+    from certgrad.report import jax, json, markdown, text
 
     certificates = [entry.certificate for entry in audited]
     match kind:
+        case Format.text if of_jax:
+            return jax.render(audited, seconds, quiet=quiet, width=width)
+        case Format.markdown if of_jax:
+            return jax.markdown(certificates)
         case Format.text:
             return text.render(audited, seconds, quiet=quiet, width=width)
         case Format.json:

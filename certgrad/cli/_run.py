@@ -3,12 +3,13 @@
 import gc
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from certgrad._garbage import without_collection
 from certgrad.cli import _library
@@ -16,6 +17,11 @@ from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
 from certgrad.report import json
 from certgrad.report.audited import Audited
+
+if TYPE_CHECKING:
+    from certgrad.obligations.certificate import Certificate
+
+Prover = Callable[[str, Path | None], "Certificate"]
 
 
 @dataclass(frozen=True)
@@ -31,27 +37,28 @@ class _Outcome:
     cache_problem: str = ""
 
 
-def run(ops: Sequence[str], jobs: int = 1, cache: Path | None = None) -> Iterator[Audited]:
+def run(ops: Sequence[str], jobs: int = 1, cache: Path | None = None, prove: Prover | None = None) -> Iterator[Audited]:
     """Audit the ops in order, with the cache in a folder if one is named.
+    `prove` makes the certificate of a name; that of an op of the library if None.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
     problem = ""
-    for outcome in _outcomes(ops, jobs, cache):
+    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op):
         problem = problem or outcome.cache_problem
         yield _open(outcome)
     if cache is not None:
         _library.tidy_cache(cache, problem)
 
 
-def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None) -> Iterator[_Outcome]:
+def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None, prove: Prover) -> Iterator[_Outcome]:
     if jobs == 1 or len(ops) == 1:
         with without_collection():
-            yield from (_audit(op, cache) for op in ops)
+            yield from (_audit(op, cache, prove) for op in ops)
             gc.freeze()  # the process is about to end: its objects need no scanning
         return
     with ProcessPoolExecutor(min(jobs, len(ops)), mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_audit, op, cache) for op in ops]
+        futures = [pool.submit(_audit, op, cache, prove) for op in ops]
         try:
             for op, future in zip(ops, futures, strict=True):
                 try:
@@ -66,12 +73,12 @@ MAX_GARBAGE = 3_000_000
 """Objects that may wait for cyclic collection, some hundred megabytes. The whole library makes fewer."""
 
 
-def _audit(op: str, cache: Path | None) -> _Outcome:
+def _audit(op: str, cache: Path | None, prove: Prover) -> _Outcome:
     if gc.get_count()[0] > MAX_GARBAGE:
         gc.collect()
     started = time.perf_counter()
     try:
-        certificate = json.encode(_library.audit_op(op, cache))
+        certificate = json.encode(prove(op, cache))
     except CertgradError as error:
         return _Outcome(op, problem=error)
     except Exception as error:

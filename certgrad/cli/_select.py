@@ -12,6 +12,7 @@ from certgrad.obligations.certificate import CODES, Certificate, Claim, worst
 from certgrad.rules._findings import ALL_CODES
 
 _CODE = re.compile(r"[Cc][Gg]\d*")
+LIBRARY = "op of the library, no rule that was found, and is no code. `certgrad list` shows the ops"
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,13 @@ def choose(
     select: Sequence[str],
     ignore: Sequence[str],
     rules: Sequence[str] = (),
+    what: str = LIBRARY,
 ) -> Selection:
     """What to audit: the targets (all ops if there are none), narrowed. `rules` are the names of rules in code, which
-    patterns may mean as well. Raises UsageError for a pattern that can match nothing.
+    patterns may mean as well. Raises UsageError for a pattern that can match nothing; `what` says there what it is not.
     """
-    chosen = parse("--select", select, [*known, *rules], aliases)
-    dropped = parse("--ignore", ignore, [*known, *rules], aliases)
+    chosen = parse("--select", select, [*known, *rules], aliases, what)
+    dropped = parse("--ignore", ignore, [*known, *rules], aliases, what)
     ops = []
     for op in known:
         names = [op, *aliases.get(op, ())]
@@ -85,7 +87,9 @@ def choose(
     return Selection(tuple(ops), chosen, dropped, aliases)
 
 
-def parse(option: str, values: Sequence[str], known: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> Patterns:
+def parse(
+    option: str, values: Sequence[str], known: Sequence[str], aliases: Mapping[str, Sequence[str]], what: str = LIBRARY
+) -> Patterns:
     """Comma separated patterns, each checked to match something that exists."""
     ops, ids, codes = [], [], []
     names = [*known, *(alias for op in known for alias in aliases.get(op, ()))]
@@ -108,8 +112,5 @@ def parse(option: str, values: Sequence[str], known: Sequence[str], aliases: Map
                 )
             ids.append(item)
         else:
-            raise UsageError(
-                f"{option}: '{item}' matches no op of the library, no rule that was found, and is no code. "
-                "`certgrad list` shows the ops; a pattern may use * and ?, as in 'soft*'."
-            )
+            raise UsageError(f"{option}: '{item}' matches no {what}; a pattern may use * and ?, as in 'soft*'.")
     return Patterns(tuple(ops), tuple(ids), tuple(codes))

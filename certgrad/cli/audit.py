@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _code, _console, _library, _options, _output
+from certgrad.cli import _code, _console, _jax, _library, _options, _output
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
 
@@ -66,6 +66,10 @@ def audit(
         bool, typer.Option("--no-baseline", help="Show and count the findings that the baseline lists as well.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+    jax: Annotated[
+        bool,
+        typer.Option("--jax", help="Audit the derivative rules of the installed JAX: primitives and custom rules."),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
@@ -79,6 +83,11 @@ def audit(
 
     outputs = _output.parse(output or [])
     started = time.perf_counter()
+    if jax:
+        patterns = (targets or [], select or [], ignore or [])
+        audited = _jax.audit(*patterns, jobs, None if no_cache else cache_dir, quiet=quiet)
+        _jax.report(audited, outputs, format, time.perf_counter() - started, quiet=quiet)
+        raise typer.Exit(_jax.exit_code(audited, strict=bool(strict), failing=[v.value for v in fail_on or []]))
     configured = _code.configured()
     ops, targeted = _code.split(targets or configured.targets)
     entries = _entries(configured) if targeted and not no_baseline else []

@@ -100,7 +100,7 @@ class Family:
 def family(op: Any, case: Any) -> Family:
     """All instances of a case."""
     found = _family(op, case)
-    if not traced_every_time(op):
+    if getattr(op, "suspects_library", False) or not traced_every_time(op):
         return found
     prove = [replace(i, shared=True) for i in found.prove]
     compare = [replace(i, shared=True) for i in found.compare]

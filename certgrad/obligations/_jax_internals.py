@@ -719,7 +719,7 @@ class Serialiser:
         if self.fold and not v.aval.shape:
             value = np.asarray(v.val)
             if self.erase and value.dtype.kind == "f":
-                return f"lit({str(value.astype(np.float32)).removesuffix('.0')})"
+                return f"lit({str(_narrow(value)).removesuffix('.0')})"
             return f"lit({self.value(v.val).removesuffix('.0')})"
         return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
 
@@ -746,7 +746,7 @@ class Serialiser:
             )
         array = np.asarray(value) if not isinstance(value, np.ndarray) else value
         if self.erase and array.dtype.kind == "f":
-            array = array.astype(np.float32)
+            array = _narrow(array)
             return f"float{array.shape}{array.tobytes().hex()}"
         if array.ndim == 0:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
@@ -794,6 +794,12 @@ def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any
     if found is None:
         found = table[id(key)] = key, write(key)
     return found[1]
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """In float32; what is too large for it is infinite there, as it is when it runs."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
 
 
 @lru_cache(maxsize=64)

@@ -35,6 +35,7 @@ _LEGEND = (
     "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
 )
 _DIGITS = 24
+COVERED = " (baseline)"
 
 
 def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
@@ -52,29 +53,42 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
 
 def table(audited: Sequence[Audited], width: int | None = None) -> str:
     """One row an op: obligations, verdict, hypotheses, convention, time."""
+    rows = [
+        (
+            entry.certificate.op,
+            obligations(entry.certificate),
+            entry.certificate.verdict + (COVERED if entry.covered else ""),
+            ", ".join(conditions(entry.certificate)),
+            ", ".join(conventions(entry.certificate)),
+            duration(entry.seconds),
+        )
+        for entry in audited
+    ]
+    return grid(("op", "obligations", "verdict", "hypotheses", "convention", "time"), rows, width)
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """A table whose columns are: a name, a word, the verdict, the hypotheses, conventions, and a time."""
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("op", "obligations", "verdict"):
-        grid.add_column(name, no_wrap=True)
-    grid.add_column("hypotheses", overflow="fold")
-    grid.add_column("convention", overflow="fold")
-    grid.add_column("time", justify="right", no_wrap=True)
-    for entry in audited:
-        certificate = entry.certificate
-        grid.add_row(
-            Text(certificate.op),
-            Text(obligations(certificate)),
-            Text(certificate.verdict + (" (baseline)" if entry.covered else ""), style=_STYLES[certificate.verdict]),
-            Text(", ".join(conditions(certificate))),
-            Text(", ".join(conventions(certificate))),
-            Text(duration(entry.seconds)),
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in header[:3]:
+        table.add_column(name, no_wrap=True)
+    for name in header[3:5]:
+        table.add_column(name, overflow="fold")
+    table.add_column(header[5], justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            *(
+                Text(cell, style=_STYLES.get(cell.removesuffix(COVERED), "") if k == 2 else "")
+                for k, cell in enumerate(row)
+            )
         )
-    return _print(grid, width)
+    return _print(table, width)
 
 
-def _print(grid: "Table", width: int | None) -> str:
+def _print(table: "Table", width: int | None) -> str:
     from rich.console import Console
 
     buffer = StringIO()
@@ -86,7 +100,7 @@ def _print(grid: "Table", width: int | None) -> str:
         color_system="auto" if coloured else None,
         legacy_windows=False,
     )
-    console.print(grid)
+    console.print(table)
     return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
 
 

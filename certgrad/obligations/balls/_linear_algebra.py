@@ -112,6 +112,7 @@ def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[
     """Both LU factors in one matrix, the pivots, the permutation, and whether a pivot was tied with another row.
 
     Rows are exchanged as LAPACK does: the entry of largest modulus comes to the diagonal, the first where several are.
+    Where that is 0, the column below it is 0 and stays so, undivided.
     """
     rows, columns = len(a), len(a[0])
     out, order, pivots, tied = [list(row) for row in a], list(range(rows)), [], False
@@ -123,6 +124,8 @@ def _eliminated(a: list[list[Dual]]) -> tuple[list[list[Dual]], list[int], list[
             best = i if against == 1 else best
         pivots.append(best)
         out[k], out[best], order[k], order[best] = out[best], out[k], order[best], order[k]
+        if k + 1 < rows and s.compare(out[k][k][0], ZERO) == 0:
+            continue
         for i in range(k + 1, rows):
             out[i][k] = _quotient(out[i][k], out[k][k])
             for j in range(k + 1, columns):

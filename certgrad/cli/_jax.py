@@ -1,0 +1,72 @@
+"""`certgrad audit --jax`: the derivative rules of the installed JAX in place of ops."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from certgrad.cli import _console, _library, _output
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.report.audited import Audited
+
+WHAT = "primitive or function of the installed JAX and is no code. `certgrad audit --jax` shows all"
+
+
+def audit(
+    targets: Sequence[str],
+    select: Sequence[str],
+    ignore: Sequence[str],
+    jobs: int,
+    cache: Path | None,
+    *,
+    quiet: bool,
+) -> list["Audited"]:
+    """Audit what is selected. Raises UsageError for a target, or a pattern that can match nothing."""
+    from certgrad.cli import _run, _select
+
+    if targets:
+        raise UsageError(
+            f"--jax audits the installed JAX and takes no target, but '{targets[0]}' is named. "
+            f"Narrow it with --select '{targets[0]}', or leave --jax out."
+        )
+    selection = _select.choose(_library.jax_rules(), {}, [], select, ignore, what=WHAT)
+    run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule)
+    found = list(_console.progress(run, len(selection.ops), shown=not quiet))
+    audited = [replace(one, certificate=narrow) for one in found if (narrow := selection.narrow(one.certificate))]
+    if not audited:
+        typer.echo("nothing selected: the patterns leave no obligation. `certgrad audit --jax` shows all.", err=True)
+        raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    return audited
+
+
+def report(
+    audited: Sequence["Audited"],
+    outputs: Sequence[_output.Output],
+    format: _output.Format,
+    seconds: float,
+    *,
+    quiet: bool,
+) -> None:
+    """Write the reports asked for, and print one."""
+    for destination in outputs:
+        _output.write(destination, _output.render(destination.format, audited, seconds, quiet=quiet, of_jax=True))
+    width = _console.width()
+    typer.echo(_output.render(format, audited, seconds, quiet=quiet, width=width, of_jax=True), nl=False)
+
+
+def exit_code(audited: Sequence["Audited"], *, strict: bool, failing: Collection[str]) -> ExitCode:
+    """1 if a verdict is among the `failing`, refuted if none is; strictly also for what is unproved or rests on a
+    literal that stands for another constant.
+    """
+    from certgrad.obligations.certificate import ROUNDED_LITERAL
+
+    certificates = [entry.certificate for entry in audited]
+    rounded = any(h.source == ROUNDED_LITERAL for c in certificates for claim in c.claims for h in claim.hypotheses)
+    wanted = {*(failing or ("refuted",)), *(("refuted", "unproved") if strict else ())}
+    failed = any(c.verdict in wanted for c in certificates) or (strict and rounded)
+    return ExitCode.REFUTED if failed else ExitCode.DISCHARGED

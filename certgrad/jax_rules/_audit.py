@@ -1,0 +1,255 @@
+"""The audit of one primitive or function of JAX: each of its configurations as a rule, in one certificate.
+
+For each configuration the forward is the program as it runs, the JVP is `jax.jvp` of it and the VJP is `jax.vjp` of it,
+so that what is proved is JAX's own rule and its own transposition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+
+import certgrad
+from certgrad.errors import CertgradError
+from certgrad.obligations._audit import audit as audited
+from certgrad.obligations._instances import family
+from certgrad.obligations._jax_internals import primitives_of, versions, wide_floats
+from certgrad.obligations._problem import trace_rules
+from certgrad.obligations.cache import Cache
+from certgrad.obligations.certificate import (
+    CODES,
+    FORMAT,
+    KERNEL,
+    CaseClaim,
+    Certificate,
+    Claim,
+    Convention,
+    VerdictName,
+    sealed,
+    worst,
+)
+from certgrad.obligations.semantics._refused import REFUSED
+from certgrad.rules._user_rule import UserRule
+
+from ._configuration import Configuration
+from ._enumerate import CUSTOM, PRIMITIVE, Subject, subjects
+from .configurations import CONFIGURATIONS
+
+NO_CONFIGURATION = "no configuration is declared for it"
+NOT_RUN = "no program of this configuration runs it"
+
+
+def names() -> list[str]:
+    """What an audit of JAX has a verdict on, in the order of its report."""
+    return [s.name for s in subjects() if not s.without]
+
+
+def declared(name: str) -> list[Configuration]:
+    """The configurations of a primitive or function."""
+    return [c for c in CONFIGURATIONS if c.subject == name]
+
+
+def audit(name: str, cache: Cache | None = None) -> Certificate:
+    """The certificate of a primitive or function: its verdict is the worst of its configurations'."""
+    subject = next(s for s in subjects() if s.name == name)
+    return audit_configurations(subject, declared(name), cache)
+
+
+def audit_configurations(
+    subject: Subject, configurations: Sequence[Configuration], cache: Cache | None = None
+) -> Certificate:
+    """The same, of configurations that are given."""
+    if not configurations:
+        return _merged(subject, [(None, _unproved(subject.name, REFUSED.get(subject.name, NO_CONFIGURATION)))])
+    if subject.kind == CUSTOM and not any(_runs(subject, c) for c in configurations):
+        return _merged(subject, [(None, _unproved(subject.name, NOT_RUN))])
+    return _merged(subject, [(c, _one(subject, c, cache)) for c in configurations])
+
+
+class JaxRule(UserRule):
+    """A program that runs a rule of JAX. Its constants are those that JAX's authors computed in floats."""
+
+    up_to_rounding = True
+    suspects_library = True
+
+
+def _rule(subject: Subject, configuration: Configuration) -> JaxRule:
+    return JaxRule(
+        configuration.program,
+        configuration.signature,
+        static=configuration.parameters,
+        differentiable=configuration.differentiable,
+        domain=configuration.domain,
+        name=subject.name,
+    )
+
+
+def _one(subject: Subject, configuration: Configuration, cache: Cache | None) -> Certificate:
+    """The certificate of one configuration. What does not trace is unproved, with JAX's reason."""
+    try:
+        rule = _rule(subject, configuration)
+        if subject.kind == PRIMITIVE and not _runs(subject, configuration):
+            return _unproved(subject.name, NOT_RUN)
+        return audited(rule, cache)
+    except CertgradError as error:
+        return _unproved(subject.name, _shortened(str(error)))
+    except RecursionError:
+        return _unproved(subject.name, "the program is nested too deeply")
+
+
+def _runs(subject: Subject, configuration: Configuration) -> bool:
+    """A program of the configuration runs the primitive, or a custom rule. What does not trace is left to the audit."""
+    wanted = {subject.name} if subject.kind == PRIMITIVE else {"custom_jvp_call", "custom_vjp_call"}
+    rule = _rule(subject, configuration)
+    instance = family(rule, rule.cases[0]).prove[0]
+    try:
+        programs = trace_rules(rule.rules(instance.statics), instance.shapes(), 0, f"'{rule.name}'")
+    except CertgradError:
+        return True
+    return any(primitives_of(program) & wanted for program in programs.all().values())
+
+
+def _shortened(reason: str) -> str:
+    """JAX's message without the advice for a user's own function."""
+    text = " ".join(reason.partition(" Call it once on small arrays")[0].split())
+    text = text.replace("InconclusiveDimensionOperation: ", "")
+    for end in (". You may be able to", ". Call "):
+        text = text.partition(end)[0]
+    return text if len(text) < 200 else f"{text[:200]} …"
+
+
+def _unproved(name: str, reason: str) -> Certificate:
+    claims = [
+        _claim(name, kind, "", [CaseClaim(signature="", statics={}, scope="", verdict="unproved", reason=reason)])
+        for kind in CODES
+    ]
+    return _certificate(name, [], (), claims, [], "")
+
+
+def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
+    """One certificate: the claims of all configurations, each a case."""
+    claims = []
+    for kind in CODES:
+        parts = [(c, claim) for c, one in results for claim in one.claims if claim.kind == kind]
+        cases = [_as_configured(c, case) for c, claim in parts for case in claim.cases]
+        statements = "; ".join(dict.fromkeys(claim.statement for _, claim in parts if claim.statement))
+        merged = _claim(subject.name, kind, statements, cases)
+        claims.append(
+            msgspec.structs.replace(
+                merged,
+                facts=sorted({f for _, claim in parts for f in claim.facts}),
+                idealisations=sorted({i for _, claim in parts for i in claim.idealisations}),
+            )
+        )
+    ones = [one for _, one in results]
+    configured = [c for c, _ in results if c is not None]
+    unsealed = _certificate(
+        subject.name,
+        [str(c) for c in configured],
+        tuple(dict.fromkeys(d for c in configured for d in c.domain)),
+        claims,
+        [k for c in configured for k in _conventions(subject, c)],
+        hashlib.blake2b("\n".join(one.digest for one in ones).encode(), digest_size=32).hexdigest(),
+    )
+    return sealed(
+        msgspec.structs.replace(
+            unsealed,
+            rules_used=sorted({r for one in ones for r in one.rules_used}),
+            traced=[
+                msgspec.structs.replace(t, statics=c.described)
+                for c, one in results
+                if c is not None
+                for t in one.traced
+            ],
+        )
+    )
+
+
+def _as_configured(configuration: Configuration | None, case: CaseClaim) -> CaseClaim:
+    """The case under the words of its configuration."""
+    if configuration is None:
+        return case
+    return msgspec.structs.replace(
+        case,
+        signature=configuration.signature,
+        statics=configuration.described,
+        reason=_shortened(case.reason),
+    )
+
+
+def _claim(name: str, kind: str, statement: str, cases: list[CaseClaim]) -> Claim:
+    hypotheses = {h.text: h for c in reversed(cases) for h in c.hypotheses}
+    return Claim(
+        id=f"{name}.{kind}",
+        code=CODES[kind],
+        kind=kind,  # type: ignore[arg-type]
+        statement=statement,
+        verdict=worst([c.verdict for c in cases]),
+        hypotheses=[hypotheses[k] for k in sorted(hypotheses)],
+        cases=cases,
+    )
+
+
+def _certificate(
+    name: str,
+    signature: list[str],
+    domain: tuple[str, ...],
+    claims: list[Claim],
+    conventions: list[Convention],
+    digest: str,
+) -> Certificate:
+    verdicts: list[VerdictName] = [c.verdict for c in claims]
+    return sealed(
+        Certificate(
+            format=FORMAT,
+            op=name,
+            signature=signature,
+            params={},
+            domain=list(domain),
+            verdict=worst(verdicts),
+            claims=claims,
+            conventions=conventions,
+            source="",
+            digest=digest,
+            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        )
+    )
+
+
+def _conventions(subject: Subject, configuration: Configuration) -> list[Convention]:
+    """The gradient that JAX returns at each point where a configuration may have a kink."""
+    return [Convention(point=str(p), rule=v, jax="", torch="") for p, v in _gradients(subject, configuration)]
+
+
+def _gradients(subject: Subject, configuration: Configuration) -> list[tuple[str, str]]:
+    if not configuration.kinks:
+        return []
+    try:
+        rule = _rule(subject, configuration)
+    except CertgradError:
+        return []
+    moving = [k for k, n in enumerate(rule.arg_names) if n in rule.moving]
+    found = []
+    for kink in configuration.kinks:
+        with wide_floats():
+            arrays = [np.asarray(v, dtype=np.float64) for v in kink]
+            point = ", ".join(f"{n} = {_text(v)}" for n, v in zip(rule.arg_names, arrays, strict=True))
+            try:
+                gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.statics)), argnums=tuple(moving))(*arrays)
+            except Exception:  # whatever JAX raises there, there is no value to show
+                continue
+            found.append((point, ", ".join(_text(np.asarray(g)) for g in gradient)))
+    return found
+
+
+def _total(value: Any) -> Any:
+    return sum(jax.numpy.sum(y) for y in jax.tree_util.tree_leaves(value))
+
+
+def _text(value: np.ndarray) -> str:
+    return f"{float(value):.6g}" if value.ndim == 0 else "[" + ", ".join(_text(v) for v in value) + "]"

@@ -1,0 +1,127 @@
+"""The audit of the installed JAX, as text and as Markdown: a table by primitive and function, what is unproved and why.
+
+What is refuted is printed in full, like any finding; what is unproved in a line for each reason.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from certgrad.obligations.certificate import Certificate
+from certgrad.report.audited import Audited, conditions, conventions, count, findings_of
+from certgrad.report.markdown import code
+from certgrad.report.text import block, duration, fill, grid
+
+_LEGEND = (
+    "Each row is proved for the declared configurations, which `--format json` lists one by one: jax.jvp of the "
+    "program is its derivative, and jax.vjp is the adjoint of that, for all shapes. The verdict is the worst of the "
+    "configurations'. In the last column stands what JAX returns where it may have a kink."
+)
+_GROUPS = {"primitives": False, "functions": True}
+
+
+def summary(certificates: Sequence[Certificate]) -> str:
+    """One line a group: `209 primitives: 60 proved, 50 proved under hypotheses, 2 refuted, 97 unproved`."""
+    lines = []
+    for group, functions in _GROUPS.items():
+        members = [c for c in certificates if _is_function(c) == functions]
+        if members:
+            counts = count(members)
+            shown = ("proved", "proved under hypotheses", "refuted", "unproved")
+            parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in shown)  # type: ignore[index]
+            lines.append(f"{len(members)} {group if len(members) > 1 else group[:-1]}: {parts}")
+    return "\n".join(lines)
+
+
+def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
+    """The whole text report."""
+    certificates = [entry.certificate for entry in audited]
+    parts: list[str] = []
+    if not quiet:
+        rows = [
+            (*_row(e.certificate), duration(e.seconds)) for e in audited if e.certificate.verdict not in ("unproved",)
+        ]
+        if rows:
+            parts += [
+                grid(("rule", "configurations", "verdict", "hypotheses", "what JAX returns", "time"), rows, width)
+            ]
+        parts += [fill(_LEGEND, width), ""]
+    for finding in findings_of([c for c in certificates if c.verdict == "refuted"]):
+        if finding.case.verdict == "refuted":
+            parts += [block(finding, width), ""]
+    unproved = _reasons(certificates)
+    if unproved:
+        lines = [fill(f"{reason}: {', '.join(members)}", width, "  ", "    ") for reason, members in unproved.items()]
+        parts += ["unproved:", *lines, ""]
+    return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
+
+
+def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]] | None = None) -> str:
+    """The report as a page; `without` are the primitives that have no derivative, by the reason."""
+    definite = [c for c in certificates if c.verdict != "unproved"]
+    parts = [summary(certificates).replace("\n", ".\n\n") + "."]
+    for group, functions in _GROUPS.items():
+        rows = [c for c in definite if _is_function(c) == functions]
+        if rows:
+            header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns")
+            table = [_cells(header), _cells(["---"] * len(header)), *(_cells(_marked(c)) for c in rows)]
+            parts += [f"## {group.capitalize()}", "\n".join(table)]
+    found = [f for f in findings_of(definite) if f.case.verdict == "refuted"]
+    if found:
+        parts += ["## Findings", *(f"```text\n{block(f)}\n```" for f in found)]
+    reasons = _reasons(certificates)
+    if reasons:
+        lines = [f"- {reason}: {', '.join(map(code, members))}" for reason, members in reasons.items()]
+        parts += ["## Unproved, and why", "\n".join(lines)]
+    if without:
+        lines = [f"- {reason}: {', '.join(map(code, members))}" for reason, members in without.items()]
+        parts += ["## Not differentiated", "\n".join(lines)]
+    parts += ["## Configurations", *(_configurations(c) for c in definite)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
+    return (
+        certificate.op,
+        str(len(certificate.signature)),
+        certificate.verdict,
+        ", ".join(conditions(certificate)),
+        "; ".join(conventions(certificate)),
+    )
+
+
+def _marked(certificate: Certificate) -> list[str]:
+    name, configurations, verdict, _, _ = _row(certificate)
+    hypotheses = ", ".join(map(code, conditions(certificate)))
+    return [code(name), configurations, verdict, hypotheses, ", ".join(map(code, conventions(certificate)))]
+
+
+def _configurations(certificate: Certificate) -> str:
+    """The configurations of one rule, each with its own verdict where that is not the rule's."""
+    verdicts: dict[str, list[str]] = {}
+    for claim in certificate.claims:
+        for text, case in zip(certificate.signature, claim.cases, strict=False):
+            verdicts.setdefault(text, []).append(case.verdict)
+    lines = []
+    for text in certificate.signature:
+        own = verdicts.get(text, [])
+        worst = next((v for v in ("refuted", "unproved") if v in own), "")
+        lines.append(f"- {code(text or '(scalar)')}" + (f": {worst}" if worst else ""))
+    return "\n".join([f"### {certificate.op}", "", *lines])
+
+
+def _reasons(certificates: Sequence[Certificate]) -> dict[str, list[str]]:
+    """The rules that are unproved by the reason, most rules first; a rule by its first reason."""
+    found: dict[str, list[str]] = {}
+    for certificate in certificates:
+        if certificate.verdict == "unproved":
+            cases = [case for claim in certificate.claims for case in claim.cases if case.verdict == "unproved"]
+            reason = next((case.reason for case in cases if case.reason), "").replace(f"'{certificate.op}'", "it")
+            found.setdefault(reason, []).append(certificate.op)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _is_function(certificate: Certificate) -> bool:
+    return certificate.op.startswith("jax.")
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
