@@ -23,9 +23,9 @@ CONTROL: list[Configuration] = [
     ),
     *configurations(
         "cond",
-        lambda k, x: lax.switch(k, [lambda y: y, lambda y: y * y, lambda y: jnp.sum(y) * y], x),
-        ":int, n",
-        form="three branches",
+        lambda p, x: lax.cond(p, lambda y: y * y, lambda y: jnp.sum(y) * y, x),
+        ":bool, n",
+        form="by a boolean",
     ),
     *configurations(
         "scan",
