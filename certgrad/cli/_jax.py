@@ -44,6 +44,39 @@ def audit(
     return audited
 
 
+def page(directory: Path, jobs: int, *, check: bool) -> None:
+    """Write the committed page on the installed JAX, or check it where it is about the same version of JAX.
+
+    Raises UsageError where the page cannot be written.
+    """
+    from certgrad.cli import _run
+    from certgrad.report import jax
+    from certgrad.report.files import write_atomically
+
+    target = directory / jax.FILE
+    present = target.read_text(encoding="utf-8") if target.is_file() else ""
+    installed, without = _library.jax_version(), _library.jax_rules_without_derivative()
+    if check and jax.stated_version(present) not in ("", installed):
+        typer.echo(f"{target}: about jax {jax.stated_version(present)}, and jax {installed} is installed: not compared")
+        return
+    names = _library.jax_rules()
+    run = _run.run(names, jobs, None, _library.audit_jax_rule)
+    text = jax.page([one.certificate for one in _console.progress(run, len(names), shown=True)], without)
+    if present == text:
+        typer.echo(f"{target}: current")
+    elif check:
+        typer.echo(f"{target}: {'out of date' if present else 'missing'}")
+        typer.echo("Run `certgrad report --jax` and commit it.", err=True)
+        raise typer.Exit(ExitCode.REFUTED)
+    else:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, text.encode())
+        except OSError as error:
+            raise UsageError(f"{target} cannot be written ({error.strerror or error}).") from None
+        typer.echo(f"{target}: written")
+
+
 def report(
     audited: Sequence["Audited"],
     outputs: Sequence[_output.Output],

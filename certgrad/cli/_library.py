@@ -54,6 +54,26 @@ def jax_rules() -> list[str]:
     return names()
 
 
+def jax_rules_without_derivative() -> dict[str, list[str]]:
+    """The primitives of JAX that have a rule and no derivative to be right or wrong, by the reason."""
+    prepare()
+    from certgrad.jax_rules import subjects
+
+    found: dict[str, list[str]] = {}
+    for subject in subjects():
+        if subject.without:
+            found.setdefault(subject.without, []).append(subject.name)
+    return found
+
+
+def jax_version() -> str:
+    """The version of the installed JAX."""
+    prepare()
+    import jax
+
+    return jax.__version__
+
+
 def audit_jax_rule(name: str, cache: Path | None = None) -> "Certificate":
     """Prove the rules of a primitive or function of JAX; with a folder, use and fill the cache in it."""
     prepare()

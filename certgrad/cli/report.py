@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _console, _library
+from certgrad.cli import _console, _jax, _library
 from certgrad.cli._errors import ExitCode
 
 
@@ -16,6 +16,9 @@ def report(
     cache_dir: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Use the cache in this folder. Without it all is proved anew.")
     ] = None,
+    jax: Annotated[
+        bool, typer.Option("--jax", help="Only the page on the installed JAX: jax.md. Takes a minute or two.")
+    ] = False,
 ) -> None:
     """Rewrite the committed report, or check it.
 
@@ -24,6 +27,9 @@ def report(
 
     Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
     """
+    if jax:
+        _jax.page(directory, jobs, check=check)
+        return
     from certgrad.cli import _run
     from certgrad.report import committed_report
 

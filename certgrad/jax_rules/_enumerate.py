@@ -62,7 +62,7 @@ def subjects() -> tuple[Subject, ...]:
 def custom_rules() -> list[str]:
     """The names of the functions with a `custom_jvp` or `custom_vjp` in jax.nn, jax.numpy, jax.scipy.special, jax.lax.
 
-    A private function is listed without its underscore: `jax.scipy.special.dawsn`.
+    A private function is listed without its underscore or `_impl`: `jax.scipy.special.dawsn`.
     """
     return sorted({name for module in _modules() for value in vars(module).values() if (name := _name(value))})
 
@@ -87,4 +87,4 @@ def _name(value: Any) -> str:
 def _public(plain: Any) -> str:
     module = plain.__module__
     owner = max((o for o in _OWNERS if module == o or module.startswith(f"{o}.")), key=len, default="")
-    return f"{_OWNERS[owner]}.{plain.__name__.removeprefix('_')}" if owner else ""
+    return f"{_OWNERS[owner]}.{plain.__name__.removeprefix('_').removesuffix('_impl')}" if owner else ""

@@ -3,6 +3,7 @@
 What is refuted is printed in full, like any finding; what is unproved in a line for each reason.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from certgrad.obligations.certificate import Certificate
@@ -76,6 +77,27 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
         parts += ["## Not differentiated", "\n".join(lines)]
     parts += ["## Configurations", *(_configurations(c) for c in definite)]
     return "\n\n".join(parts) + "\n"
+
+
+FILE = "jax.md"
+"""The page's name inside the directory of the report."""
+_STATED = re.compile(r"installed jax ([^ ,]+)")
+
+
+def page(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]]) -> str:
+    """The committed page: which JAX it is about, then the report."""
+    jax = certificates[0].versions["jax"]
+    return (
+        "# The derivative rules of JAX\n\n"
+        f"What `certgrad audit --jax` says of the installed jax {jax}, written by `certgrad report --jax`. "
+        "[How to read it](../docs/jax.md), and what its findings mean.\n\n"
+    ) + markdown(certificates, without)
+
+
+def stated_version(text: str) -> str:
+    """The version of JAX that a page is about; empty if it says none."""
+    found = _STATED.search(text)
+    return found[1] if found else ""
 
 
 def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:

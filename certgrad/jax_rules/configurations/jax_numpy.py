@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+from jax._src.numpy import lax_numpy
+from jax.scipy.special import i1
 
 from .._configuration import Configuration, configurations
 
@@ -10,6 +12,11 @@ ELEMENTWISE: list[Configuration] = [
     *configurations("jax.lax.logaddexp", lambda x, y: jnp.logaddexp(x, y), "*s, *s", kinks=[(1, 1)]),
     *configurations("jax.lax.logaddexp2", lambda x, y: jnp.logaddexp2(x, y), "*s, *s", kinks=[(1, 1)]),
     *configurations("jax.numpy.i0", jnp.i0, "*s", kinks=[0]),
+    *(
+        c
+        for c in configurations("jax.numpy.i1_maclaurin", i1, "*s", form="jax.scipy.special.i1")
+        if hasattr(lax_numpy, "_i1_maclaurin")  # some versions of JAX do not have it
+    ),
     *configurations("jax.numpy.frexp", lambda x: jnp.frexp(x)[0], "*s", form="the mantissa"),
     *configurations("jax.numpy.sinc", jnp.sinc, "*s", kinks=[0]),
     *configurations("jax.numpy.sinc_maclaurin", jnp.sinc, "*s", form="jax.numpy.sinc"),
@@ -60,6 +67,8 @@ REDUCTIONS: list[Configuration] = [
 
 LINEAR_ALGEBRA: list[Configuration] = [
     *configurations("jax.numpy.linalg.det", lambda a: jnp.linalg.det(a), "n n"),
+    *configurations("jax.numpy.linalg.det_2x2", lambda a: jnp.linalg.det(a), "2 2"),
+    *configurations("jax.numpy.linalg.det_3x3", lambda a: jnp.linalg.det(a), "3 3"),
     *configurations("jax.numpy.linalg.slogdet_lu", lambda a: tuple(jnp.linalg.slogdet(a, method="lu")), "n n"),
     *configurations("jax.numpy.linalg.slogdet_qr", lambda a: tuple(jnp.linalg.slogdet(a, method="qr")), "n n"),
     *configurations("jax.numpy.linalg.slogdet_small", lambda a: tuple(jnp.linalg.slogdet(a)), "2 2", form="2 × 2"),

@@ -36,7 +36,7 @@ SCIPY_SPECIAL: list[Configuration] = [
     *configurations(f"{N}.multigammaln", lambda a, d: special.multigammaln(a, d), "*s", d=[1, 2]),
     *configurations(f"{N}.i0", special.i0, "*s", kinks=[0]),
     *configurations(f"{N}.i0e", special.i0e, "*s", kinks=[0]),
-    *configurations(f"{N}.i1", special.i1, "*s", kinks=[0]),
+    *configurations("jax.numpy.i1", special.i1, "*s", form="jax.scipy.special.i1", kinks=[0]),
     *configurations(f"{N}.i1e", special.i1e, "*s", kinks=[0]),
     *configurations(f"{N}.polygamma", lambda x, n: special.polygamma(n, x), "*s", n=[0, 1, 2]),
     *configurations(f"{N}.betainc", special.betainc, "*s, *s, *s", form="derivative in x", differentiable=["x"]),
@@ -44,8 +44,8 @@ SCIPY_SPECIAL: list[Configuration] = [
     *configurations(f"{N}.logsumexp", lambda x, axis: special.logsumexp(x, axis), "n m", axis=[0, 1]),
     *(
         c
-        for name, signature in (("erfcx", "n"), ("dawsn", "n"), ("owens_t_impl", "n, n"))
-        if hasattr(special, name.removesuffix("_impl"))
-        for c in configurations(f"{N}.{name}", getattr(special, name.removesuffix("_impl")), signature)
+        for name, signature in (("erfcx", "n"), ("dawsn", "n"), ("owens_t", "n, n"))
+        if hasattr(special, name)  # some versions of JAX do not have it
+        for c in configurations(f"{N}.{name}", getattr(special, name), signature)
     ),
 ]
