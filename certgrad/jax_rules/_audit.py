@@ -233,17 +233,18 @@ def _gradients(subject: Subject, configuration: Configuration) -> list[tuple[str
         rule = _rule(subject, configuration)
     except CertgradError:
         return []
-    moving = [k for k, n in enumerate(rule.arg_names) if n in rule.moving]
+    moving = tuple(k for k, n in enumerate(rule.arg_names) if n in rule.moving)
+    settings = "".join(f", {name} = {configuration.described[name]}" for name in configuration.parameters)
     found = []
     for kink in configuration.kinks:
         with wide_floats():
             arrays = [np.asarray(v, dtype=np.float64) for v in kink]
             point = ", ".join(f"{n} = {_text(v)}" for n, v in zip(rule.arg_names, arrays, strict=True))
             try:
-                gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.statics)), argnums=tuple(moving))(*arrays)
+                gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.cases[0].statics)), argnums=moving)(*arrays)
             except Exception:  # whatever JAX raises there, there is no value to show
                 continue
-            found.append((point, ", ".join(_text(np.asarray(g)) for g in gradient)))
+            found.append((point + settings, ", ".join(_text(np.asarray(g)) for g in gradient)))
     return found
 
 

@@ -63,7 +63,7 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
         rows = [c for c in definite if _is_function(c) == functions]
         if rows:
             header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns")
-            table = [_cells(header), _cells(["---"] * len(header)), *(_cells(_marked(c)) for c in rows)]
+            table = [_cells(header), _cells(["---"] * len(header)), *map(line, rows)]
             parts += [f"## {group.capitalize()}", "\n".join(table)]
     found = [f for f in findings_of(definite) if f.case.verdict == "refuted"]
     if found:
@@ -105,15 +105,22 @@ def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
         certificate.op,
         str(len(certificate.signature)),
         certificate.verdict,
-        ", ".join(conditions(certificate)),
+        ", ".join(_under(certificate)),
         "; ".join(conventions(certificate)),
     )
 
 
-def _marked(certificate: Certificate) -> list[str]:
+def _under(certificate: Certificate) -> list[str]:
+    """The hypotheses, and what the claims take for another thing than floats are."""
+    idealisations = dict.fromkeys(text for claim in certificate.claims for text in claim.idealisations)
+    return [*conditions(certificate), *idealisations]
+
+
+def line(certificate: Certificate) -> str:
+    """The row of a rule in the page."""
     name, configurations, verdict, _, _ = _row(certificate)
-    hypotheses = ", ".join(map(code, conditions(certificate)))
-    return [code(name), configurations, verdict, hypotheses, ", ".join(map(code, conventions(certificate)))]
+    hypotheses, returned = (", ".join(map(code, texts(certificate))) for texts in (_under, conventions))
+    return _cells((code(name), configurations, verdict, hypotheses, returned))
 
 
 def _configurations(certificate: Certificate) -> str:

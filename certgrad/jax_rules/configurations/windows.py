@@ -112,7 +112,6 @@ POOLS: list[Configuration] = [
         size=[2, 3],
         stride=[1, 2],
         padding=["VALID"],
-        kinks=[([1.0, 1.0, 1.0],)],
     ),
     *configurations(
         "reduce_window_max",
@@ -142,7 +141,6 @@ POOLS: list[Configuration] = [
         size=[2, 3],
         stride=[1, 2],
         padding=["VALID"],
-        kinks=[([1.0, 1.0, 1.0],)],
     ),
     *(
         c
