@@ -93,13 +93,10 @@ def report(
 
 
 def exit_code(audited: Sequence["Audited"], *, strict: bool, failing: Collection[str]) -> ExitCode:
-    """1 if a verdict is among the `failing`, refuted if none is; strictly also for what is unproved or rests on a
-    literal that stands for another constant.
-    """
-    from certgrad.obligations.certificate import ROUNDED_LITERAL
+    """1 if a verdict is among the `failing`, refuted if none is; strictly if any is not proved as it is written."""
+    from certgrad.obligations.certificate import HOLDS
 
-    certificates = [entry.certificate for entry in audited]
-    rounded = any(h.source == ROUNDED_LITERAL for c in certificates for claim in c.claims for h in claim.hypotheses)
-    wanted = {*(failing or ("refuted",)), *(("refuted", "unproved") if strict else ())}
-    failed = any(c.verdict in wanted for c in certificates) or (strict and rounded)
+    verdicts = {entry.certificate.verdict for entry in audited}
+    wanted = set(failing or ("refuted",))
+    failed = bool(verdicts & wanted) or (strict and bool(verdicts - set(HOLDS)))
     return ExitCode.REFUTED if failed else ExitCode.DISCHARGED

@@ -72,9 +72,8 @@ def audit_configurations(
 
 
 class JaxRule(UserRule):
-    """A program that runs a rule of JAX. Its constants are those that JAX's authors computed in floats."""
+    """A program that runs a rule of JAX: what JAX's own code asks of dimensions is not trusted."""
 
-    up_to_rounding = True
     suspects_library = True
 
 
@@ -147,6 +146,7 @@ def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Cert
             )
         )
     ones = [one for _, one in results]
+    literals = {one.literal: one for c in ones for one in c.literals}
     configured = [c for c, _ in results if c is not None]
     unsealed = _certificate(
         subject.name,
@@ -160,6 +160,7 @@ def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Cert
         msgspec.structs.replace(
             unsealed,
             rules_used=sorted({r for one in ones for r in one.rules_used}),
+            literals=[literals[k] for k in sorted(literals)],
             traced=[
                 msgspec.structs.replace(t, statics=c.described)
                 for c, one in results

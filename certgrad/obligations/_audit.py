@@ -121,9 +121,12 @@ def _audited(traces: Traces) -> Certificate:
 
 
 def _plainly_refuted(case: CaseClaim) -> bool:
-    """By a gap that no rounding of literals explains."""
-    gap = case.witness.relative_gap if case.witness is not None else "0"
-    return not gap or float(gap) > ROUNDING
+    """By a gap that no rounding of literals explains: large beside both sides, not what is left where terms cancel."""
+    witness = case.witness
+    if witness is None:
+        return False
+    apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
+    return not witness.relative_gap or (float(witness.relative_gap) > ROUNDING and not apart <= ROUNDING)
 
 
 def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm]) -> Certificate:

@@ -6,7 +6,7 @@ What is refuted is printed in full, like any finding; what is unproved in a line
 import re
 from collections.abc import Mapping, Sequence
 
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import ORDER, Certificate
 from certgrad.report.audited import Audited, conditions, conventions, count, findings_of
 from certgrad.report.markdown import code
 from certgrad.report.text import block, duration, fill, grid
@@ -16,6 +16,7 @@ _LEGEND = (
     "program is its derivative, and jax.vjp is the adjoint of that, for all shapes. The verdict is the worst of the "
     "configurations'. In the last column stands what JAX returns where it may have a kink."
 )
+_SELDOM = ("proved up to rounding", "surrogate")
 _GROUPS = {"primitives": False, "functions": True}
 
 
@@ -26,8 +27,8 @@ def summary(certificates: Sequence[Certificate]) -> str:
         members = [c for c in certificates if _is_function(c) == functions]
         if members:
             counts = count(members)
-            shown = ("proved", "proved under hypotheses", "refuted", "unproved")
-            parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in shown)  # type: ignore[index]
+            shown = [v for v in ORDER if v not in _SELDOM or counts[v]]
+            parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in shown)
             lines.append(f"{len(members)} {group if len(members) > 1 else group[:-1]}: {parts}")
     return "\n".join(lines)
 
@@ -112,8 +113,9 @@ def _row(certificate: Certificate) -> tuple[str, str, str, str, str]:
 
 def _under(certificate: Certificate) -> list[str]:
     """The hypotheses, and what the claims take for another thing than floats are."""
+    literals = {f"{one.literal} is read as {one.text}" for one in certificate.literals}
     idealisations = dict.fromkeys(text for claim in certificate.claims for text in claim.idealisations)
-    return [*conditions(certificate), *idealisations]
+    return [*conditions(certificate), *(text for text in idealisations if text not in literals)]
 
 
 def line(certificate: Certificate) -> str:
