@@ -92,9 +92,9 @@ def _one(subject: Subject, configuration: Configuration, cache: Cache | None) ->
     """The certificate of one configuration. What does not trace is unproved, with JAX's reason."""
     try:
         rule = _rule(subject, configuration)
-        if subject.kind == PRIMITIVE and not _runs(subject, configuration):
-            return _unproved(subject.name, NOT_RUN)
-        return audited(rule, cache)
+        certificate = audited(rule, cache)
+        shown = subject.kind != PRIMITIVE or f"semantics of {subject.name}" in certificate.rules_used
+        return certificate if shown or _runs(subject, configuration) else _unproved(subject.name, NOT_RUN)
     except CertgradError as error:
         return _unproved(subject.name, _shortened(str(error)))
     except RecursionError:
