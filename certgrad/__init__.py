@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from certgrad._solves import solves
     from certgrad.accel import compile_graph
     from certgrad.graph import certify, trace
     from certgrad.obligations import audit, audit_op, obligation
@@ -30,6 +31,7 @@ _PUBLIC = {
     "op": "certgrad.ops",
     "real": "certgrad.rules",
     "registry": "certgrad.ops",
+    "solves": "certgrad._solves",
     "trace": "certgrad.graph",
     "verify": "certgrad.obligations.verify",
 }
@@ -49,6 +51,7 @@ __all__ = [
     "op",
     "real",
     "registry",
+    "solves",
     "trace",
     "verify",
 ]

@@ -16,7 +16,7 @@ from certgrad._garbage import without_collection
 from . import _witnesses
 from ._budget import FIRST_STEPS, BudgetError, limited
 from ._cases import facts_of
-from ._conditions import Clause
+from ._conditions import Clause, of_solver
 from ._conventions import conventions
 from ._covered import Covered
 from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_with_numbers_in_float32, shapes_text
@@ -60,6 +60,11 @@ ALL_SHAPES = "all shapes"
 OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
 ROUNDING = 1e-9
 """A larger relative gap between two sides is no matter of how literals were rounded."""
+NO_SOLUTION = (
+    "at hardly any of the points that were tried do the marked solvers return solutions of their equations, to one "
+    "part in a thousand; a hypothesis that may never hold proves nothing: declare the equation that each solver "
+    "solves, and a domain in which it does"
+)
 
 
 @dataclass
@@ -304,6 +309,8 @@ def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome, record: _R
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
+        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind):
+            return _Result("unproved", [], NO_SOLUTION)
         axes = dict(zip(op.arg_names, instance.inputs, strict=True))
         listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)

@@ -76,6 +76,22 @@ IN_RANGE = "an index in range"
 """The origin of a condition on an integer: that an index lies in its axis."""
 
 
+SOLVER = "the solver "
+"""How the origin of the hypothesis begins that what a solver returns satisfies its equation; then the solver's name."""
+CONTINUOUS = ", continuously"
+"""How that origin ends where the solution is used as a differentiable function of the arguments."""
+
+
+def of_solver(clause: Clause) -> bool:
+    """The clause is the equation of a solver."""
+    return clause.origin.startswith(SOLVER)
+
+
+def name_of_solver(clause: Clause) -> str:
+    """Which solver's equation the clause is."""
+    return clause.origin.removeprefix(SOLVER).removesuffix(CONTINUOUS)
+
+
 def polys(clause: Clause) -> list[Poly]:
     """All terms of a clause."""
     return [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]

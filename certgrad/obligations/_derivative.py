@@ -12,14 +12,15 @@ from dataclasses import replace
 
 from flint import fmpq
 
-from ._index import Var, of_var
+from ._index import Var, of_var, template
 from ._matrices import derivative, opened
 from ._order import argument
 from ._order import opened as opened_maximum
 from ._power import power
 from ._recurrences import System, fresh_carry, open_loop, solve
 from ._scalar_derivatives import NoDerivativeError, derivative_of
-from ._sums import Rewriter, open_sum, replaced, sum_over
+from ._solutions import Solution, solution_of
+from ._sums import Rewriter, open_sum, replaced, substitute, sum_over
 from ._terms import (
     ONE,
     ZERO,
@@ -49,8 +50,13 @@ ARBITRARY = "τ"
 class Differentiator:
     """d of terms, given the tangent of each input tensor by name; other inputs are constant."""
 
-    def __init__(self, tangents: Mapping[str, str], attained_once: Collection[str] = ()) -> None:
+    def __init__(
+        self, tangents: Mapping[str, str], attained_once: Collection[str] = (), held: Collection[str] = ()
+    ) -> None:
         self.tangents, self.attained_once = tangents, attained_once
+        self.held = held
+        """Solutions of equations that are constant here."""
+        self.solved: dict[str, Poly] = {}
         self.seen: dict[Atom, Poly] = {}
         self.arbitrary: dict[str, str] = {}
         """For each arbitrary tangent, whether a `stop_gradient` or a maximum made it."""
@@ -84,6 +90,9 @@ class Differentiator:
 
     def _atom(self, a: Atom) -> Poly:
         if isinstance(a, Access):
+            solution = solution_of(a.tensor)
+            if solution is not None:
+                return self._of_solution(solution, a)
             tangent = self.tangents.get(a.tensor)
             return access(tangent, a.index) if tangent else ZERO
         if isinstance(a, Exp):
@@ -119,11 +128,22 @@ class Differentiator:
             return self._carried(a) if depends(a, self.tangents) else ZERO
         return ZERO
 
+    def _of_solution(self, solution: Solution, a: Access) -> Poly:
+        """An entry of dz = −J⁻¹·∂R/∂θ·dθ, where R(z, θ) = 0."""
+        if a.tensor in self.held or not depends(a, self.tangents):
+            return ZERO
+        if a.tensor not in self.solved:
+            moved = {n: d for n, d in self.tangents.items() if n != a.tensor}
+            inner = Differentiator(moved, self.attained_once, {*self.held, a.tensor})
+            inner.arbitrary = self.arbitrary
+            self.solved[a.tensor] = solution.tangent(inner(solution.residual))
+        return substitute(self.solved[a.tensor], {template(k): ix for k, ix in enumerate(a.index)})
+
     def _carried(self, a: Rec) -> Poly:
         """The tangents of carries are carried along: dc[0] is the tangent of c[0], dc[s + 1] that of the step."""
         system = open_loop(a.loop)
         moved = {c.name: fresh_carry() for c in system.carries}
-        inner = Differentiator({**self.tangents, **moved})
+        inner = Differentiator({**self.tangents, **moved}, held=self.held)
         inner.arbitrary = self.arbitrary
         tangents = [replace(c, name=moved[c.name], init=self(c.init), step=inner(c.step)) for c in system.carries]
         both = System(system.step, [*system.carries, *tangents])

@@ -32,7 +32,7 @@ from jax.interpreters import partial_eval
 from certgrad.errors import TraceError
 
 from ._jax_dimensions import arithmetic_of_dimensions, number_of
-from ._terms import ONE, ZERO, Poly, dimension, number
+from ._terms import ONE, ZERO, Poly, dimension, memo, number
 
 DimExpr: Any = _shape_poly._DimExpr
 _LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__) + (
@@ -490,6 +490,33 @@ def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool
         needed = more
 
 
+@dataclass(frozen=True)
+class MarkedSolver:
+    """A call of a solver that is marked by `certgrad.solves`: both programs, and which operands each takes."""
+
+    name: str
+    solver: Program
+    residual: Program
+    counts: tuple[int, int]
+    shape: tuple[Poly, ...]
+
+    def of_solver(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands that the solver takes."""
+        first, second = self.counts
+        return [*operands[:first], *operands[first + second :]]
+
+    def of_residual(self, operands: Sequence[Any], unknown: Any) -> list[Any]:
+        """What the residual takes, at a value of the unknown."""
+        return [unknown, *operands[self.counts[0] :]]
+
+
+def marked_solver(eqn: Any) -> MarkedSolver:
+    """The parts of a `certgrad_solution` equation."""
+    p = eqn.params
+    shape = shape_polys(eqn.outvars[0].aval)
+    return MarkedSolver(p["called"], program_of(p["solver"]), program_of(p["residual"]), p["counts"], shape)
+
+
 def while_loop(eqn: Any) -> WhileLoop:
     """The parts of a `while` equation."""
     p = eqn.params
@@ -782,6 +809,28 @@ class Serialiser:
         if callable(value):
             return "callable"
         return str(value)
+
+
+_identities: dict[Any, tuple[Any, int]] = memo()
+
+
+class _Identity(Serialiser):
+    """Tells apart the Python functions that a program calls back, by equality."""
+
+    IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
+
+    def _param(self, value: Any) -> str:
+        if callable(value) and not hasattr(value, "eqns") and not hasattr(value, "jaxpr"):
+            try:
+                return f"callable{_identities.setdefault(value, (value, len(_identities)))[1]}"
+            except TypeError:  # it has no hash
+                return f"callable{_identities.setdefault(id(value), (value, len(_identities)))[1]}"
+        return super()._param(value)
+
+
+def identity(program: Program) -> str:
+    """A text that is equal for two programs of this process only if they compute the same function."""
+    return _Identity(str, False).program(program)
 
 
 _LITERAL: Any = jex.Literal

@@ -43,6 +43,7 @@ from ._terms import (
     deep_atoms,
     intern,
     is_triangular,
+    memo,
     mono_free,
     monomial,
     number,
@@ -78,6 +79,20 @@ def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tup
     if not index and whole_number(size) is not None:
         return _opaque(a.name, body, row, column, size, index)
     return matrix(a.name, body, row, column, size, index)
+
+
+_own_transpose: dict[Poly, bool] = memo()
+"""Whether matrices over the same bound variables are symmetric, by their entry."""
+
+
+def reindexed(a: Matrix, index: tuple[Ix, ...]) -> Poly:
+    """Another entry of the same function of the same matrix."""
+    if a.name in SYMMETRIC and len(index) == 2 and index[1].key < index[0].key:
+        if a.body not in _own_transpose:
+            _own_transpose[a.body] = symmetric(a)
+        if _own_transpose[a.body]:
+            index = index[::-1]
+    return poly_of(intern(Matrix(a.name, a.vars, a.ranges, a.body, index)))
 
 
 def opened(a: Matrix) -> tuple[Var, Var, Poly]:
@@ -121,10 +136,11 @@ def _scalar_factor(body: Poly, row: Var, column: Var) -> tuple[Poly, Poly]:
     """body = scalar · rest, where the scalar does not depend on the row or column."""
     if body.is_zero:
         raise UndefinedTermError("the inverse of a matrix of zeros")
-    c, taken, rest = content(body)
+    taken = content(body)[1]
     moved = {a: e for a, e in taken.items() if not a.free & {row, column}}
-    kept = monomial({a: e for a, e in taken.items() if a not in moved})
-    return monomial(moved).scale(c), kept * rest
+    rest = body * monomial({a: -e for a, e in moved.items()}) if moved else body
+    c = rest.sorted_items()[0][1]
+    return monomial(moved).scale(c), rest.scale(1 / c)
 
 
 def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Poly:

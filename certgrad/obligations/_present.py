@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
 from flint import fmpq
 
-from ._conditions import Atomic, Clause
+from ._conditions import CONTINUOUS, Atomic, Clause, name_of_solver, of_solver
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._order import different_entries, sole_maximum
 from ._terms import (
@@ -37,6 +37,7 @@ from ._terms import (
     Sum,
     carried,
     deep_atoms,
+    is_determined,
     poly_of,
 )
 
@@ -363,10 +364,14 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     if different is not None and not clause.guards:
         return _all_different(*different, style, inputs)
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
-    bare = _elementwise(polys)
+    bare = _elementwise(polys) and not of_solver(clause)
     printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)
     joiner = r" \;\text{or}\; " if style == "latex" else " or "
     text = joiner.join(_show_atomic(a, printer) for a in clause.alternatives)
+    if of_solver(clause):
+        name = name_of_solver(clause)
+        end = CONTINUOUS if clause.origin.endswith(CONTINUOUS) else ""
+        text = rf"\text{{{name} solves }} {text}\text{{{end}}}" if style == "latex" else f"{name} solves {text}{end}"
     if clause.guards:
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
         text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
@@ -431,6 +436,10 @@ def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
         least = all(c < 0 for _, c in once.body.items())
         what = show_clause(clause, inputs=inputs).removeprefix("argmin of ").removeprefix("argmax of ")
         return f"the {'minimum' if least else 'maximum'} of {what.removesuffix(' is unique')} is attained only once"
+    if of_solver(clause):
+        text = show_clause(replace(clause, guards=()), inputs=inputs).removesuffix(CONTINUOUS)
+        more = ", and depends on them continuously" if clause.origin.endswith(CONTINUOUS) else ""
+        return f"here and at all inputs near by, what {text.replace(' solves ', ' returns solves ', 1)}{more}"
     for a in clause.alternatives:
         text = show_clause(Clause((a,)), inputs=inputs)
         entry = "at every entry, " if not parts and a.poly.free else ""
@@ -459,9 +468,13 @@ def negligible(clause: Clause) -> bool:
         return not clause.guards and _of_separate_entries(different[0], {different[1]})
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
-        and not any(isinstance(b, (Pred, Max)) for b in deep_atoms(a.poly))
+        and not any(isinstance(b, (Pred, Max)) or _is_solution(b) for b in deep_atoms(a.poly))
         for a in clause.alternatives
     )
+
+
+def _is_solution(b: Atom) -> bool:
+    return isinstance(b, Access) and is_determined(b.tensor)
 
 
 def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:

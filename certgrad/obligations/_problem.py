@@ -17,6 +17,7 @@ from ._facts import Facts
 from ._jax_internals import Program, abstract, dim_poly, trace, wide_floats
 from ._literals import Reading
 from ._semantics_inputs import argument
+from ._solutions import implicit, reserve
 from ._sums import reset_fresh
 from ._tensor import Tensor
 from ._terms import clear_caches
@@ -222,6 +223,7 @@ def build(
     outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
     seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
+    reserve(taken)
     table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
     facts = Facts(facts_of(constraints)[0])
@@ -240,7 +242,7 @@ def build(
         jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
-        tangents=tangents,
+        tangents=tangents | {s.name: f"d{s.name}" for s in implicit()},
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
-from ._conditions import Clause, Clauses, discharged, merged, polys
+from ._conditions import Clause, Clauses, discharged, merged, of_solver, polys
 from ._correspondence import summed, unfolded, written_out
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
+from ._implicit import solution_forms, without_repeated
 from ._index import of_var, template
 from ._index_cases import Indices
 from ._induction import by_induction, oriented
@@ -288,16 +289,18 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = adjoint_obligation(problem)
         else:
             obligation = forward_obligation(problem)
-        asked = [c.rewritten(lambda p: ordered(p, Indices(facts=facts))) for c in obligation.conditions]
+        solvers = [c for c in obligation.conditions if of_solver(c)]
+        conditions = [c for c in obligation.conditions if not of_solver(c)]
+        asked = [c.rewritten(lambda p: ordered(p, Indices(facts=facts))) for c in conditions]
         left = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
         free = {*tangents, *seeds}
         if any(mentions(p, free) for c in found for p in polys(c)):
             return Outcome(reason="the rule is not defined for every tangent and seed")
-        hypotheses = [*domain, *found]
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
+        hypotheses = [*domain, *solvers, *without_repeated(found, region, problem.names)]
         families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
         for left_side, right_side, shape in obligation.pairs:
@@ -319,6 +322,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 for further in (summed(difference, here.indices.ranges), written_out(difference)):
                     if residue is not None and further != difference:
                         residue = _residue(further, here, families, problem)
+            if residue is not None:
+                for further in solution_forms(difference, here, problem.names):
+                    residue = residue and _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses, relations=list(relations))

@@ -8,15 +8,21 @@ from itertools import product
 
 from flint import arb, fmpq
 
-from ._conditions import Atomic, Clause
+from ._conditions import Atomic, Clause, of_solver
 from ._evaluate import UndecidedError, Values, all_different_at, attained_once_at, evaluate
 from ._index import Var
 from ._order import different_entries, sole_maximum
 from ._sizes import names_in
+from ._solution_values import NoRootError, has_solution, terms_of, with_solutions
 from ._sums import indices_of
 from ._terms import Dim, Poly, Rec, deep_atoms
+from .balls import precision
 
 TRIES = 400
+ROOTLESS = 12
+"""After so many points at which the equation of a solver has no root that is found, there is none."""
+PRECISION = 128
+"""Bits; the roots of equations have fewer right."""
 
 
 def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bool:
@@ -24,11 +30,13 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
+    polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
     try:
         dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
     except ValueError:
         return False  # the number of steps of a loop that ends by its values
     rng = random.Random(20)
+    without_root = 0
     for attempt in range(TRIES):
         size = 2 + attempt % 2
         # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
@@ -54,8 +62,14 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
             return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16) + added)
 
         try:
-            if all(_holds(c, sizes, size, value) for c in clauses):
-                return True
+            with precision(PRECISION):
+                values = with_solutions(value, sizes)
+                if all(_holds(c, sizes, size, values) for c in clauses):
+                    return True
+        except NoRootError:
+            without_root += 1
+            if without_root == ROOTLESS:
+                return False
         except (UndecidedError, ZeroDivisionError, KeyError, ValueError):
             continue
     return False
@@ -86,6 +100,10 @@ def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values) ->
                 return False
             continue
         if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+            continue
+        if of_solver(clause):
+            if not has_solution(clause, value):
+                return False
             continue
         if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):
             return False

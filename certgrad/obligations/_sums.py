@@ -141,18 +141,22 @@ class Rewriter:
                 return renamed
             names = {v: fresh() for v in a.vars}
             inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
-            return sum_over(inner.mono(a.body), [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
+            body = inner.mono(a.body) if self.replace is None else inner(_renamed(names).mono(a.body))
+            return sum_over(body, [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         if isinstance(a, Max):
             names = {v: fresh() for v in a.vars}
             inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
             dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
-            return max_over(inner(a.body), dummies, inner(a.where))
+            opened = [p if self.replace is None else _renamed(names)(p) for p in (a.body, a.where)]
+            return max_over(inner(opened[0]), dummies, inner(opened[1]))
         if isinstance(a, Matrix):
-            from ._matrices import rebuilt
+            from ._matrices import rebuilt, reindexed
 
+            if self.replace is None and not (a.body.free - set(a.vars)) & self.indices.keys():
+                return reindexed(a, tuple(ix.subst(self.indices) for ix in a.index))
             row, column = fresh(), fresh()
-            bound = {a.vars[0]: of_var(row), a.vars[1]: of_var(column)}
-            body = Rewriter({**self.indices, **bound}, self.replace)(a.body)
+            names = dict(zip(a.vars, (row, column), strict=True))
+            body = Rewriter(self.indices, self.replace)(_renamed(names)(a.body))
             size = a.ranges[0] if self.replace is None else self(a.ranges[0])
             return rebuilt(a, body, row, column, size, tuple(ix.subst(self.indices) for ix in a.index))
         if isinstance(a, Rec):
@@ -197,6 +201,11 @@ def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
     """The variables that variables are renamed to, if that is all, and each has its own."""
     names = {ix.variable() for ix in indices.values()}
     return None if None in names or len(names) < len(indices) else names  # type: ignore[return-value]
+
+
+def _renamed(names: Mapping[Var, Var]) -> Rewriter:
+    """Opens a binder, before atoms inside are replaced: what replaces them may bind variables of the same name."""
+    return Rewriter({v: of_var(w) for v, w in names.items()})
 
 
 def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:

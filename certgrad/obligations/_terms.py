@@ -783,13 +783,33 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
 
 
 _tensors: dict[Atom, frozenset[str]] = memo()
+_determined: dict[str, frozenset[str]] = memo()
+
+
+def determine(tensor: str, by: Iterable[str]) -> None:
+    """Say that a tensor, of which no entry exists yet, depends on others: its value is a solution of an equation."""
+    _determined[tensor] = frozenset(by)
+
+
+def is_determined(tensor: str) -> bool:
+    """The tensor is no input: an equation determines it."""
+    return tensor in _determined
 
 
 def tensors_in(a: Atom) -> frozenset[str]:
-    """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops."""
+    """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops.
+
+    Also the names of what an equation determines a tensor from.
+    """
     found = _tensors.get(a)
     if found is None:
-        own = [a.tensor] if isinstance(a, Access) else [a.loop.key] if isinstance(a, Rec) else []
+        own = (
+            [a.tensor, *_determined.get(a.tensor, ())]
+            if isinstance(a, Access)
+            else [a.loop.key]
+            if isinstance(a, Rec)
+            else []
+        )
         inside = [*parts(a), *(p for ix in own_indices(a) for p in _compared(ix))]
         found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._instances import Instance
 from ._problem import rules_of
-from .balls import BallError, Input, Rule, WitnessPoint, find_witness
+from .balls import BallError, Input, Rule, WitnessPoint, agrees_somewhere, find_witness
 from .certificate import Ball, Witness
 
 ROUNDING = Fraction(1, 10**12)
@@ -23,17 +23,13 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witne
     """
     if early and "int" in instance.dtypes:
         return None
-    inputs = [
-        Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
-        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
-    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
     if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
         return None
     try:
         found = find_witness(
             kind,
             lambda dims: _rule(op, instance.keywords(dims.sizes)),
-            inputs,
+            _inputs(op, instance),
             further=instance.names,
             domain=lambda values: _inside(op, values),
             name=f"{op.name} {instance.inputs}",
@@ -45,6 +41,25 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witne
     except BallError:
         return None
     return _as_data(found, instance) if found is not None else None
+
+
+def solvers_work(op: Any, instance: Instance, kind: str) -> bool:
+    """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
+    return agrees_somewhere(
+        kind,
+        lambda dims: _rule(op, instance.keywords(dims.sizes)),
+        _inputs(op, instance),
+        further=instance.names,
+        domain=lambda values: _inside(op, values),
+        name=f"{op.name} {instance.inputs}",
+    )
+
+
+def _inputs(op: Any, instance: Instance) -> list[Input]:
+    return [
+        Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
+        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 
 def _rule(op: Any, statics: Mapping[str, Any]) -> Rule:

@@ -1,5 +1,6 @@
 """Concrete programs on rigorous reals: the evaluator that decides refutations, independent of the symbolic kernel."""
 
+from certgrad.obligations.balls._consistent import agrees_somewhere
 from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
 from certgrad.obligations.balls._gaps import (
@@ -12,8 +13,9 @@ from certgrad.obligations.balls._gaps import (
     settled_gap,
 )
 from certgrad.obligations.balls._primitives import RULES
+from certgrad.obligations.balls._roots import enclosed_root
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
-from certgrad.obligations.balls._scalars import UNKNOWN
+from certgrad.obligations.balls._scalars import UNKNOWN, precision
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._witness import WitnessPoint, find_witness
 
@@ -36,10 +38,13 @@ __all__ = [
     "Unsupported",
     "WitnessPoint",
     "adjoint_gap",
+    "agrees_somewhere",
     "derivative",
+    "enclosed_root",
     "evaluate",
     "find_witness",
     "forward_gap",
     "jvp_gap",
+    "precision",
     "settled_gap",
 ]

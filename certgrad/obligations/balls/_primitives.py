@@ -11,6 +11,7 @@ from certgrad.obligations.balls import (  # noqa: F401
     _logic,
     _reductions,
     _shapes,
+    _solvers,
     _special,
     _windows,
 )

@@ -12,6 +12,7 @@ from . import (  # noqa: F401  (registration)
     _loops,
     _order,
     _reductions,
+    _solvers,
     _special,
     _structure,
     _windows,

@@ -13,15 +13,15 @@ from .._conditions import Clauses, merged
 from .._derivative import without_stops
 from .._facts import ANY
 from .._index import Var, of_var, template
-from .._index_cases import Indices, resolved
 from .._index_terms import index_equal
 from .._jax_internals import LuSolve, is_det, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
 from .._power import log_of, sign_of
-from .._sums import fresh, open_sum, substitute, sum_over
-from .._tensor import Tensor, for_all, own_index
-from .._terms import ONE, ZERO, Access, Mono, Poly, Sum, access, monomial
+from .._sums import fresh, substitute, sum_over
+from .._tensor import Tensor, own_index
+from .._terms import ONE, Poly, access
 from ._elementwise import settle
+from ._linear_map import along_an_axis, everywhere, within
 from ._registry import Context, Params, UnprovedError, library, rule
 
 Shapes = list[tuple]
@@ -32,17 +32,7 @@ def _square(x: Tensor) -> tuple[Poly, Var, Var]:
     row, column = fresh(), fresh()
     last = x.rank - 2
     names = {template(last): of_var(row), template(last + 1): of_var(column)}
-    return _within(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}), row, column
-
-
-def _within(body: Poly, shape: tuple[Poly, ...], ranges: dict[Var, Poly]) -> Poly:
-    """The term with the conditions on indices decided that hold in the whole of a tensor."""
-    return resolved(body, Indices({**{template(k): n for k, n in enumerate(shape)}, **ranges}))
-
-
-def _everywhere(clauses: Clauses, axes: list[int]) -> Clauses:
-    """The conditions at every index along the axes."""
-    return for_all(clauses, [template(k) for k in axes])
+    return within(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}), row, column
 
 
 @rule("lu")
@@ -53,7 +43,7 @@ def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> lis
         raise UnprovedError("the LU factors of a matrix that is not square")
     body, row, column = _square(x)
     axes = [x.rank - 2, x.rank - 1]
-    defined, smooth = _everywhere(x.defined, axes), _everywhere(x.smooth, axes)
+    defined, smooth = everywhere(x.defined, axes), everywhere(x.smooth, axes)
     out = []
     for name, shape, kind in zip(("lu", "lu pivots", "lu permutation"), shapes, "fii", strict=True):
         where = own_index(shape)[len(shape) - (2 if kind == "f" else 1) :]
@@ -90,8 +80,8 @@ def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shape
             shapes[0],
             sum_over(inverse * right, [(dummy, size)]),
             "f",
-            merged(defined, _everywhere(b.defined, [own.axis]), condition),
-            merged(smooth, _everywhere(b.smooth, [own.axis]), condition),
+            merged(defined, everywhere(b.defined, [own.axis]), condition),
+            merged(smooth, everywhere(b.smooth, [own.axis]), condition),
             ANY,
         )
     ]
@@ -109,41 +99,8 @@ def _operator(
     unknown = Tensor(b.shape, access(UNKNOWN, own_index(b.shape)))
     (image,) = interpret(ctx, program_of(jaxpr), [*consts, unknown], [True])
     assert image is not None
-    total = ZERO
-    for mono, c in image.body.items():
-        total = total + _coefficient(mono, b.shape, axis, row, column).scale(c)
-    total = _within(total, b.shape, {row: b.shape[axis], column: b.shape[axis]})
-    return total, _everywhere(image.defined, [axis]), _everywhere(image.smooth, [axis])
-
-
-def _coefficient(mono: Mono, shape: tuple, axis: int, row: Var, column: Var) -> Poly:
-    """The factor of the unknown in one term, at a row and column."""
-    hosts = [a for a, e in mono if e == 1 and isinstance(a, Sum) and _holds_unknown(a.body)]
-    dummies, flat = open_sum(hosts[0]) if len(hosts) == 1 else ([], ONE)
-    flat = flat * monomial({a: e for a, e in mono if a not in hosts})
-    single = flat.single()
-    assert single is not None
-    entries = [(a, e) for a, e in single[0] if isinstance(a, Access) and a.tensor == UNKNOWN]
-    if len(entries) != 1 or entries[0][1] != 1:
-        raise UnprovedError("a linear solve whose operator is not linear")
-    entry = entries[0][0]
-    assert isinstance(entry, Access)
-    own, bound = own_index(shape), dict(dummies)
-    if not hosts and entry.index == own:  # a multiple of the identity
-        rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
-        return substitute(rest, {template(axis): of_var(row)}) * index_equal(of_var(row).minus(of_var(column)))
-    v = entry.index[axis].variable()
-    if any(ix != own[k] for k, ix in enumerate(entry.index) if k != axis) or (
-        shape[axis] != ONE and (v not in bound or bound[v] != shape[axis])
-    ):
-        raise UnprovedError("a linear solve whose operator is not a product with a matrix")
-    names = {template(axis): of_var(row)} | ({v: of_var(column)} if v is not None else {})
-    rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
-    return sum_over(substitute(rest, names), [(w, n) for w, n in dummies if w != v])
-
-
-def _holds_unknown(mono: Mono) -> bool:
-    return any(isinstance(a, Access) and a.tensor == UNKNOWN for a, _ in mono)
+    total = along_an_axis(image.body, b.shape, UNKNOWN, axis, row, column)
+    return total, everywhere(image.defined, [axis]), everywhere(image.smooth, [axis])
 
 
 def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
@@ -178,14 +135,14 @@ def _triangular_solve(ctx: Context, params: Params, args: list[Tensor], shapes: 
     where = (place, across) if params["left_side"] else (across, place)
     right = substitute(b.body, {template(axis): of_var(dummy)})
     inverse = matrix("inverse", body, row, column, size, where)
-    defined, smooth = (_everywhere(c, [a.rank - 2, a.rank - 1]) for c in (a.defined, a.smooth))
+    defined, smooth = (everywhere(c, [a.rank - 2, a.rank - 1]) for c in (a.defined, a.smooth))
     return [
         Tensor(
             shapes[0],
             sum_over(inverse * right, [(dummy, size)]),
             "f",
-            merged(defined, _everywhere(b.defined, [axis]), condition),
-            merged(smooth, _everywhere(b.smooth, [axis]), condition),
+            merged(defined, everywhere(b.defined, [axis]), condition),
+            merged(smooth, everywhere(b.smooth, [axis]), condition),
             ANY,
         )
     ]
@@ -203,7 +160,7 @@ def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) 
     condition = positive_definite(body, row, column, size, "cholesky")
     axes = [x.rank - 2, x.rank - 1]
     entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
-    defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
+    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
     return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
 
 
@@ -213,9 +170,9 @@ def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> li
     (x,) = args
     body, row, column = _square(x)
     axes = [x.rank - 2, x.rank - 1]
-    smooth = merged(_everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
+    smooth = merged(everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
     value = matrix("determinant", body, row, column, x.shape[-1], ())
-    return [Tensor(shapes[0], value, "f", _everywhere(x.defined, axes), smooth)]
+    return [Tensor(shapes[0], value, "f", everywhere(x.defined, axes), smooth)]
 
 
 @library("jax.numpy.linalg.slogdet", is_slogdet)
@@ -226,7 +183,7 @@ def _slogdet(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -
     value = matrix("determinant", body, row, column, x.shape[-1], ())
     axes = [x.rank - 2, x.rank - 1]
     condition = invertible(body, row, column, x.shape[-1], "slogdet")
-    defined, smooth = merged(_everywhere(x.defined, axes), condition), merged(_everywhere(x.smooth, axes), condition)
+    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
     logarithm = log_of(value * value).scale(fmpq(1, 2)) if not value.is_zero else value
     return [
         Tensor(shape, body, "f", defined, smooth)

@@ -1,0 +1,73 @@
+"""Whether a program with marked solvers can be evaluated at all: whether they solve their equations somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import islice
+from random import Random
+
+import numpy as np
+
+from certgrad.obligations.balls._draw import Domain, draw_dims, draw_direction, draw_input, filled_by, nested, seeded
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._gaps import GAPS, Point
+from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
+from certgrad.obligations.balls._values import Array
+
+SHAPES = 2
+POINTS = 24
+ENOUGH = 3
+"""At one point a solver of another equation may by chance be near a solution of the declared one."""
+PRECISION = 256
+
+
+def agrees_somewhere(
+    kind: str,
+    rule: Callable[[Dims], Rule],
+    inputs: Sequence[Input],
+    *,
+    further: Sequence[str],
+    domain: Domain,
+    name: str,
+) -> bool:
+    """There are ENOUGH points at which both sides of the obligation are evaluated, and agree.
+
+    Named sizes are at least 2 there and entries are generic: that a matrix is symmetric, or has one row, hides which
+    equation a solver solves.
+    """
+    rng = seeded(name, kind, "consistent")
+    found = 0
+    for dims in islice(draw_dims(inputs, rng, lambda d: min(d.sizes.values(), default=2) > 1, further), SHAPES):
+        programs = Programs(rule(dims), inputs, dims)
+        for point in islice(_points(programs, kind, rng, domain), POINTS):
+            try:
+                found += GAPS[kind](programs, point, PRECISION) is None
+            except BallError:
+                continue
+            if found == ENOUGH:
+                return True
+    return False
+
+
+def _points(programs: Programs, kind: str, rng: Random, domain: Domain) -> Iterator[Point]:
+    for attempt in range(20 * POINTS):
+        xs = [_draw(one, shape, attempt, rng) for one, shape in zip(programs.inputs, programs.shapes, strict=True)]
+        if not domain({one.name: nested(x) for one, x in zip(programs.inputs, xs, strict=True)}):
+            continue
+        moves = kind != "rule_runs_forward"
+        tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving] if moves else []
+        seeds = [draw_direction(s, rng) for s in programs.output_shapes] if kind == "vjp_is_adjoint" else []
+        yield Point(xs, tangents, seeds)
+
+
+def _draw(one: Input, shape: tuple[int, ...], attempt: int, rng: Random) -> Array:
+    """Small, middle or large entries, of either sign or positive; a square matrix now and then near the identity."""
+    if one.kind != "float":
+        return draw_input(one, shape, "plain", rng, max(shape, default=2))
+    scale = (Fraction(1, 4), Fraction(1), Fraction(3))[attempt % 3]
+    low = 1 if attempt // 3 % 2 else -64
+    out = filled_by(shape, lambda: scale * Fraction(rng.randint(low, 64) * 2 + 1, 129))
+    if len(shape) > 1 and shape[-1] == shape[-2] and attempt % 4 > 1:
+        out = out + 2 * scale * np.eye(shape[-1], dtype=int).astype(object)
+    return out

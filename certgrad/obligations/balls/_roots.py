@@ -1,0 +1,62 @@
+"""Roots of systems of equations, enclosed: Newton's method finds one, Krawczyk's test proves that there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flint import arb, arb_mat, ctx
+
+Vector = list[arb]
+STEPS = 25
+
+
+def enclosed_root(
+    residual: Callable[[Vector], Vector], jacobian: Callable[[Vector], arb_mat], start: Sequence[arb]
+) -> Vector | None:
+    """Balls around the one root near what Newton's method comes to from `start`; None where that is not shown.
+
+    Krawczyk: for a box X around m and a matrix Y, let K = m − Y·R(m) + (1 − Y·R′(X))·(X − m). If K lies in the interior
+    of X then R has exactly one root in X; it lies in K, and R′ is invertible on X. All bounds are rigorous.
+    """
+    at = _middles(start)
+    for _ in range(STEPS):
+        try:
+            step = jacobian(at).mid().solve(_column(residual(at)).mid()).entries()
+        except ZeroDivisionError:
+            return None
+        moved = _middles([x - d for x, d in zip(at, step, strict=True)])
+        if not all(x.is_finite() for x in moved):
+            return None
+        close = all(abs(x - y) <= _near(x, 2 * ctx.prec // 3) for x, y in zip(moved, at, strict=True))
+        at = moved
+        if close:
+            return _krawczyk(residual, jacobian, at)
+    return None
+
+
+def _krawczyk(residual: Callable[[Vector], Vector], jacobian: Callable[[Vector], arb_mat], at: Vector) -> Vector | None:
+    n = len(at)
+    try:
+        inverse = jacobian(at).mid().inv().mid()
+    except ZeroDivisionError:
+        return None
+    shift = inverse * _column(residual(at))
+    box = [x + arb(0, _near(x, ctx.prec // 2)) for x in at]
+    spread = _column([x - m for x, m in zip(box, at, strict=True)])
+    identity = arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    image = (_column(at) - shift + (identity - inverse * jacobian(box)) * spread).entries()
+    inside = all(x.is_finite() and b.contains_interior(x) for x, b in zip(image, box, strict=True))
+    return image if inside else None
+
+
+def _near(x: arb, bits: int) -> arb:
+    """A distance that is small at the size of x."""
+    return (1 + abs(x)).upper() * arb(2) ** -bits
+
+
+def _column(values: Vector) -> arb_mat:
+    return arb_mat(len(values), 1, values)
+
+
+def _middles(values: Sequence[arb]) -> Vector:
+    return [arb(x).mid() for x in values]

@@ -1,0 +1,122 @@
+"""A solver that its author marked by `certgrad.solves`: the root of its equation that the solver finds in floats.
+
+The solver runs in float64 at the middle of its arguments. From there Newton's method on the equation comes to a root,
+which is proved to exist and enclosed; its tangent is that of the implicit function. Where there is no root near what
+the solver returned, nothing is said about the point: it counts as one where the forward has no derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from flint import arb, arb_mat
+
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
+from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._roots import Vector, enclosed_root
+from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO
+from certgrad.obligations.balls._tangents import KINK
+from certgrad.obligations.balls._values import Array, filled
+
+NEAR = arb(1) / 1000
+"""How far from a root what a solver returns may lie, relative to its largest entry: solvers stop early."""
+
+
+@primitive("certgrad_solution")
+def _solution(ctx: Context, params: Params, *xs: Value) -> Value:
+    first, second = params["counts"]
+    aval = _jaxpr.parts(params["solver"])[0].outvars[0].aval
+    equation = _Equation(ctx, params["residual"], tuple(aval.shape), [Value(x.primal) for x in xs[first:]])
+    start = _run(params["solver"], [x.primal for x in (*xs[:first], *xs[first + second :])]).flatten().tolist()
+    root = equation.only_root() or enclosed_root(equation.residual, equation.jacobian, [arb(v) for v in start])
+    if root is None or not all(abs(r - v) < NEAR * (1 + abs(v)) for r, v in zip(root, start, strict=True)):
+        raise NotDifferentiable(
+            f"what {params['called']} returns is near no solution of its equation that was enclosed"
+        )
+    primal = _shaped(root, aval.shape)
+    if all(x.tangent is None for x in xs[first:]):
+        return Value(primal)
+    moved = filled(ctx.run(params["residual"], [Value(primal), *xs[first:]])[0])
+    if any(d is KINK for d in moved.flat):
+        return Value(primal, np.full(aval.shape, KINK, dtype=object))
+    right = [-s.ball(ZERO if d is None else _real(d)) for d in moved.flat]
+    return Value(primal, _shaped(_solved(equation.jacobian(root), right), aval.shape))
+
+
+class _Equation:
+    """The equation of a solver at fixed arguments, for an unknown of this shape."""
+
+    def __init__(self, ctx: Context, program: object, shape: tuple[int, ...], fixed: list[Value]) -> None:
+        self.ctx, self.program, self.shape, self.fixed = ctx, program, shape, fixed
+        self.size = int(np.prod(shape))
+
+    def _left(self, z: Sequence[object], direction: int | None = None) -> Value:
+        """The residual at z, with its derivative along one unknown."""
+        tangent = None
+        if direction is not None:
+            tangent = np.full(self.shape, None, dtype=object)
+            tangent.flat[direction] = ONE
+        return self.ctx.run(self.program, [Value(_shaped(z, self.shape), tangent), *self.fixed])[0]
+
+    def residual(self, z: Sequence[object]) -> Vector:
+        return [s.ball(_real(v)) for v in self._left(z).primal.flat]
+
+    def jacobian(self, z: Sequence[object]) -> arb_mat:
+        columns = [_slopes(self._left(z, k)) for k in range(self.size)]
+        return arb_mat([[column[i] for column in columns] for i in range(self.size)])
+
+    def only_root(self) -> Vector | None:
+        """The solution of an affine equation: its derivative is known although z is not, so it is constant."""
+        try:
+            constant = self.jacobian([UNKNOWN] * self.size)
+        except (Undecided, NotDifferentiable):
+            return None
+        return _solved(constant, [-v for v in self.residual([ZERO] * self.size)])
+
+
+def _solved(matrix: arb_mat, right: Vector) -> Vector:
+    try:
+        return matrix.solve(arb_mat(len(right), 1, right)).entries()
+    except ZeroDivisionError:
+        raise Undecided("the equation of a solver does not determine its solution at this precision") from None
+
+
+def _near(root: Vector, found: list[float]) -> bool:
+    scale = NEAR * max([1e-9, *map(abs, found)])
+    return all(abs(r - v) <= scale for r, v in zip(root, found, strict=True))
+
+
+def _run(solver: object, arguments: Sequence[Array]) -> np.ndarray:
+    """What the solver returns in float64, at the middle of its arguments."""
+    given = [_middle(x) if x.dtype == object else x for x in arguments]
+    out = np.asarray(_jaxpr.run(solver, given)[0])
+    if not np.isfinite(out).all():
+        raise Undecided("a solver that returns no finite number")
+    return out
+
+
+def _middle(x: Array) -> np.ndarray:
+    out = np.empty(x.shape, dtype=np.float64)
+    out.flat[:] = [float(s.ball(_real(v)).mid()) for v in x.flat]
+    return out
+
+
+def _real(v: object) -> object:
+    if not s.finite(v):
+        raise Undecided("an argument of a solver is no real number at this precision")
+    return v
+
+
+def _shaped(values: Sequence[object], shape: tuple[int, ...]) -> Array:
+    out = np.empty(shape, dtype=object)
+    out.flat[:] = values
+    return out
+
+
+def _slopes(left: Value) -> Vector:
+    if any(d is KINK for d in filled(left).flat):
+        raise Undecided("the equation of a solver has a kink at its solution")
+    return [s.ball(ZERO if d is None else _real(d)) for d in filled(left).flat]

@@ -1,0 +1,167 @@
+"""Equations that do not say what a solver returns, solvers that do not solve theirs, and what may not be concluded."""
+
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+import certgrad
+from certgrad.obligations._audit import NO_SOLUTION
+from tests.obligations.test_solvers import jacobi, proof, rule
+
+
+def solver(residual, run):
+    """A marked solver with a name of its own."""
+
+    def root(*args):
+        return run(*args)
+
+    return certgrad.solves(residual)(root)
+
+
+def square_root(sign=1.0, start=1.0):
+    """z² = a, by Newton's method from a start of that sign."""
+
+    def run(a):
+        return lax.fori_loop(0, 40, lambda _, z: (z + a / z) / 2, sign * start * jnp.ones_like(a))
+
+    return solver(lambda z, a: z * z - a, run)
+
+
+def half_inverse(a, z, g):
+    return (g / (2 * z),)
+
+
+def made(run, backward, **more):
+    def forward(a):
+        return run(a)
+
+    return rule(forward, lambda r, g: backward(*r, g), **more)
+
+
+EMPTY = {
+    "no unknown": (lambda z, a: a - a, "does not say what the solver returns"),
+    "0 = 0": (lambda z, a: z - z, "does not say what the solver returns"),
+    "the unknown cancels": (lambda z, a: (z + a) ** 2 - z**2 - 2 * a * z, "does not say what the solver returns"),
+    "one equation for all": (lambda z, a: jnp.full_like(a, jnp.sum(z - a)), "vacuous"),
+    "no first order": (lambda z, a: (z - a) ** 2, ""),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_an_equation_that_determines_nothing(name):
+    residual, why = EMPTY[name]
+    verdict, _, reasons = proof(made(solver(residual, lambda a: 1.0 * a), lambda a, z, g: (g,)), "n -> n")
+    assert verdict == "unproved"
+    assert why in reasons
+
+
+OTHERS = {
+    "another solution": (lambda z, a: z * z - a - 1, lambda z: z),
+    "far from it": (lambda z, a: z * z - a, lambda z: 1.1 * z),
+    "another sign": (lambda z, a: z * z + a, lambda z: z),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_solver_of_another_equation_proves_nothing(name):
+    residual, change = OTHERS[name]
+    run = square_root()
+    verdict, _, reasons = proof(
+        made(solver(residual, lambda a: change(run(a))), half_inverse), "n -> n", domain="a > 0"
+    )
+    assert verdict == "unproved"
+    assert NO_SOLUTION in reasons or "vacuous" in reasons  # z² = −a has no solution at all
+
+
+def test_a_linear_solver_of_the_transposed_equation_proves_nothing():
+    """Though it is right at n = 1 and for symmetric matrices."""
+    wrong = solver(lambda x, a, b: a.T @ x - b, lambda a, b: jacobi(a, b))
+    one = rule(lambda a, b: wrong(a, b), lambda r, g: (-jnp.outer(r[2], wrong(r[0].T, g)), wrong(r[0].T, g)))
+    verdict, _, reasons = proof(one, "n n, n -> n")
+    assert verdict == "unproved"
+    assert NO_SOLUTION in reasons
+
+
+def test_another_solution_of_the_same_equation_is_another_value():
+    """fwd finds the negative root: the equation holds for both."""
+    plus, minus = square_root(), square_root(-1.0)
+    one = made(plus, half_inverse, fwd=lambda a: (minus(a), (a, minus(a))))
+    assert proof(one, "n -> n", domain="a > 0")[0] == "refuted"
+
+
+def test_the_same_solver_from_another_start_is_another_value():
+    near, far = square_root(), square_root(start=2.0)
+    one = made(near, half_inverse, fwd=lambda a: (far(a), (a, near(a))))
+    assert not proof(one, "n -> n", domain="a > 0")[0].startswith("proved")
+
+
+def test_equal_calls_are_equal_values():
+    run = square_root()
+    verdict, found, _ = proof(made(run, lambda a, z, g: (g * z / (2 * a),)), "n -> n", domain="a > 0")
+    assert verdict == "proved under hypotheses"
+    assert (
+        "root solves root[i]^2 = a[i], continuously" in found or "root solves a[i] = root[i]^2, continuously" in found
+    )
+
+
+def test_a_kink_in_the_equation_is_a_hypothesis():
+    """z + max(z, 0) = a, whose solution has a kink at 0."""
+    run = solver(lambda z, a: z + jnp.maximum(z, 0) - a, lambda a: jnp.where(a > 0, a / 2, a))
+    verdict, found, _ = proof(made(run, lambda a, z, g: (jnp.where(z > 0, g / 2, g),)), "n -> n")
+    assert verdict == "proved under hypotheses"
+    assert "root ≠ 0" in found
+    assert proof(made(run, lambda a, z, g: (g / 2,)), "n -> n")[0] == "refuted"
+
+
+def test_all_of_the_equation_is_asked_though_one_entry_is_used():
+    def first(a, b):
+        return jacobi(a, b)[0]
+
+    def backward(r, g):
+        a, b, _ = r
+        back = jacobi(a.T, jnp.zeros_like(b).at[0].set(g))
+        return -jnp.outer(back, jacobi(a, b)), back
+
+    verdict, found, _ = proof(rule(first, backward), "n n, n -> ")
+    assert verdict == "proved under hypotheses"
+    assert "jacobi solves (Σj a[i,j]·jacobi[j]) = b[i]" in found
+
+
+def test_a_stopped_argument_has_no_gradient():
+    def forward(a, b):
+        return jacobi(lax.stop_gradient(a), b)
+
+    def backward(r, g):
+        a, _, x = r
+        back = jacobi(a.T, g)
+        return -jnp.outer(back, x), back
+
+    assert not proof(rule(forward, backward), "n n, n -> n")[0].startswith("proved")
+
+
+def test_inside_a_loop_nothing_is_claimed():
+    run = square_root()
+
+    def forward(a):
+        return lax.scan(lambda c, row: (c + run(row), None), jnp.zeros_like(a[0]), a)[0]
+
+    verdict, _, reasons = proof(rule(forward, lambda r, g: (g / (2 * run(r[0])),)), "m n -> n", domain="a > 0")
+    assert verdict == "unproved"
+    assert "inside a loop" in reasons
+
+
+def test_unknowns_mixed_along_two_axes_are_refused():
+    run = solver(lambda x, a: a @ x + x @ a - a, lambda a: 0.5 * jnp.eye(a.shape[0]))
+    verdict, _, reasons = proof(made(run, lambda a, z, g: (0 * a,)), "n n -> n n")
+    assert verdict == "unproved"
+    assert "several axes" in reasons
+
+
+def test_a_solver_called_like_an_argument_keeps_a_name_of_its_own():
+    def a(b):
+        return b / 2
+
+    run = certgrad.solves(lambda z, b: 2 * z - b)(a)
+    one = rule(lambda a: run(a), lambda r, g: (g / 2,))
+    _, found, _ = proof(one, "n -> n")
+    assert found == {"a′ solves a[i] = 2·a′[i]"}
