@@ -79,17 +79,17 @@ def _call(solver: Callable, residual: Callable, args: tuple, kwargs: dict[str, A
 
     arrays = [leaves[k] for k in moving]
     name = getattr(solver, "__name__", "")
-    name = name if name.isidentifier() else "solution"
+    name, shown = (name, f"solver {name}") if name.isidentifier() else ("solution", "solver")
     try:
         solving, of_solver = _traced(run, arrays)
     except jax.errors.ConcretizationTypeError:
         return solver(*args, **kwargs)  # it looks at values; where those are known it runs, and else says the same
-    (z,) = _one_float(solving, f"The solver {name}")
+    (z,) = _one_float(solving, f"The {shown}")
     equation, of_residual = _traced(left, [z, *arrays], keep=1)
-    (r,) = _one_float(equation, f"The residual of {name}")
+    (r,) = _one_float(equation, f"The residual of the {shown}")
     if tuple(r.shape) != tuple(z.shape):
         raise UsageError(
-            f"The residual of {name} has shape ({', '.join(map(str, r.shape))}), but what {name} returns has shape "
+            f"The residual of the {shown} has shape ({', '.join(map(str, r.shape))}), but what it returns has shape "
             f"({', '.join(map(str, z.shape))}). Return one equation for each unknown."
         )
     counts = (len(of_solver), len(of_residual))

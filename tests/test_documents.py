@@ -52,6 +52,15 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     assert len(scope["gradients"]) == len(shapes)
 
 
+def test_the_example_of_the_solvers_page_runs() -> None:
+    page = (_ROOT / "docs/solvers.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    printed = subprocess.run([sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT)
+    assert printed.returncode == 0, printed.stderr
+    assert "proved under hypotheses" in printed.stdout
+    assert "inverse solves" in printed.stdout
+
+
 def _as_file(program: str) -> str:
     """The program, run from a real file: a declaration is read from its source."""
     return (

@@ -24,6 +24,24 @@ UNDER = {
     "norms:safe_norm": ["(Σi x[i]^2) ≠ 0"],
     "pointwise:safe_log": ["1000000000000000000000000000000·x ≠ 1", "x > 0"],
     "pointwise:safe_sqrt": ["x ≠ 0"],
+    "solvers:kepler": [
+        "e < 1",
+        "e > 0",
+        "e·cos(newton) ≠ 1",
+        "newton solves m[i] + e[i]·sin(newton[i]) = newton[i], continuously",
+    ],
+    "solvers:ridge": [
+        "conjugate_gradients solves (Σjk a[j,k]·a[j,i]·conjugate_gradients[k]) = b[i] − conjugate_gradients[i]",
+        "conjugate_gradients′ solves (Σjk a[j,k]·a[j,i]·conjugate_gradients′[k]) = seed[i] − conjugate_gradients′[i]",
+        "determinant([i-j = 0] + (Σk a[k,i]·a[k,j]) in row i and column j) ≠ 0",
+    ],
+    "solvers:equilibrium": [
+        "adjoint solves (Σj adjoint[j]·iterated[j]^2·w[j,i]) = seed[i] + (Σj adjoint[j]·w[j,i]) − adjoint[i]",
+        "determinant([i-j = 0] + iterated[i]^2·w[i,j] − w[i,j] in row i and column j) ≠ 0",
+        "iterated solves 1/(1 + exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])) = "
+        "exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])/(1 + exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])) − iterated[i], "
+        "continuously",
+    ],
 }
 SURROGATES = ["intended:clipped_gradient", "intended:reversed_gradient", "intended:rounded"]
 WRONG = {
@@ -42,6 +60,8 @@ WRONG = {
     "pointwise:wrong_abs": "right only where x > 0",
     "pointwise:wrong_primal": "does not return the function's value",
     "pointwise:wrong_swish": "is treated as a constant",
+    "solvers:wrong_kepler": "the cotangent is passed through unchanged",
+    "solvers:wrong_ridge": "the cotangent of a: the sign is wrong",
 }
 
 
