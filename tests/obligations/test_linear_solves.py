@@ -163,3 +163,33 @@ def test_a_solver_with_the_factors_of_another_matrix_is_not_taken_for_jaxs():
         "n n, n -> n", forward, solve_jvp, lambda a, b, g: (-jnp.outer(solve(a.T, g), solve(a, b)), solve(a.T, g))
     )
     assert not audit(one).verdict.startswith("proved")
+
+
+def conjugate_gradients(matvec, b):
+    def step(state):
+        x, r, p = state
+        image = matvec(p)
+        size = (r @ r) / (p @ image)
+        left = r - size * image
+        return x + size * p, left, left + (left @ left) / (r @ r) * p
+
+    return lax.while_loop(lambda state: state[1] @ state[1] > 1e-20, step, (jnp.zeros_like(b), b, b))[0]
+
+
+def ridge(a, b):
+    return lax.custom_linear_solve(lambda x: a.T @ (a @ x) + x, b, conjugate_gradients, symmetric=True)
+
+
+def test_a_users_iterative_solver_is_trusted_under_a_hypothesis():
+    """With JAX's derivative of the solve, and with one by hand."""
+    certificate = audit(declare("n n, n -> n", ridge, own_jvp(ridge), own_vjp(ridge)))
+    assert certificate.verdict == "proved under hypotheses"
+    assert any(h.startswith("linear_solve solves ") for h in hypotheses(certificate))
+
+    def vjp(a, b, g, sign=-1):
+        x, back = ridge(a, b), ridge(a, g)
+        return sign * a @ (jnp.outer(back, x) + jnp.outer(x, back)), back
+
+    assert audit(declare("n n, n -> n", ridge, own_jvp(ridge), vjp)).verdict == "proved under hypotheses"
+    wrong = declare("n n, n -> n", ridge, own_jvp(ridge), lambda a, b, g: vjp(a, b, g, 1))
+    assert audit(wrong).verdict == "refuted"

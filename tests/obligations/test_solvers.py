@@ -205,3 +205,40 @@ def test_a_fixed_point_layer(backward):
 )
 def test_wrong_twins_of_a_fixed_point_layer(wrong):
     assert proof(rule(fixed_point, lambda r, g: wrong(*r, g)), "n n, n -> n")[0] == "refuted"
+
+
+# --- both modes ---
+
+
+def test_a_rule_in_forward_mode():
+    made = jax.custom_jvp(kepler)
+
+    @made.defjvp
+    def _(primals, tangents):
+        (e, m), (de, dm) = primals, tangents
+        z = kepler(e, m)
+        return z, (de * jnp.sin(z) + dm) / (1 - e * jnp.cos(z))
+
+    assert proof(made, "n, n -> n")[0] == "proved under hypotheses"
+
+
+def test_an_op_with_a_solver_is_proved_and_not_verified():
+    @certgrad.op("n n, n -> n")
+    def system(a, b):
+        """x with a·x = b."""
+        return jacobi(a, b)
+
+    @system.jvp
+    def _(a, b, da, db):
+        return jacobi(a, db - da @ jacobi(a, b))
+
+    @system.vjp
+    def _(a, b, seed):
+        back = jacobi(a.T, seed)
+        return -jnp.outer(back, jacobi(a, b)), back
+
+    certificate = audit(system)
+    assert certificate.verdict == "proved under hypotheses"
+    found = certgrad.verify(certificate, system)
+    assert found.outcome == "not checked"
+    assert "hypothesis" in found.problems[0]

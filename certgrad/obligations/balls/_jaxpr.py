@@ -49,6 +49,17 @@ def placeholder(shape: Sequence[int], kind: str) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 
+def iterates(jaxpr: Jaxpr) -> bool:
+    """The program holds a loop, or calls back into Python."""
+    for equation in parts(jaxpr)[0].eqns:
+        if equation.primitive.name in ("while", "scan") or "callback" in equation.primitive.name:
+            return True
+        inner = (v for p in equation.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,)))
+        if any(iterates(v) for v in inner if hasattr(parts(v)[0], "eqns")):
+            return True
+    return False
+
+
 _compiled: dict[Any, tuple[Jaxpr, Callable[..., Any]]] = {}
 _COMPILED = 64
 """How many compiled programs are kept."""

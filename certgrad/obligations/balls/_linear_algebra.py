@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
+from certgrad.obligations.balls._solvers import root_near
 from certgrad.obligations.balls._tangents import KINK, Tangent
 from certgrad.obligations.balls._values import Array, filled, tangent_or_none
 
@@ -154,13 +156,25 @@ def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
 
 @primitive("custom_linear_solve")
 def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x)."""
+    """What the solver returns; its derivative is that of x with matvec(x) = b: dx solves for db - d(matvec)(x).
+
+    A solver that iterates returns the solution only nearly: then it is the solution near what it returns.
+    """
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:
         groups.append(list(xs[start : start + count]))
         start += count
     matvec, _, solver, _ = groups
     right = list(xs[start:])
+    if len(right) == 1 and _jaxpr.iterates(jaxprs.solve):
+        (b,) = right
+
+        def left(z: Value, moves: bool) -> Value:
+            (image,) = ctx.run(jaxprs.matvec, [*(c if moves else Value(c.primal) for c in matvec), z])
+            return _difference(image, b if moves else Value(b.primal))
+
+        moves = any(x.tangent is not None for x in (*matvec, b))
+        return [root_near("a linear solver", jaxprs.solve, [*solver, b], b.primal.shape, left, moves)]
     fixed = [Value(c.primal) for c in solver]
     solution = ctx.run(jaxprs.solve, [*fixed, *(Value(b.primal) for b in right)])
     if all(x.tangent is None for x in (*matvec, *right)):
@@ -178,6 +192,13 @@ def _custom_linear_solve(ctx: Context, params: Params, *xs: Value) -> list[Value
         moved.append(Value(primal))
     slopes = ctx.run(jaxprs.solve, [*fixed, *moved])
     return [Value(x.primal, dx.primal) for x, dx in zip(solution, slopes, strict=True)]
+
+
+def _difference(a: Value, b: Value) -> Value:
+    primal, tangent = np.empty(a.primal.shape, dtype=object), np.empty(a.primal.shape, dtype=object)
+    primal.flat[:] = [s.sub(x, y) for x, y in zip(a.primal.flat, b.primal.flat, strict=True)]
+    tangent.flat[:] = [t.minus(dx, dy) for dx, dy in zip(filled(a).flat, filled(b).flat, strict=True)]
+    return Value(primal, tangent_or_none(tangent))
 
 
 @primitive("tridiagonal_solve")

@@ -7,14 +7,14 @@ the solver returned, nothing is said about the point: it counts as one where the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import arb, arb_mat
 
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
+from certgrad.obligations.balls._errors import NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
 from certgrad.obligations.balls._roots import Vector, enclosed_root
 from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO
@@ -29,43 +29,67 @@ NEAR = arb(1) / 1000
 def _solution(ctx: Context, params: Params, *xs: Value) -> Value:
     first, second = params["counts"]
     aval = _jaxpr.parts(params["solver"])[0].outvars[0].aval
-    equation = _Equation(ctx, params["residual"], tuple(aval.shape), [Value(x.primal) for x in xs[first:]])
-    start = _run(params["solver"], [x.primal for x in (*xs[:first], *xs[first + second :])]).flatten().tolist()
+
+    def left(z: Value, moves: bool) -> Value:
+        return ctx.run(params["residual"], [z, *(x if moves else Value(x.primal) for x in xs[first:])])[0]
+
+    moves = any(x.tangent is not None for x in xs[first:])
+    return root_near(params["called"], params["solver"], [*xs[:first], *xs[first + second :]], aval.shape, left, moves)
+
+
+def root_near(
+    called: str,
+    solver: object,
+    arguments: Sequence[Value],
+    shape: Sequence[object],
+    left: Callable[[Value, bool], Value],
+    moves: bool,
+) -> Value:
+    """The solution of left(z) = 0 near what the solver returns at the arguments, with its tangent if it `moves`.
+
+    `left(z, moves)` is the left side of the equation, with the tangents of the arguments or without.
+
+    Raises:
+        NotDifferentiable: there is no such solution, as far as can be shown.
+        Unsupported: the solver's program is not one for concrete sizes.
+    """
+    sizes = tuple(n for n in shape if isinstance(n, int))
+    if len(sizes) != len(shape):
+        raise Unsupported("a solver traced at symbolic sizes")
+    equation = _Equation(left, sizes)
+    start = _run(solver, [x.primal for x in arguments]).flatten().tolist()
     root = equation.only_root() or enclosed_root(equation.residual, equation.jacobian, [arb(v) for v in start])
-    if root is None or not all(abs(r - v) < NEAR * (1 + abs(v)) for r, v in zip(root, start, strict=True)):
-        raise NotDifferentiable(
-            f"what {params['called']} returns is near no solution of its equation that was enclosed"
-        )
-    primal = _shaped(root, aval.shape)
-    if all(x.tangent is None for x in xs[first:]):
+    if root is None or not _near(root, start):
+        raise NotDifferentiable(f"what {called} returns is near no solution of its equation")
+    primal = _shaped(root, sizes)
+    if not moves:
         return Value(primal)
-    moved = filled(ctx.run(params["residual"], [Value(primal), *xs[first:]])[0])
+    moved = filled(left(Value(primal), True))
     if any(d is KINK for d in moved.flat):
-        return Value(primal, np.full(aval.shape, KINK, dtype=object))
+        return Value(primal, np.full(sizes, KINK, dtype=object))
     right = [-s.ball(ZERO if d is None else _real(d)) for d in moved.flat]
-    return Value(primal, _shaped(_solved(equation.jacobian(root), right), aval.shape))
+    return Value(primal, _shaped(_solved(equation.jacobian(root), right), sizes))
 
 
 class _Equation:
     """The equation of a solver at fixed arguments, for an unknown of this shape."""
 
-    def __init__(self, ctx: Context, program: object, shape: tuple[int, ...], fixed: list[Value]) -> None:
-        self.ctx, self.program, self.shape, self.fixed = ctx, program, shape, fixed
-        self.size = int(np.prod(shape))
+    def __init__(self, left: Callable[[Value, bool], Value], shape: tuple[int, ...]) -> None:
+        self.left, self.shape, self.size = left, shape, int(np.prod(shape))
 
-    def _left(self, z: Sequence[object], direction: int | None = None) -> Value:
-        """The residual at z, with its derivative along one unknown."""
+    def _at(self, z: Sequence[object], direction: int | None = None) -> Value:
+        """The left side at z, with its derivative along one unknown."""
         tangent = None
         if direction is not None:
             tangent = np.full(self.shape, None, dtype=object)
             tangent.flat[direction] = ONE
-        return self.ctx.run(self.program, [Value(_shaped(z, self.shape), tangent), *self.fixed])[0]
+        return self.left(Value(_shaped(z, self.shape), tangent), False)
 
     def residual(self, z: Sequence[object]) -> Vector:
-        return [s.ball(_real(v)) for v in self._left(z).primal.flat]
+        return [s.ball(_real(v)) for v in self._at(z).primal.flat]
 
     def jacobian(self, z: Sequence[object]) -> arb_mat:
-        columns = [_slopes(self._left(z, k)) for k in range(self.size)]
+        columns = [_slopes(self._at(z, k)) for k in range(self.size)]
         return arb_mat([[column[i] for column in columns] for i in range(self.size)])
 
     def only_root(self) -> Vector | None:

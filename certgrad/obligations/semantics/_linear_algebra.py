@@ -5,6 +5,7 @@ The value is the solution of its equation; that LAPACK's and XLA's solvers find 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flint import fmpq
@@ -14,7 +15,7 @@ from .._derivative import without_stops
 from .._facts import ANY
 from .._index import Var, of_var, template
 from .._index_terms import index_equal
-from .._jax_internals import LuSolve, is_det, is_slogdet, lu_solve, program_of
+from .._jax_internals import LuSolve, identity, is_det, is_slogdet, lu_solve, program_of
 from .._matrices import invertible, matrix, positive_definite, triangle
 from .._power import log_of, sign_of
 from .._sums import fresh, substitute, sum_over
@@ -23,6 +24,7 @@ from .._terms import ONE, Poly, access
 from ._elementwise import settle
 from ._linear_map import along_an_axis, everywhere, within
 from ._registry import Context, Params, UnprovedError, library, rule
+from ._solvers import defined_by, not_in_a_loop, written
 
 Shapes = list[tuple]
 
@@ -54,7 +56,7 @@ def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> lis
 
 @rule("custom_linear_solve")
 def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    """x with matvec(x) = b, where JAX's own LU solver finds it."""
+    """x with matvec(x) = b, where JAX's own LU solver finds it; that a user's solver does is a hypothesis."""
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:
         groups.append(args[start : start + count])
@@ -65,7 +67,7 @@ def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shape
     b = args[start]
     own = lu_solve(jaxprs.solve)
     if own is None or len(solver) != 2:
-        raise UnprovedError("a linear solve by a solver that is not JAX's own LU decomposition")
+        return [_by_a_users_solver(ctx, jaxprs, matvec, solver, b)]
     row, column = fresh(), fresh()
     body, defined, smooth = _operator(ctx, jaxprs.matvec, matvec, b, own.axis, row, column)
     size = b.shape[own.axis]
@@ -85,6 +87,21 @@ def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shape
             ANY,
         )
     ]
+
+
+def _by_a_users_solver(ctx: Context, jaxprs: Any, matvec: list[Tensor], solver: list[Tensor], b: Tensor) -> Tensor:
+    from ._interpreter import interpret  # the interpreter imports the table of rules
+
+    given = [*matvec, *solver, b]
+    not_in_a_loop("linear_solve", given)
+    key = ("linear_solve", *(identity(program_of(p)) for p in (jaxprs.matvec, jaxprs.solve)), *map(written, given))
+
+    def left(unknown: Tensor) -> Tensor:
+        (image,) = interpret(ctx, program_of(jaxprs.matvec), [*matvec, unknown], [True])
+        assert image is not None
+        return replace(image, body=image.body - b.body)
+
+    return defined_by("linear_solve", key, b.shape, given, left)
 
 
 UNKNOWN = "unknown of a linear solve"

@@ -6,7 +6,7 @@ a condition of the value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
@@ -31,17 +31,19 @@ def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | Non
     given = [x for x in inputs if x is not None]
     if len(given) != len(inputs):
         raise UnprovedError(f"an argument of the solver {marked.name} is not known")
-    _not_in_a_loop(marked.name, given)
+    not_in_a_loop(marked.name, given)
     arguments = marked.of_solver(given)
-    key = (marked.name, identity(marked.solver), *map(_written, arguments))
-    return [known_call(key) or _called(ctx, marked, key, given)]
+    key = (marked.name, identity(marked.solver), *map(written, arguments))
+    return [_called(ctx, marked, key, given)]
 
 
-def _written(x: Tensor) -> tuple:
+def written(x: Tensor) -> tuple:
+    """What tells arguments of a solver apart."""
     return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key
 
 
-def _not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
+def not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
+    """Raises UnprovedError where the arguments of a solver change from step to step."""
     for x in given:
         if not x.body.free <= {v for v, _ in x.variables} or has_loop(x.body) or _carried(x.body):
             raise UnprovedError(f"the solver {name} is called inside a loop, or with what a loop carries")
@@ -54,15 +56,32 @@ def _carried(body: Poly) -> bool:
 
 def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor]) -> Tensor:
     """The value of a call that is new in this proof."""
-    name, shape = unused(marked.name), marked.shape
-    determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
-    own = own_index(shape)
-    unknown = Tensor(shape, access(name, own))
     plain = Context(ctx.facts)
     plain.notes, plain.primitives, plain.used_facts = ctx.notes, ctx.primitives, ctx.used_facts
-    (left,) = interpret(plain, marked.residual, marked.of_residual(given, unknown), [True])
-    assert left is not None
-    residual = within(left.body, shape, {})
+
+    def left(unknown: Tensor) -> Tensor:
+        (found,) = interpret(plain, marked.residual, marked.of_residual(given, unknown), [True])
+        assert found is not None
+        return found
+
+    return defined_by(marked.name, key, marked.shape, given, left)
+
+
+def defined_by(
+    called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """What the solver `called` returns at the arguments `given`, by its equation left(z) = 0.
+
+    Calls with the same key return the same value.
+    """
+    known = known_call(key)
+    if known is not None:
+        return known
+    name = unused(called)
+    determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
+    unknown = Tensor(shape, access(name, own_index(shape)))
+    equation = left(unknown)
+    residual = within(equation.body, shape, {})
     if not stands_in(name, residual):
         raise UnprovedError(f"the equation of the solver {name} does not say what the solver returns")
     if has_loop(residual) or any(isinstance(a, Max) for a in deep_atoms(residual)):
@@ -72,11 +91,11 @@ def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor])
     start = _at_zero(residual, name) if not stands_in(name, change) else ZERO
     affine = not stands_in(name, change) and (residual - start - _renamed(change, UNKNOWN, name)).is_zero
     axes = list(range(len(shape)))
-    equation = Clause((Atomic("= 0", residual),), origin=f"{SOLVER}{name}{'' if affine else CONTINUOUS}")
-    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given), everywhere(left.defined, axes))
-    smooth = merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given), everywhere(left.smooth, axes))
+    stated = Clause((Atomic("= 0", residual),), origin=f"{SOLVER}{name}{'' if affine else CONTINUOUS}")
+    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given), everywhere(equation.defined, axes))
+    smooth = merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given), everywhere(equation.smooth, axes))
     determined = everywhere(_solvable(jacobian, shape, name), axes)
-    defined = merged(everywhere((equation,), axes), defined, determined if affine else ())
+    defined = merged(everywhere((stated,), axes), defined, determined if affine else ())
     smooth = merged(smooth, determined, _kinks(residual))
     body = jacobian.solved(-start, shape) if affine else unknown.body
     solution = Solution(name, shape, residual, change, jacobian, affine)
