@@ -11,6 +11,7 @@ from flint import arb, fmpq
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 
+from certgrad import solves
 from certgrad.obligations.balls import KINK, RULES, Unsupported, evaluate
 
 Function = Callable[..., Any]
@@ -164,10 +165,32 @@ T = spread((2, 3, 4), -3, 3, salt=3)
 V = spread((6,), -3, 3, salt=4)
 I = np.array([2, 0, -1])
 J = np.array([2, 0, 1])
+
+
+def kepler(e: Any, m: Any) -> Any:
+    """E − e·sin E = m, by a marked Newton's method whose own derivative converges too."""
+
+    @solves(lambda z, e, m: z - e * jnp.sin(z) - m)
+    def newton(e: Any, m: Any) -> Any:
+        return lax.fori_loop(0, 20, lambda _, z: z - (z - e * jnp.sin(z) - m) / (1 - e * jnp.cos(z)), m)
+
+    return newton(e, m)
+
+
+def relaxed(matvec: Function, b: Any) -> Any:
+    """matvec(x) = b, by iteration."""
+    return lax.fori_loop(0, 200, lambda _, x: x + 0.5 * (b - matvec(x)), b)
+
+
 STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "broadcast": (lambda x: jnp.broadcast_to(x[:, None, :], (2, 4, 3)), (M,)),
     "reshape": (lambda x: x.reshape(4, 3, 2), (T,)),
     "turned reshape": (lambda x: lax.reshape(x, (8, 3), dimensions=(2, 0, 1)), (T,)),
+    "marked solver": (lambda x: kepler(0.4 * jnp.tanh(x), x[::-1]), (M,)),
+    "iterative linear solve": (
+        lambda x: lax.custom_linear_solve(lambda v: (1.5 + jnp.tanh(x[0]) / 2) * v, x[1], relaxed, symmetric=True),
+        (M,),
+    ),
     "squeeze": (lambda x: jnp.squeeze(x[:1], 0), (M,)),
     "expand": (lambda x: jnp.expand_dims(x, (0, 2)), (M,)),
     "transpose": (lambda x: x.transpose(2, 0, 1), (T,)),
