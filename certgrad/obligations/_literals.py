@@ -76,6 +76,10 @@ class ClosedForm:
         }
 
 
+PLAIN = ClosedForm(Fraction(1))
+"""The factor 1: what is read is a rational number."""
+
+
 @dataclass
 class Reading:
     """How literals are read. `long` collects those that might stand for something else; `meant` says for what."""
@@ -110,6 +114,8 @@ def closed_form(value: float) -> ClosedForm | None:
                 (Fraction(value) + sign * UNITS * Fraction(math.ulp(value))) / _middle(factor) for sign in (-1, 1)
             )
             c = simplest_between(low, high)
+            if form == PLAIN and Fraction(float(c)) == c:
+                continue  # a float itself: no rounding leads from it to another
             weight = c.numerator * c.denominator * cost
             if weight <= HEIGHT and (best is None or weight < best[0]):
                 found = ClosedForm(c, form.root, form.pi, form.log, form.log_power)
