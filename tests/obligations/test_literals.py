@@ -37,7 +37,7 @@ def test_what_is_read(value):
     assert rounds_to(form, value)
 
 
-@pytest.mark.parametrize("value", [math.e, 0.5772156649015329, 1.6732632423543772, math.sqrt(19), math.log(7) ** 2, 3 + 2**-50])
+@pytest.mark.parametrize("value", [math.e, 0.5772156649015329, 1.6732632423543772, 19**0.5, 3 + 2**-50])
 def test_what_is_no_such_number(value):
     assert closed_form(value) is None
 
