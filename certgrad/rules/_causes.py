@@ -295,7 +295,10 @@ def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:
 def _at_sizes(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:
     """Right for some sizes only."""
     names = family(one, one.cases[0]).prove[0].names
+    spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
+    own = {name for d in spec.dims for name in names if name in str(d).replace("*", " ").replace("+", " ").split()}
     for n in names:
-        yield f"right only where {n} = 1", plain, {n: "1"}, ()
+        summed = "" if n in own or spec.stars else f": a sum over the axis {n} is missing"
+        yield f"right only where {n} = 1{summed}", plain, {n: "1"}, ()
     for a, b in combinations(names, 2):
         yield f"right only where {a} = {b}", plain, {b: a}, ()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._instances import family
 from certgrad.obligations._pairing import paired
 from certgrad.obligations._present import show
 from certgrad.obligations._problem import build, trace_rules
-from certgrad.obligations._prove import adjoint_obligation, adjoint_of_derivative_obligation, differentiated
+from certgrad.obligations._prove import adjoint_of_derivative_obligation, differentiated
 
 from ._user_rule import UserRule
 
@@ -20,8 +22,6 @@ def missing_term(one: UserRule, k: int = 0) -> str:
 
     `add to the cotangent of x[i,j]: −(Σk seed[i,k])`. It is for the reader; no verdict rests on it.
     """
-    if "vjp_is_adjoint" not in one.kinds:
-        return ""
     try:
         with limited(seconds=SECONDS):
             return _term(one, k)
@@ -32,22 +32,20 @@ def missing_term(one: UserRule, k: int = 0) -> str:
 def _term(one: UserRule, k: int) -> str:
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
-    programs = trace_rules(one.rules(instance.statics), shapes, len(one.params), one.name)
+    rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
+    programs = trace_rules(rules, shapes, len(one.params), one.name)
     problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
-    if problem.jvp is None:
-        found = differentiated(problem, problem.facts, ())
-        if found.failure is not None:
-            return ""
-        obligation = adjoint_of_derivative_obligation(problem, found)
-    else:
-        obligation = adjoint_obligation(problem)
-    (returned, right, _), *others = obligation.pairs
-    difference = right - returned if problem.jvp is None else returned
+    found = differentiated(problem, problem.facts, ())
+    if found.failure is not None:
+        return ""
+    ((returned, right, _),) = adjoint_of_derivative_obligation(problem, found).pairs
+    difference = right - returned
     groups = paired(difference, sorted(problem.tangents.values()), [])
     argument = problem.inputs[problem.differentiable[0]]
-    if others or len(groups) != 1 or len(groups[0][1]) != len(argument.shape):
+    if len(groups) != 1 or len(groups[0][1]) != len(argument.shape):
         return ""
     text = show(groups[0][0])
     letters = ",".join("ijklmn"[: len(argument.shape)])
     entry = f"{one.moving[0]}[{letters}]" if letters else one.moving[0]
-    return f"add to the cotangent of {entry}: {text}" if len(text) <= LONGEST else ""
+    what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
+    return f"add to {what} of {entry}: {text}" if len(text) <= LONGEST else ""

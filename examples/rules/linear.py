@@ -159,3 +159,13 @@ def wrong_bias(x, b):
 
 
 wrong_bias.defvjp(lambda x, b: (x + b, b), lambda b, g: (g, jnp.zeros_like(b)))
+
+
+@certgrad.declare("n d, d -> n d")
+@jax.custom_vjp
+def wrong_broadcast(x, b):
+    """The bias is broadcast over the rows, and the sum over them is missing."""
+    return x + b
+
+
+wrong_broadcast.defvjp(lambda x, b: (x + b, None), lambda _, g: (g, g[0]))

@@ -48,6 +48,7 @@ WRONG = {
     "intended:wrong_undeclared_reversal": "the cotangent is reversed; if that is intended, declare it",
     "intended:wrong_undeclared_sign": "straight-through",
     "linear:wrong_attention": "`total = jnp.sum(e, axis=-1, keepdims=True)`) is treated as a constant",
+    "linear:wrong_broadcast": "right only where n = 1: a sum over the axis n is missing",
     "linear:wrong_bias": "the cotangent of b: zeros are returned",
     "linear:wrong_matmul": "the cotangent of a: transposed",
     "linear:wrong_order": "exchanged with the cotangent of w",
@@ -76,7 +77,7 @@ def certificates():
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert "was not audited" not in done.stderr
+    assert "CG201" not in done.stderr
     found = json.loads(done.stdout)
     rows = found if isinstance(found, list) else found.get("certificates") or found["ops"]
     return {c["op"].removeprefix("rules."): c for c in rows}
@@ -97,6 +98,23 @@ def test_every_rule_has_the_expected_verdict(certificates):
 def test_hypotheses(certificates, name):
     found = {h["text"] for claim in certificates[name]["claims"] for h in claim["hypotheses"]}
     assert without_implied(sorted(found)) == UNDER[name]
+
+
+FORMULAS = {
+    "intended:wrong_undeclared_reversal": None,  # meant: nothing is to be added
+    "linear:wrong_bias": "add to the cotangent of b[i]: (Σj seed[j,i])",
+    "linear:wrong_matmul": "add to the cotangent of a[i,j]: (Σk b[j,k]·seed[i,k]) − (Σk b[i,k]·seed[j,k])",
+    "norms:wrong_layer_norm": "add to the cotangent of x[i,j]: −(Σj seed[i,j])/sqrt(",
+    "pointwise:wrong_swish": "add to the transpose, the cotangent of x[i]: ",
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_is_missing_is_said_where_it_is_short(certificates, name):
+    reasons = [case["reason"] for claim in certificates[name]["claims"] for case in claim["cases"]]
+    expected = FORMULAS[name]
+    assert any("add to" in r for r in reasons) == (expected is not None)
+    assert expected is None or any(expected in r for r in reasons)
 
 
 @pytest.mark.parametrize("name", WRONG)
