@@ -12,8 +12,10 @@ from typing import Any
 
 from certgrad.errors import UsageError
 
+from ._declaration import Declaration
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, load
+from ._nested import makers_in
 
 _CONTAINERS = (dict, list, tuple)
 MAX_ENTRIES = 1000
@@ -67,8 +69,22 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     for owned in (True, False):
         for module in modules:
             out += _in_module(module, seen, owned)
+    for module in modules:
+        out += _made_inside(module, out)
     top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
     return Findings(tuple(sorted(out, key=lambda f: f.name)), tuple(top))
+
+
+def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
+    """Functions that make a rule at each call, unless they are declared and so audited as they run."""
+    own = [one for one in found if one.name.startswith(f"{module.__name__}:")]
+    names = {one.name for one in own}
+    for name, line in makers_in(module, [one.rule for one in own if one.rule is not None]):
+        full = f"{module.__name__}:{name}"
+        if full not in names:
+            reason = "it makes a rule at each call; with certgrad.declare on it, it is audited as it runs"
+            file = getattr(module, "__file__", None) or ""
+            yield Found(full, problem=reason, where=f"{Path(file).name}:{line}", file=file)
 
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
@@ -97,6 +113,7 @@ def _rules_in(
         kind = kind_of_rule(custom)
     except Exception:  # an object may answer any question about its attributes with an error
         return
+    kind = kind or ("declared" if isinstance(getattr(value, "__certgrad__", None), Declaration) else "")
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__

@@ -283,3 +283,42 @@ def test_rules_wherever_they_are_held(tmp_path, monkeypatch):
         "twice",
     ]
     assert find(str(tmp_path / "holders_user.py")).rules == ()
+
+
+NESTED = """
+import certgrad, jax
+from functools import partial
+
+def layer(x, scale):
+    @partial(jax.custom_vjp)
+    def inner(x):
+        return scale * x
+    inner.defvjp(lambda x: (inner(x), None), lambda _, g: (scale * g,))
+    return inner(x)
+
+@certgrad.declare("n -> n")
+def declared(x):
+    f = jax.custom_vjp(lambda x: 2 * x)
+    f.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))
+    return f(x)
+
+class Model:
+    def loss(self, x):
+        return jax.custom_gradient(lambda x: (x, lambda g: g))(x)
+
+def plain(x):
+    return x
+"""
+
+
+def test_rules_that_functions_make(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "nested_rules.py").write_text(NESTED)
+    found = find(str(tmp_path / "nested_rules.py")).rules
+    assert [(f.name, f.where, bool(f.problem)) for f in found] == [
+        ("nested_rules:Model.loss", "nested_rules.py:19", True),
+        ("nested_rules:declared", "nested_rules.py:12", False),
+        ("nested_rules:layer", "nested_rules.py:5", True),
+    ]
+    assert "it makes a rule at each call; with certgrad.declare on it" in found[0].problem
+    assert examined(found[1], {}).certificate.verdict == "proved"
