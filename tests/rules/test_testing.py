@@ -107,7 +107,7 @@ def test_without_the_option_nothing_is_collected(project):
 def test_audit_without_a_target_takes_the_configured_ones(project):
     done = run(project, "certgrad", "audit")
     assert done.returncode == 1
-    assert "2 ops: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in done.stdout
+    assert "2 rules: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in done.stdout
     assert "inferred" not in done.stderr
 
 
