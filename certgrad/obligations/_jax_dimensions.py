@@ -92,7 +92,9 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
 def _traced(value: Any) -> bool:
     """A dimension, a traced value, or a number that is left open and stands for one."""
-    return isinstance(value, jax.core.Tracer) or (not hasattr(value, "__array__") and hasattr(value, "__jax_array__"))
+    if isinstance(value, (np.ndarray, jax.Array)):
+        return isinstance(value, jax.core.Tracer)
+    return hasattr(value, "__jax_array__")
 
 
 def _symbolic(value: Any) -> bool:

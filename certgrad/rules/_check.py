@@ -213,7 +213,7 @@ def _certificate(rule: UserRule) -> Certificate:
         reason = str(error)
         if "UnexpectedTracerError" in reason:
             reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
-        if rule.params:
+        if rule.params and "certgrad.each" not in reason:
             reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
         return _untraced(rule, reason)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -117,10 +118,21 @@ def _rules_in(
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__
-    if owned != (home == module.__name__):
+    if owned != (home == module.__name__) or (not owned and _held_by(home, custom)):
         return
     seen.add(id(custom))
     yield _found(f"{module.__name__}:{name}", value, incomplete(custom))
+
+
+def _held_by(module: str, custom: Any) -> bool:
+    """The module of a rule's function has the rule under a name: there it is defined, and elsewhere it is borrowed."""
+    for value in list(vars(sys.modules[module]).values()) if module in sys.modules else ():
+        try:
+            if unwrapped(value) is custom:
+                return True
+        except Exception:  # an object may answer any question about its attributes with an error
+            continue
+    return False
 
 
 @lru_cache(maxsize=256)

@@ -1,67 +1,119 @@
 """Whether code treats a number that is left open as it treats a Python number.
 
 A trace does not show that code tested the type of a number, or caught the exception that a number left open raises. So
-the source of a rule is searched, and that of the functions, custom rules and classes outside the libraries that it
-names, for whatever could tell the two apart. What cannot be searched counts as telling them apart.
+the source of a rule is searched, and that of all functions, custom rules and classes outside the libraries that it can
+reach by a name, for whatever could tell the two apart. What cannot be searched counts as telling them apart.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Callable, Iterator
-from types import FunctionType, ModuleType
+import builtins
+import re
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from certgrad.obligations._jax_internals import from_library
 from certgrad.obligations._rank_blind import HIDDEN, LIBRARIES, loads, names_in, source_tree
 
 from ._layers import kind_of_rule
 
-_TESTS = {"isinstance", "issubclass", "type", "float", "int", "bool", "callable", "hasattr", "suppress", "warnings"}
+_QUESTIONS = (
+    "isinstance issubclass type float int bool complex callable hasattr getattr setattr vars dir id eval exec compile "
+    "globals locals __import__ memoryview"
+).split()
+_ASKED = [getattr(builtins, name) for name in _QUESTIONS]
+_NAMES = {
+    *_QUESTIONS,
+    *HIDDEN,
+    *"isscalar isrealobj iscomplexobj suppress warnings import_module importlib sys inspect gc builtins".split(),
+    *"attrgetter methodcaller numbers pickle copyreg ctypes modules typeof get_aval singledispatch".split(),
+}
+_BRANCHES = (ast.Try, ast.TryStar, ast.Match, ast.With, ast.AsyncWith, ast.Import, ast.ImportFrom)
+_PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, jax.Array)
 _JITTED = type(jax.jit(lambda x: x))
+_UFUNCS = (np.ufunc, type(jnp.add))
 
 
 def tells_apart(rule: Any) -> str:
     """Why the code of a rule may tell a number left open from a Python number, or an empty text."""
     queue: list[Any] = [rule.function, rule.custom, rule.forward, rule.fwd_rule, rule.vjp_rule, rule.jvp_rule]
     queue += rule.further
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}
     while queue:
         value = queue.pop()
-        if value is None or id(value) in seen or _of_library(value):
+        if id(value) in seen:
             continue
-        seen.add(id(value))
-        inner = list(_inside(value))
+        seen[id(value)] = value  # kept, so that no other object gets its id
+        inner = _inside(value)
+        if inner is None:
+            return f"the code of {getattr(value, '__name__', type(value).__name__)} cannot be searched"
         queue += inner
-        if not isinstance(value, FunctionType):
-            if not inner and not isinstance(value, (type, ModuleType)):
-                return f"the code of {getattr(value, '__name__', type(value).__name__)} cannot be searched"
-            continue
-        if from_library(value.__code__.co_filename):
-            continue  # a wrapper; what it wraps is searched
-        queue += _used(value)
-        if reason := _in_source(value):
-            return reason
+        if isinstance(value, FunctionType) and not from_library(value.__code__.co_filename):
+            queue += _used(value)
+            if reason := _in_source(value):
+                return reason
     return ""
 
 
+def _inside(value: Any) -> list[Any] | None:
+    """The objects that a value is made of and that may run; None where that cannot be told."""
+    if isinstance(value, (*_PLAIN, *_UFUNCS)):
+        return []
+    if any(value is asked for asked in _ASKED):
+        return None
+    if kind_of_rule(value):
+        names = ("fun", "fn", "fwd", "fn_fwd", "bwd", "fn_bwd", "jvp", "custom_vjp_fn")
+        return [getattr(value, name, None) for name in names]
+    if hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
+        return [value.func, *value.args, *value.keywords.values()]
+    if type(value) in (dict, list, tuple, set, frozenset):
+        return [*value, *(value.values() if isinstance(value, dict) else ())]
+    if isinstance(value, _JITTED):
+        return [getattr(value, "__wrapped__", None)]
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, FunctionType):
+        return _of_function(value)
+    if isinstance(value, (BuiltinFunctionType, ModuleType)):
+        return []
+    if isinstance(value, type):
+        own = (getattr(f, "__func__", f) for f in vars(value).values())
+        return [] if _of_library(value) else [f for f in own if isinstance(f, FunctionType) and _written(f)]
+    return None
+
+
+def _of_function(function: FunctionType) -> list[Any] | None:
+    """What a wrapper wraps, and what a library's function closes over; a dispatch by type cannot be searched."""
+    if hasattr(function, "registry"):
+        return None
+    out = [function.__wrapped__] if hasattr(function, "__wrapped__") else []
+    if from_library(function.__code__.co_filename):
+        cells = [c.cell_contents for c in function.__closure__ or () if _filled(c)]
+        out += [v for v in cells if isinstance(v, FunctionType) and not from_library(v.__code__.co_filename)]
+    return out
+
+
 def _used(function: FunctionType) -> Iterator[Any]:
-    """What code names: globals, closed-over values, attributes of modules; what containers hold, classes of objects."""
+    """What code can reach by a name: globals, closed-over values, defaults, attributes of modules, and of those."""
     loaded, attributes = loads(function.__code__)
-    values = [function.__globals__.get(name) for name in loaded]
+    values = [function.__globals__[name] for name in loaded if name in function.__globals__]
+    values += [getattr(builtins, name) for name in loaded if name not in function.__globals__ and name in _QUESTIONS]
     values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
-    for value in values:
-        if isinstance(value, ModuleType):
-            if value.__name__.split(".")[0] not in LIBRARIES:
-                yield from (getattr(value, name, None) for name in attributes)
-        elif type(value) in (dict, list, tuple, set, frozenset):
-            leaves = jax.tree_util.tree_leaves(list(value) if isinstance(value, (set, frozenset)) else value)
-            yield from (leaf if callable(leaf) else type(leaf) for leaf in leaves)
-        elif value is not None:
-            yield value if callable(value) else type(value)
+    values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    modules: set[int] = set()
+    while values:
+        value = values.pop()
+        if not isinstance(value, ModuleType):
+            yield value
+        elif id(value) not in modules and value.__name__.split(".")[0] not in LIBRARIES:
+            modules.add(id(value))
+            values += [getattr(value, name) for name in attributes if hasattr(value, name)]
 
 
 def _filled(cell: Any) -> bool:
@@ -73,26 +125,12 @@ def _filled(cell: Any) -> bool:
 
 
 def _of_library(value: Any) -> bool:
-    return (getattr(value, "__module__", None) or "builtins").split(".")[0] in LIBRARIES and not kind_of_rule(value)
+    return (getattr(value, "__module__", None) or "builtins").split(".")[0] in LIBRARIES
 
 
-def _inside(value: Any) -> Iterator[Any]:
-    """The functions that an object is made of."""
-    if kind_of_rule(value):
-        for name in ("fun", "fn", "fwd", "fn_fwd", "bwd", "fn_bwd", "jvp"):
-            yield getattr(value, name, None)
-    elif isinstance(value, type):
-        yield from (f for f in vars(value).values() if isinstance(f, FunctionType) and _written(f))
-    elif isinstance(value, (_JITTED, FunctionType)) and hasattr(value, "__wrapped__"):
-        yield value.__wrapped__
-    if hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
-        yield value.func
-        yield from (v for v in (*value.args, *value.keywords.values()) if callable(v))
-
-
-def _written(function: Callable) -> bool:
+def _written(function: FunctionType) -> bool:
     """Its source was written, and not made by a decorator such as dataclass."""
-    return not getattr(function, "__code__", None) or not function.__code__.co_filename.startswith("<")
+    return not function.__code__.co_filename.startswith("<")
 
 
 def _in_source(function: FunctionType) -> str:
@@ -100,11 +138,21 @@ def _in_source(function: FunctionType) -> str:
     tree = source_tree(function)
     if tree is None:
         return f"the source of {name} is not readable"
-    found = names_in(tree) & (_TESTS | HIDDEN)
+    used = names_in(tree)
+    found = (used & _NAMES) | {n for n in used if re.fullmatch(r"__\w+__", n)}
     if found:
         return f"{name} uses {min(found)}"
-    if any(isinstance(node, (ast.Try, ast.TryStar, ast.Match)) for node in ast.walk(tree)):
-        return f"{name} may test types or catch exceptions"
-    if hasattr(function, "registry") or inspect.isgeneratorfunction(function):
-        return f"{name} may choose by type"
+    for node in ast.walk(tree):
+        if isinstance(node, _BRANCHES):
+            return f"{name} may test types or catch exceptions"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"__\w+__", node.value):
+            return f"{name} uses {node.value}"
+        if isinstance(node, ast.Compare) and _by_identity(node):
+            return f"{name} compares objects by identity"
     return ""
+
+
+def _by_identity(node: ast.Compare) -> bool:
+    """`a is b`, but for `a is None`, which a number answers alike whether it is open or not."""
+    asked = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
+    return asked and not all(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)

@@ -32,7 +32,7 @@ class OpenNumber:
             "certgrad.each"
         )
 
-    __float__ = __int__ = __index__ = __bool__ = __complex__ = __round__ = _refuse
+    __array__ = __float__ = __int__ = __index__ = __bool__ = __complex__ = __round__ = _refuse
     __hash__ = __str__ = __repr__ = __format__ = __iter__ = __len__ = _refuse
 
     def __getattr__(self, name: str) -> Any:

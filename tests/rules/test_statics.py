@@ -1,10 +1,16 @@
 """Arguments that are not arrays: each of several values, every real number, functions."""
 
 import math
-from functools import partial
+import numbers
+import operator
+from contextlib import suppress
+from functools import partial, singledispatch
+from numbers import Number
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import certgrad
@@ -177,6 +183,93 @@ def hidden_in_another_rule(x, c):
     return inner(x, c)
 
 
+asks = isinstance
+attributed = SimpleNamespace(f=looks_at_types)
+bound = partial(looks_at_types)
+vectorized = np.vectorize(looks_at_types)
+
+
+@singledispatch
+def dispatched(c, x):
+    return c * x
+
+
+@dispatched.register
+def _(c: float, x):
+    return x
+
+
+def by_alias(x, c):
+    return x if asks(c, Number) else c * x
+
+
+def by_default(x, c, asks=isinstance):
+    return x if asks(c, numbers.Number) else c * x
+
+
+def by_attribute(x, c):
+    return attributed.f(x, c)
+
+
+def by_partial(x, c):
+    return bound(x, c)
+
+
+def by_vectorize(x, c):
+    return vectorized(x, c)
+
+
+def by_dispatch(x, c):
+    return dispatched(c, x)
+
+
+def by_check(x, c):
+    return x if numbers.Number.__instancecheck__(c) else c * x
+
+
+def by_import(x, c):
+    import tests.rules.test_statics as own
+
+    return own.looks_at_types(x, c)
+
+
+def by_dynamic_import(x, c):
+    return __import__(__name__, fromlist=["_"]).looks_at_types(x, c)
+
+
+def by_match(x, c):
+    match c:
+        case float():
+            return x
+        case _:
+            return c * x
+
+
+def by_identity(x, c):
+    return x if c is HALF else c * x
+
+
+def by_getter(x, c):
+    return x if operator.attrgetter("__class__")(c) in (0,) else c * x
+
+
+def by_dtype(x, c):
+    return x if np.asarray(c).dtype == np.float64 else c * x
+
+
+def by_scalar(x, c):
+    return x if np.isscalar(c) else c * x
+
+
+def by_context(x, c):
+    with suppress(Exception):
+        return x if c == 0.5 else c * x
+    return c * x
+
+
+HALF = 0.5
+
+
 def looks_up(x, c):
     return {0.5: x}.get(c, c * x)
 
@@ -196,6 +289,21 @@ def converts(x, c):
         (hidden_in_a_helper, "looks_at_types uses"),
         (hidden_in_a_table, "looks_at_types uses"),
         (hidden_in_an_object, "Holder cannot be searched"),
+        (by_alias, "isinstance cannot be searched"),
+        (by_default, "uses isinstance"),
+        (by_attribute, "SimpleNamespace cannot be searched"),
+        (by_partial, "looks_at_types uses"),
+        (by_vectorize, "cannot be searched"),
+        (by_dispatch, "dispatched cannot be searched"),
+        (by_check, "uses"),
+        (by_import, "may test types"),
+        (by_dynamic_import, "uses __import__"),
+        (by_match, "uses float"),
+        (by_identity, "by identity"),
+        (by_getter, "uses"),
+        (by_dtype, "needs the value of c"),
+        (by_scalar, "uses isscalar"),
+        (by_context, "uses suppress"),
         (hidden_in_a_method, "looks_at_types uses"),
         (hidden_in_another_rule, "looks_at_types uses"),
     ],

@@ -253,6 +253,8 @@ def rule(f):
     out.defvjp(lambda x: (f(x), x), lambda x, g: jax.vjp(f, x)[1](g))
     return out
 
+BORROWED = {"relu": jax.nn.relu, "relu6": jax.nn.relu6}
+act = jax.nn.relu
 twice = made(2)
 of_jax = rule(jnp.tanh)
 table = {"thrice": made(3), "again": twice}
