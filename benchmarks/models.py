@@ -29,13 +29,14 @@ from certgrad.graph._certify import Certification, certification
 from certgrad.graph.ir import Graph
 
 MODELS = {
-    "perceptrons": ("mlp", "classifier"),
+    "perceptrons": ("mlp",),
     "convolutions": ("cnn", "resnet_block", "unet_block"),
-    "transformers": ("attention_block", "gpt2", "gpt2_in_full", "llama_block", "vit"),
-    "recurrent": ("lstm", "gru"),
+    "transformers": ("attention_block", "gpt2", "gpt2_in_full", "llama_block"),
+    "recurrent": ("lstm",),
     "generative": ("vae", "flow"),
     "scientific": ("neural_ode", "pinn", "gcn"),
-    "training": ("simclr", "adam_step"),
+    "contrastive": ("simclr",),
+    "libraries": ("classifier", "gru", "vit", "adam_step"),
 }
 ROUNDING = 1e-12
 """What the order of sums may change in float64; a wrong rule changes far more."""

@@ -1,6 +1,5 @@
-"""Recurrent networks over `jax.lax.scan`: an LSTM in jax.numpy, a GRU of Equinox."""
+"""An LSTM over `jax.lax.scan`."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -25,14 +24,3 @@ def lstm() -> Model:
 
     params = {"W": draw(3, 16), "U": draw(4, 16), "b": draw(16), "out": draw(4, 2)}
     return loss, (params, draw(6, 3), draw(6, 2))
-
-
-def gru() -> Model:
-    draw = Draw()
-    cell = eqx.nn.GRUCell(3, 4, key=jax.random.key(0))
-
-    def loss(cell, xs, target):
-        h, _ = jax.lax.scan(lambda h, x: (cell(x, h), None), jnp.zeros(4), xs)
-        return jnp.sum((h - target) ** 2)
-
-    return loss, (cell, draw(6, 3), draw(4))

@@ -1,6 +1,5 @@
-"""Transformers: an attention block, GPT-2, a LLaMA block, a vision transformer."""
+"""Transformers: an attention block, GPT-2, a LLaMA block."""
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -135,27 +134,3 @@ def llama_block() -> Model:
         "down": draw(24, width),
     }
     return loss, (params, draw(length, width), draw(length, width))
-
-
-class VisionTransformer(nn.Module):
-    """Patches by a strided convolution, one encoder block, mean, head (Flax)."""
-
-    @nn.compact
-    def __call__(self, image):
-        x = nn.Conv(8, (4, 4), strides=(4, 4))(image)
-        x = x.reshape(-1, 8)
-        x = x + self.param("positions", nn.initializers.normal(), x.shape)
-        x = x + nn.MultiHeadDotProductAttention(num_heads=2)(nn.LayerNorm()(x))
-        x = x + nn.Dense(8)(nn.gelu(nn.Dense(16)(nn.LayerNorm()(x))))
-        return nn.Dense(3)(x.mean(axis=0))
-
-
-def vit() -> Model:
-    draw, model = Draw(), VisionTransformer()
-    image = draw(8, 8, 2)
-    params = model.init(jax.random.key(0), image)
-
-    def loss(params, image, label):
-        return -jax.nn.log_softmax(model.apply(params, image))[label]
-
-    return loss, (params, image, draw.integers(3))

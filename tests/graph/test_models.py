@@ -1,6 +1,5 @@
 """Models that know nothing of certgrad: certified as they are, and swept as JAX does (all: `benchmarks/models.py`)."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from certgrad.accel import compile_graph
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
-from examples.models import recurrent, scientific, training, transformers
+from examples.models import contrastive, recurrent, scientific, transformers
 
 
 @pytest.mark.parametrize(
@@ -18,24 +17,47 @@ from examples.models import recurrent, scientific, training, transformers
         (transformers.llama_block, 0),
         (recurrent.lstm, 0),
         (scientific.pinn, 0),
-        (training.simclr, 0),
-        (training.adam_step, 2),
+        (contrastive.simclr, 0),
     ],
     ids=lambda m: getattr(m, "__name__", ""),
 )
 def test_a_model(make, left: int) -> None:
     """`left` hypotheses are left to ask; the rest is discharged."""
+    check(make, left)
+
+
+def test_a_step_of_an_optimizer() -> None:
+    """Equinox, Flax and optax stand in one module."""
+    pytest.importorskip("equinox")
+    pytest.importorskip("flax")
+    pytest.importorskip("optax")
+    from examples.models import libraries
+
+    check(libraries.adam_step, 2)
+    check(libraries.gru, 0)
+
+
+def check(make, left: int) -> None:
     with jax.enable_x64(True):
         fn, args = make()
-        args = jax.tree.map(lambda x: x.astype(jnp.float64) if eqx.is_inexact_array(x) else x, args)
+        args = jax.tree.map(lambda x: x.astype(jnp.float64) if _real(x) else x, args)
         done = certification(trace(fn, *args))
         assert done.certificate.findings == []
         assert len(done.certificate.hypotheses) == left
         _, gradients = compile_graph(done).value_and_grad(*args)
-        moving, held = eqx.partition(args, eqx.is_inexact_array)
-        wanted = jax.jit(jax.grad(lambda part: fn(*eqx.combine(part, held))))(moving)
-        for found, one in zip(jax.tree.leaves(gradients), jax.tree.leaves(wanted), strict=True):
+        leaves, tree = jax.tree.flatten(args)
+        moving = [x for x in leaves if _real(x)]
+
+        def loss(moving: list) -> jax.Array:
+            given = iter(moving)
+            return fn(*jax.tree.unflatten(tree, [next(given) if _real(x) else x for x in leaves]))
+
+        for found, one in zip(jax.tree.leaves(gradients), jax.jit(jax.grad(loss))(moving), strict=True):
             assert float(jnp.max(jnp.abs(found - one))) < 1e-12
+
+
+def _real(x: object) -> bool:
+    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating)
 
 
 def test_gpt2_has_as_many_lemmas_with_twelve_layers_as_with_two() -> None:

@@ -1,8 +1,7 @@
-"""A contrastive loss, and a step of Adam as a function of parameters, gradient and state."""
+"""A contrastive loss."""
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from examples.models import Draw, Model
 
@@ -21,17 +20,3 @@ def simclr() -> Model:
         return -jnp.mean(log_probabilities[jnp.arange(2 * count), positive])
 
     return loss, ({"W": draw(4, 5)}, draw(count, 4), draw(count, 4))
-
-
-def adam_step() -> Model:
-    """The sum of squares of the parameters after optax's update: differentiated through parameters and gradient."""
-    draw = Draw()
-    optimizer = optax.adam(1e-2)
-    params = {"W": draw(3, 2), "b": draw(2)}
-    state = optimizer.init(params)
-
-    def loss(params, gradient):
-        updates, _ = optimizer.update(gradient, state, params)
-        return sum(jnp.sum(x**2) for x in jax.tree.leaves(optax.apply_updates(params, updates)))
-
-    return loss, (params, {"W": draw(3, 2), "b": draw(2)})
