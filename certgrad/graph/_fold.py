@@ -48,5 +48,8 @@ def exact_literal(eqn: Any) -> Any:
     result = compute(*(Fraction(v.item()) for v in values))
     if kind != "b" and kind == "i" and Fraction(result).denominator != 1:
         return None
-    number = np.asarray(bool(result) if kind == "b" else int(result) if kind == "i" else float(result), aval.dtype)
+    try:
+        number = np.asarray(bool(result) if kind == "b" else int(result) if kind == "i" else float(result), aval.dtype)
+    except OverflowError:  # the program's own arithmetic wraps around
+        return None
     return jex.Literal(number, aval) if Fraction(number.item()) == result else None

@@ -95,7 +95,8 @@ def _scan(induction: Induction, node: Node) -> Step:
         if joined == signs[first:last]:
             break
         signs[first:last] = joined
-    for k, sign in enumerate(_output_signs(inner)):
+    rows = _output_signs(inner)[loop.carries :]
+    for k, sign in enumerate([*signs[first:last], *rows]):  # what is joined holds of a loop without steps, too
         induction.signs[node.id, k] = sign
     moved = moves(body, moving)
     moved[: loop.carries] = moving[first:last]

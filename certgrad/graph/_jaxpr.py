@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -96,6 +96,11 @@ class Equation:
         return inner_program(self.eqn)
 
     @cached_property
+    def primitives(self) -> tuple[Any, ...]:
+        """The primitives of the equation and of the programs that it calls, in order: not their names alone."""
+        return tuple(_primitives(self.eqn))
+
+    @cached_property
     def holds_program(self) -> bool:
         """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
         return any(_is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
@@ -126,6 +131,14 @@ def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """The outputs of an equation's primitive with these parameters."""
     out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
     return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def _primitives(eqn: Any) -> Iterator[Any]:
+    yield eqn.primitive
+    inner = inner_program(eqn)
+    if inner is not None:
+        for one in inner.jaxpr.eqns:
+            yield from _primitives(one)
 
 
 def program_function(program: Program) -> Callable[..., list[Any]]:

@@ -217,7 +217,7 @@ def _key(operation: Operation) -> Any:
         for v in equation.eqn.invars
     )
     return (
-        equation.name,
+        equation.primitives,
         pattern,
         operation.active,
         operation.names,

@@ -35,7 +35,12 @@ REACH = 600
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     """The graph with such operations put together, in the graphs inside nodes as well."""
     bodies = {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()}
-    traced = replace(traced, bodies=bodies) if bodies else traced
+    if any(new is not old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
+        nodes = [
+            msgspec.structs.replace(n, bodies=[b.ir for b in bodies[n.id]]) if n.id in bodies else n
+            for n in traced.nodes
+        ]
+        traced = replace(traced, bodies=bodies, ir=msgspec.structs.replace(traced.ir, nodes=nodes))
     seeds = list(_seeds(traced))
     if not seeds:
         return traced

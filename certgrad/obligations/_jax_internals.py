@@ -598,6 +598,18 @@ def primitives_with_rules() -> list[str]:
     return sorted(n for n in names if not n.startswith("certgrad_"))  # an op's tangent is a primitive of our own
 
 
+_OWN: set[int] = set()
+"""The primitives that JAX's modules hold, by identity; they live as long as the process."""
+
+
+def of_jax(primitive: Any) -> bool:
+    """The primitive is JAX's own. Another may carry the name of one, and mean something else."""
+    if id(primitive) not in _OWN:
+        modules = [m for name, m in list(sys.modules.items()) if m is not None and name.partition(".")[0] == "jax"]
+        _OWN.update(id(x) for m in modules for x in list(vars(m).values()) if isinstance(x, jex.Primitive))
+    return id(primitive) in _OWN
+
+
 def primitives_of(program: Program) -> set[str]:
     """The names of the primitives that a program runs, those of programs inside it too."""
     found: set[str] = set()

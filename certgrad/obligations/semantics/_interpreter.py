@@ -21,6 +21,7 @@ from .._jax_internals import (
     kind_of,
     literal_value,
     live_equations,
+    of_jax,
     shape_polys,
 )
 from .._literals import Reading
@@ -95,6 +96,8 @@ def _run(
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
     name = eqn.primitive.name
+    if not of_jax(eqn.primitive):
+        raise UnprovedError(f"primitive {name}, which is not JAX's own")
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):
             ctx.primitives.setdefault(called)
