@@ -599,13 +599,14 @@ def primitives_with_rules() -> list[str]:
 
 
 _OWN: set[int] = set()
-"""The primitives that JAX's modules hold, by identity; they live as long as the process."""
+"""The primitives that modules of JAX and of certgrad hold, by identity; they live as long as the process."""
 
 
-def of_jax(primitive: Any) -> bool:
-    """The primitive is JAX's own. Another may carry the name of one, and mean something else."""
+def genuine(primitive: Any) -> bool:
+    """The primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something else."""
     if id(primitive) not in _OWN:
-        modules = [m for name, m in list(sys.modules.items()) if m is not None and name.partition(".")[0] == "jax"]
+        loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
+        modules = [m for top, m in loaded if top in ("jax", "certgrad")]
         _OWN.update(id(x) for m in modules for x in list(vars(m).values()) if isinstance(x, jex.Primitive))
     return id(primitive) in _OWN
 

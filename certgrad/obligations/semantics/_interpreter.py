@@ -15,13 +15,13 @@ from .._jax_internals import (
     CALLS,
     Program,
     dim_poly,
+    genuine,
     inner_program,
     is_dropped,
     is_literal,
     kind_of,
     literal_value,
     live_equations,
-    of_jax,
     shape_polys,
 )
 from .._literals import Reading
@@ -96,7 +96,7 @@ def _run(
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
     name = eqn.primitive.name
-    if not of_jax(eqn.primitive):
+    if not genuine(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):
