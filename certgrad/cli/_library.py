@@ -118,8 +118,10 @@ def aliases() -> dict[str, str]:
     return {alias: name for name in names() for alias in get(name).aliases}
 
 
-def resolve(name: str, also: Iterable[str] = ()) -> str:
-    """The op that `name` means, by name or alias. Raises UnknownOpError with close matches, `also` among them."""
+def resolve(name: str, also: Iterable[str] = (), *, code: bool = False) -> str:
+    """The op that `name` means, by name or alias. Raises UnknownOpError with close matches, `also` among them; with
+    `code` the name was looked for among modules and files as well.
+    """
     known, other = names(), aliases()
     if name in known:
         return name
@@ -130,7 +132,9 @@ def resolve(name: str, also: Iterable[str] = ()) -> str:
     hint = f"Did you mean {_either(close)}? " if close else ""
     if any(character in name for character in "*?["):
         hint = f"For a pattern use --select '{name}'. "
-    what = "an op of the library, nor a code" if also else "an op of the library"
+    what = "an op of the library" + (
+        ", nor a code" if also else ", and no module or file of that name is found" if code else ""
+    )
     raise UnknownOpError(f"'{name}' is not {what}. {hint}`certgrad list` shows all {len(known)} ops.")
 
 

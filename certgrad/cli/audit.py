@@ -165,4 +165,6 @@ def _selection(
     aliases: dict[str, list[str]] = {}
     for alias, op in _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
-    return _select.choose(known, aliases, [_library.resolve(target) for target in targets], select, ignore, rules)
+    return _select.choose(
+        known, aliases, [_library.resolve(target, code=True) for target in targets], select, ignore, rules
+    )

@@ -51,6 +51,8 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
         if file.suffix != ".py":
             raise UsageError(f"'{path}' is no Python file.")
         return [_file(file.resolve(), path, begin)]
+    if "/" in path:
+        raise UsageError(f"There is no file or folder '{path}'.")
     _first(sys.path, str(Path.cwd()))
     return _target(path, path, skip, begin)
 

@@ -50,7 +50,8 @@ def test_unknown_target_suggests(library: Library, certgrad: Run) -> None:
     result = certgrad("audit", "sigmoidd")
     assert result.code == 2
     assert result.err == (
-        "error: 'sigmoidd' is not an op of the library. Did you mean sigmoid? `certgrad list` shows all 3 ops.\n"
+        "error: 'sigmoidd' is not an op of the library, and no module or file of that name is found. "
+        "Did you mean sigmoid? `certgrad list` shows all 3 ops.\n"
     )
 
 

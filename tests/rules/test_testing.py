@@ -104,13 +104,6 @@ def test_without_the_option_nothing_is_collected(project):
     assert pytest_with_plugin(project).returncode == 5
 
 
-def test_audit_without_a_target_takes_the_configured_ones(project):
-    done = run(project, "certgrad", "audit")
-    assert done.returncode == 1
-    assert "2 rules: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in done.stdout
-    assert "inferred" not in done.stderr
-
-
 LIVING = """
 import jax, jax.numpy as jnp
 
