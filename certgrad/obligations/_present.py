@@ -12,6 +12,7 @@ from flint import fmpq
 from ._conditions import CONTINUOUS, Atomic, Clause, name_of_solver, of_solver
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._order import different_entries, sole_maximum
+from ._readable import with_tanh
 from ._terms import (
     ONE,
     PREDICATES,
@@ -363,6 +364,8 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     different = different_entries(clause)
     if different is not None and not clause.guards:
         return _all_different(*different, style, inputs)
+    if of_solver(clause):
+        clause = clause.rewritten(with_tanh)
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
     bare = _elementwise(polys) and not of_solver(clause)
     printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)

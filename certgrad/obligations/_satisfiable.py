@@ -19,7 +19,7 @@ from ._terms import Dim, Poly, Rec, deep_atoms
 from .balls import precision
 
 TRIES = 400
-ROOTLESS = 12
+ROOTLESS = 24
 """After so many points at which the equation of a solver has no root that is found, there is none."""
 PRECISION = 128
 """Bits; the roots of equations have fewer right."""
@@ -63,7 +63,7 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
 
         try:
             with precision(PRECISION):
-                values = with_solutions(value, sizes)
+                values = with_solutions(value, sizes, rng)
                 if all(_holds(c, sizes, size, values) for c in clauses):
                     return True
         except NoRootError:

@@ -24,8 +24,8 @@ class NoRootError(UndecidedError):
     """Newton's method found no root."""
 
 
-def with_solutions(values: Values, dims: Mapping[str, int]) -> Values:
-    """The entries of inputs as given, and of a solution those of one root of its equation there.
+def with_solutions(values: Values, dims: Mapping[str, int], rng: random.Random) -> Values:
+    """The entries of inputs as given, and of a solution those of one root of its equation there, which `rng` chooses.
 
     Asking for an entry of a solution raises UndecidedError where no root is found.
     """
@@ -36,7 +36,7 @@ def with_solutions(values: Values, dims: Mapping[str, int]) -> Values:
         if solution is None:
             return values(tensor, index)
         if tensor not in found:
-            found[tensor] = _root(solution, dims, value)
+            found[tensor] = _root(solution, dims, value, rng)
         return found[tensor][index]
 
     return value
@@ -57,7 +57,7 @@ def has_solution(equation: Clause, values: Values) -> bool:
     return True
 
 
-def _root(solution: Solution, dims: Mapping[str, int], values: Values) -> dict[Place, arb]:
+def _root(solution: Solution, dims: Mapping[str, int], values: Values, rng: random.Random) -> dict[Place, arb]:
     sizes = [round(float(evaluate(n, dims, values).mid())) for n in solution.shape]
     places = list(product(*map(range, sizes)))
     envs = [{template(k): i for k, i in enumerate(place)} for place in places]
@@ -82,7 +82,6 @@ def _root(solution: Solution, dims: Mapping[str, int], values: Values) -> dict[P
         columns = [[evaluate(solution.change, dims, at(z, k), env) for env in envs] for k in range(len(places))]
         return arb_mat([[column[i] for column in columns] for i in range(len(places))])
 
-    rng = random.Random(len(places))
     for attempt in range(STARTS):
         start = [arb(rng.uniform(-1, 1) * (0.1, 1, 3)[attempt % 3]) for _ in places]
         try:

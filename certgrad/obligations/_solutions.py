@@ -11,8 +11,8 @@ That a solver's result satisfies its equation is a hypothesis, printed with the 
 J mixes the entries of z along one axis at most; what else z has is a batch of systems.
 
 An equation is also used to rewrite (`modulo`): what is proved for all θ and z that satisfy it may be proved with one of
-them eliminated, an input in which it is linear (E − e·sin E = M, for M), or z itself where it stands outside of
-functions (z = tanh(W·z + x)). Each is an equality at every point of the claim, and is used once, from left to right.
+them eliminated: an input, or another solution, in which it is linear (E − e·sin E = M, for M), or z itself where it
+stands outside of functions (z = tanh(W·z + x)). Each is an equality at every point of the claim, and is used once.
 """
 
 from __future__ import annotations
@@ -143,16 +143,17 @@ def modulo(poly: Poly, facts: Facts, inputs: Iterable[str]) -> Poly:
 
     for solution in implicit():
         residual = rewritten(solution.residual)
-        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, inputs))
+        names = [*inputs, *(other.name for other in implicit() if other is not solution)]
+        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
         change = next(ways, None)
         if change is not None:
             known.append(change)
     return rewritten(poly)
 
 
-def _eliminations(solution: Solution, residual: Poly, facts: Facts, inputs: Iterable[str]) -> Iterator[Rewriter]:
+def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Iterable[str]) -> Iterator[Rewriter]:
     own = own_index(solution.shape)
-    for name in inputs:
+    for name in names:
         value = _solved_for(residual, access(name, own), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
         if value is not None:
             yield Rewriter(replace=_putting(name, value, everywhere=True))

@@ -6,6 +6,10 @@ from jax import lax
 
 import certgrad
 from certgrad.obligations._audit import NO_SOLUTION
+from certgrad.obligations._facts import Facts
+from certgrad.obligations._jax_internals import abstract, dim_poly, symbols, trace
+from certgrad.obligations._semantics_inputs import argument
+from certgrad.obligations.semantics import Context, UnprovedError, interpret
 from tests.obligations.test_solvers import jacobi, proof, rule
 
 
@@ -145,9 +149,11 @@ def test_inside_a_loop_nothing_is_claimed():
     def forward(a):
         return lax.scan(lambda c, row: (c + run(row), None), jnp.zeros_like(a[0]), a)[0]
 
-    verdict, _, reasons = proof(rule(forward, lambda r, g: (g / (2 * run(r[0])),)), "m n -> n", domain="a > 0")
-    assert verdict == "unproved"
-    assert "inside a loop" in reasons
+    n = symbols(["n"])["n"]
+    program = trace(forward, [abstract((n, n), jnp.float32)])
+    rows = argument("a", (dim_poly(n), dim_poly(n)), "float")
+    with pytest.raises(UnprovedError, match="the solver root is called inside a loop"):
+        interpret(Context(Facts()), program, [rows], [True])
 
 
 def test_unknowns_mixed_along_two_axes_are_refused():
@@ -165,3 +171,20 @@ def test_a_solver_called_like_an_argument_keeps_a_name_of_its_own():
     one = rule(lambda a: run(a), lambda r, g: (g / 2,))
     _, found, _ = proof(one, "n -> n")
     assert found == {"a′ solves a[i] = 2·a′[i]"}
+
+
+def test_a_solver_in_the_equation_of_a_solver_is_refused():
+    """z + y = a, where y solves y³ + y = z."""
+    inner = certgrad.solves(lambda y, z: y**3 + y - z)(lambda z: z)
+    run = solver(lambda z, a: z + inner(z) - a, lambda a: a / 2)
+    verdict, _, reasons = proof(made(run, lambda a, z, g: (g / 2,)), "n -> n")
+    assert verdict == "unproved"
+    assert "holds another solver of what it returns" in reasons
+
+
+def test_a_solver_of_what_another_returns():
+    """The fourth root, by two square roots."""
+    run = square_root()
+    right = made(lambda a: run(run(a)), lambda a, z, g: (g / (4 * z**3),))
+    assert proof(right, "n -> n", domain="a > 0")[0] == "proved under hypotheses"
+    assert proof(made(lambda a: run(run(a)), lambda a, z, g: (g / (2 * z),)), "n -> n", domain="a > 0")[0] == "refuted"

@@ -38,9 +38,7 @@ UNDER = {
     "solvers:equilibrium": [
         "adjoint solves (Σj adjoint[j]·iterated[j]^2·w[j,i]) = seed[i] + (Σj adjoint[j]·w[j,i]) − adjoint[i]",
         "determinant([i-j = 0] + iterated[i]^2·w[i,j] − w[i,j] in row i and column j) ≠ 0",
-        "iterated solves 1/(1 + exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])) = "
-        "exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])/(1 + exp(2·(Σj iterated[j]·w[i,j]))·exp(2·x[i])) − iterated[i], "
-        "continuously",
+        "iterated solves tanh(x[i] + (Σj iterated[j]·w[i,j])) = iterated[i], continuously",
     ],
 }
 SURROGATES = ["intended:clipped_gradient", "intended:reversed_gradient", "intended:rounded"]

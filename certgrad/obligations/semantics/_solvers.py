@@ -86,6 +86,8 @@ def defined_by(
         raise UnprovedError(f"the equation of the solver {name} does not say what the solver returns")
     if has_loop(residual) or any(isinstance(a, Max) for a in deep_atoms(residual)):
         raise UnprovedError(f"the equation of the solver {name} holds a loop or a maximum over an axis")
+    if any(isinstance(a, Access) and a.tensor != name and name in tensors_in(a) for a in deep_atoms(residual)):
+        raise UnprovedError(f"the equation of the solver {name} holds another solver of what it returns")
     change = Differentiator({name: UNKNOWN})(residual)
     jacobian = _jacobian(change, shape, name)
     start = _at_zero(residual, name) if not stands_in(name, change) else ZERO
