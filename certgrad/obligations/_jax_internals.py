@@ -834,16 +834,32 @@ class _Identity(Serialiser):
 
     def _param(self, value: Any) -> str:
         if callable(value) and not hasattr(value, "eqns") and not hasattr(value, "jaxpr"):
-            try:
-                return f"callable{_identities.setdefault(value, (value, len(_identities)))[1]}"
-            except TypeError:  # it has no hash
-                return f"callable{_identities.setdefault(id(value), (value, len(_identities)))[1]}"
+            return f"callable{_numbered(value)}"
         return super()._param(value)
 
 
 def identity(program: Program) -> str:
-    """A text that is equal for two programs of this process only if they compute the same function."""
-    return _Identity(str, False).program(program)
+    """A text that is equal for two programs of one proof only if they compute the same function."""
+    foreign = [str(_numbered(e.primitive)) for e in _equations_of(program.jaxpr) if not genuine(e.primitive)]
+    return " ".join([_Identity(str, False).program(program), *foreign])
+
+
+def _equations_of(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a program, those of programs inside it too."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for value in eqn.params.values():
+            for part in value if isinstance(value, (tuple, list)) else (value,):
+                if hasattr(jaxpr_of(part), "eqns"):
+                    yield from _equations_of(jaxpr_of(part))
+
+
+def _numbered(value: Any) -> int:
+    """A number for each of what Python tells apart."""
+    try:
+        return _identities.setdefault(value, (value, len(_identities)))[1]
+    except TypeError:  # it has no hash
+        return _identities.setdefault(id(value), (value, len(_identities)))[1]
 
 
 _LITERAL: Any = jex.Literal
