@@ -245,7 +245,10 @@ def eliminated(poly: Poly, equation: Poly) -> Poly:
 
 
 def solve(equation: Poly) -> tuple[Atom, Poly] | None:
-    """An entry that the equation determines, with its value: c·a + rest = 0 with c a factor that is never 0."""
+    """An entry that the equation determines, with its value: c·a + rest = 0 with c a factor that is not 0 there.
+
+    That is a factor that is never 0, or any factor where rest is a number other than 0: then c·a = −rest ≠ 0.
+    """
     for a in sorted(atoms_of(equation), key=lambda a: (len(a.free) == 0, a.key)):
         if not isinstance(a, Access):
             continue
@@ -257,7 +260,9 @@ def solve(equation: Poly) -> tuple[Atom, Poly] | None:
             else:
                 rest = rest + Poly({mono: c})
         single = coefficient.single()
-        if single is None or not all(b.positive or e < 0 for b, e in single[0]) or a in deep_atoms(rest):
+        if single is None or a in deep_atoms(rest) or a in deep_atoms(coefficient):
+            continue
+        if not (rest.constant() or all(b.positive or e < 0 for b, e in single[0])):
             continue
         return a, -(rest * power(coefficient, -1))
     return None

@@ -150,6 +150,11 @@ class _Collapsing(Serialiser):
             handled["parts"] = self.each(parts, whole, shapes[0])
         elif name == "pad":
             handled["padding_config"] = self.each(p["padding_config"], [(0, 0, 0)] * len(shapes[0]), shapes[0])
+        elif name in _WINDOWS:
+            keys = [k for k in ("window_dimensions", "window_strides", "base_dilation", "window_dilation") if k in p]
+            windows = [(*sizes, *pad) for *sizes, pad in zip(*(p[k] for k in keys), p["padding"], strict=True)]
+            handled |= dict.fromkeys((*keys, "padding"), "")
+            handled["windows"] = self.each(windows, [(*[1] * len(keys), 0, 0)] * len(shapes[-1]), shapes[-1])
         elif name in ("dynamic_slice", "dynamic_update_slice"):
             handled["slice_sizes"] = ""
             self.untouched(eqn, out_shapes[0] if name == "dynamic_slice" else shapes[1])
@@ -276,6 +281,12 @@ def _once(places: list[int]) -> list[int]:
             out.append(q)
     return out
 
+
+_WINDOWS = set(
+    """
+    reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add select_and_scatter_add
+    """.split()
+)
 
 _ALONG_ONE_AXIS = {
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), "axis"),

@@ -33,6 +33,7 @@ from ._terms import (
     deep_atoms,
     mentions,
     parts,
+    poly_of,
 )
 from ._terms import ZERO as NOTHING
 
@@ -160,14 +161,21 @@ class _Search:
     def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
         """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
         clauses = self.instances(p)
-        if solve(p) is None or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
+        places = _places(p)
+        if not places or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
             # The last: predicates under a sum or maximum are decided by no region, so the forms are not known.
             return [((p,), None)]
-        try:
-            forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
-            return self.compare(forms, _forced(poly, p, 0), (p,), at_zero)
-        except UndefinedTermError:
-            return [((p,), None)]
+        out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+        for q in places:
+            here = at_zero.extended([Fact(q, ZERO, universal=False)])
+            if here.contradictory:
+                continue
+            try:
+                forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
+                out += self.compare(forms, _forced(poly, p, 0), (q,), here)
+            except UndefinedTermError:
+                out.append(((q,), None))
+        return out
 
     def instances(self, p: Poly) -> Clauses | None:
         """The conditions of differentiability that have predicates, at the entries that p mentions.
@@ -286,6 +294,17 @@ class _Form:
             if not discharged(bare, facts):
                 return False
         return True
+
+
+def _places(p: Poly) -> list[Poly]:
+    """Terms that can be solved for, and whose zeros are together those of p: p itself, or its factors where it is a
+    product of entries. The forms that meet on p = 0 must fit at all of them."""
+    if solve(p) is not None:
+        return [p]
+    single = p.single()
+    if single is None or not all(isinstance(a, Access) and e == 1 for a, e in single[0]):
+        return []
+    return [poly_of(a) for a, _ in single[0]]
 
 
 def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:

@@ -712,7 +712,8 @@ def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]
     conditions = [a for a, _ in factors if isinstance(a, IxPred)]
     for a in conditions:
         others = [*bounds, *(b.ix for b in conditions if b is not a)]
-        sums, differences = ([_offset(ix) for ix in map(with_, others)] for with_ in (a.ix.plus, a.ix.minus))
+        sums = [_offset(a.ix, ix, -1) for ix in others]
+        differences = [_offset(a.ix, ix, 1) for ix in others]
         if any(c is not None and c < 0 for c in sums):
             return None
         if any(c == 0 for c in sums):
@@ -724,9 +725,11 @@ def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]
     return out
 
 
-def _offset(ix: Ix) -> fmpq | None:
-    """The number that the index expression is, if it is one."""
-    return None if ix.terms else ix.const.constant()
+def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
+    """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
+    if len(a.terms) != len(b.terms) or any(v != w or c != sign * d for (v, c), (w, d) in zip(a.terms, b.terms, strict=True)):
+        return None
+    return (a.const - b.const.scale(sign)).constant()
 
 
 def _fn_power(fn: Fn, e: Exponent) -> tuple[Poly, int, Exponent] | None:

@@ -92,3 +92,77 @@ def _(x, target, dx, dtarget, *, beta, reduction):
 def _(x, target, seed, *, beta, reduction):
     ct = _between((x - target) / beta, 1) * spread(seed, x, reduction)
     return ct, -ct
+
+
+@op(
+    *ELEMENTS,
+    like="optax.losses.log_cosh",
+    source="The derivative of log(cosh(d)) is tanh(d)",
+)
+def log_cosh(x, target, *, reduction="mean"):
+    """log(cosh(d)), without overflow."""
+    d = x - target
+    size = jnp.abs(d)
+    return reduce(size + jnp.log1p(jnp.exp(-2 * size)) - jnp.log(2.0).astype(d.dtype), reduction)
+
+
+@log_cosh.jvp
+def _(x, target, dx, dtarget, *, reduction):
+    return reduce(jnp.tanh(x - target) * (dx - dtarget), reduction)
+
+
+@log_cosh.vjp
+def _(x, target, seed, *, reduction):
+    ct = jnp.tanh(x - target) * spread(seed, x, reduction)
+    return ct, -ct
+
+
+@op(
+    *ELEMENTS,
+    domain="x != target",
+    params={"q": None},
+    convention={"x = target": "1/2 - q, q - 1/2"},
+    source="Koenker and Bassett 1978; the mean of both slopes at 0",
+)
+def quantile(x, target, *, q=0.5, reduction="mean"):
+    """The pinball loss: -q * d where x is below the target and (1 - q) * d where it is above."""
+    d = x - target
+    return reduce(jnp.maximum(-q * d, (1 - q) * d), reduction)
+
+
+def _pinball(d, q):
+    return (jnp.sign(d) + 1) / 2 - q
+
+
+@quantile.jvp
+def _(x, target, dx, dtarget, *, q, reduction):
+    return reduce(_pinball(x - target, q) * (dx - dtarget), reduction)
+
+
+@quantile.vjp
+def _(x, target, seed, *, q, reduction):
+    ct = _pinball(x - target, q) * spread(seed, x, reduction)
+    return ct, -ct
+
+
+@op(
+    *ELEMENTS,
+    params={"eps": "eps > 0"},
+    source="Charbonnier et al. 1994: a smooth form of the absolute error",
+)
+def charbonnier(x, target, *, eps=1e-3, reduction="mean"):
+    """sqrt(d² + eps²)."""
+    return reduce(jnp.sqrt(jnp.square(x - target) + eps * eps), reduction)
+
+
+@charbonnier.jvp
+def _(x, target, dx, dtarget, *, eps, reduction):
+    d = x - target
+    return reduce(d / jnp.sqrt(d * d + eps * eps) * (dx - dtarget), reduction)
+
+
+@charbonnier.vjp
+def _(x, target, seed, *, eps, reduction):
+    d = x - target
+    ct = d / jnp.sqrt(d * d + eps * eps) * spread(seed, x, reduction)
+    return ct, -ct

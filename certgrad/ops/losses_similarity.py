@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import lax
 
-from certgrad.ops._declare import op
+from certgrad.ops._declare import case, op
 from certgrad.ops._reduction import ROWS, reduce, spread_rows
 
 
@@ -45,3 +45,43 @@ def _(x, target, seed, *, eps, reduction):
     radial = jnp.where(above, dot * inverse * inverse, 0)
     ct = -inverse * spread_rows(seed, x, reduction)
     return ct * (target - radial * _dot(target, target) * x), ct * (x - radial * _dot(x, x) * target)
+
+
+@op(
+    case("n d, n d -> n", reduction="none"),
+    case("n d, n d -> ", reduction="mean"),
+    case("n d, n d -> ", reduction="sum"),
+    params={"temperature": "temperature > 0"},
+    source="van den Oord et al. 2018: each query's own key is its positive, the other keys are the negatives",
+)
+def info_nce(queries, keys, *, temperature=0.1, reduction="mean"):
+    """-log_softmax(queries · keysᵀ / temperature) on the diagonal: one loss a query."""
+    scores = jnp.matmul(queries, keys.T) / temperature
+    return reduce(_log_of_others(scores) - jnp.sum(queries * keys, axis=-1) / temperature, reduction)
+
+
+def _log_of_others(scores):
+    top = lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True))
+    return jnp.squeeze(jnp.log(jnp.sum(jnp.exp(scores - top), axis=-1, keepdims=True)) + top, -1)
+
+
+def _chances(queries, keys, temperature):
+    """The softmax of the scores over the keys."""
+    scores = jnp.matmul(queries, keys.T) / temperature
+    z = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
+    return z / jnp.sum(z, axis=-1, keepdims=True)
+
+
+@info_nce.jvp
+def _(queries, keys, dqueries, dkeys, *, temperature, reduction):
+    p = _chances(queries, keys, temperature)
+    dscores = jnp.matmul(dqueries, keys.T) + jnp.matmul(queries, dkeys.T)
+    change = jnp.sum(p * dscores, axis=-1) - jnp.sum(dqueries * keys + queries * dkeys, axis=-1)
+    return reduce(change / temperature, reduction)
+
+
+@info_nce.vjp
+def _(queries, keys, seed, *, temperature, reduction):
+    ct = spread_rows(seed, queries, reduction) / temperature
+    weighted = _chances(queries, keys, temperature) * ct
+    return jnp.matmul(weighted, keys) - ct * keys, jnp.matmul(weighted.T, queries) - ct * queries

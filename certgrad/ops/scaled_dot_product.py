@@ -3,17 +3,21 @@
 import jax.numpy as jnp
 from jax import lax
 
-from certgrad.ops._declare import op
+from certgrad.ops._declare import case, op
 
 
 @op(
-    "*b n d, *b m d, *b m e -> *b n e",
+    case("*b n d, *b m d, *b m e -> *b n e", is_causal=False),
+    case("*b n d, *b m d, *b m e -> *b n e", is_causal=True),
     torch="torch.nn.functional.scaled_dot_product_attention",
     source="Vaswani et al. 2017",
 )
-def attention(q, k, v):
-    """Scaled dot product attention softmax(q kᵀ / √d) v; heads are leading axes."""
-    return jnp.matmul(_weights(q, k), v)
+def attention(q, k, v, *, is_causal=False):
+    """Scaled dot product attention softmax(q kᵀ / √d) v; heads are leading axes.
+
+    With `is_causal` the i-th query sees the keys up to the i-th only.
+    """
+    return jnp.matmul(_weights(q, k, is_causal), v)
 
 
 def _swap(x):
@@ -24,21 +28,30 @@ def _root(q):
     return jnp.sqrt(q.shape[-1]).astype(q.dtype)
 
 
-def _weights(q, k):
+def _weights(q, k, is_causal):
     scores = jnp.matmul(q, _swap(k)) / _root(q)
+    if is_causal:
+        scores = jnp.where(jnp.tri(q.shape[-2], k.shape[-2], dtype=bool), scores, -jnp.inf)
+    return _softmax(scores)
+
+
+def _softmax(scores):
     z = jnp.exp(scores - lax.stop_gradient(jnp.max(scores, axis=-1, keepdims=True)))
     return z / jnp.sum(z, axis=-1, keepdims=True)
 
 
 @attention.fwd
-def _(q, k, v):
-    p = _weights(q, k)
+def _(q, k, v, *, is_causal):
+    p = _weights(q, k, is_causal)
     return jnp.matmul(p, v), (q, k, v, p)
 
 
 @attention.jvp
 def _(residuals, dq, dk, dv):
-    q, k, v, p = residuals
+    return _tangent(*residuals, dq, dk, dv)
+
+
+def _tangent(q, k, v, p, dq, dk, dv):
     dscores = (jnp.matmul(dq, _swap(k)) + jnp.matmul(q, _swap(dk))) / _root(q)
     dp = p * (dscores - jnp.sum(p * dscores, axis=-1, keepdims=True))
     return jnp.matmul(dp, v) + jnp.matmul(p, dv)
@@ -46,7 +59,40 @@ def _(residuals, dq, dk, dv):
 
 @attention.vjp
 def _(residuals, seed):
-    q, k, v, p = residuals
+    return _cotangents(*residuals, seed)
+
+
+def _cotangents(q, k, v, p, seed):
     ct_p = jnp.matmul(seed, _swap(v))
     ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / _root(q)
     return jnp.matmul(ct_scores, k), jnp.matmul(_swap(ct_scores), q), jnp.matmul(_swap(p), seed)
+
+
+@op(
+    "*b n d, *b m d, *b m e, *b n m:bool -> *b n e",
+    torch="torch.nn.functional.scaled_dot_product_attention",
+    source="Vaswani et al. 2017; each query must see a key",
+)
+def masked_attention(q, k, v, mask):
+    """Scaled dot product attention in which each query sees the keys where its row of the mask is set."""
+    return jnp.matmul(_seen(q, k, mask), v)
+
+
+def _seen(q, k, mask):
+    return _softmax(jnp.where(mask, jnp.matmul(q, _swap(k)) / _root(q), -jnp.inf))
+
+
+@masked_attention.fwd
+def _(q, k, v, mask):
+    p = _seen(q, k, mask)
+    return jnp.matmul(p, v), (q, k, v, p)
+
+
+@masked_attention.jvp
+def _(residuals, dq, dk, dv):
+    return _tangent(*residuals, dq, dk, dv)
+
+
+@masked_attention.vjp
+def _(residuals, seed):
+    return _cotangents(*residuals, seed)
