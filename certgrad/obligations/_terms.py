@@ -727,7 +727,9 @@ def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]
 
 def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
     """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
-    if len(a.terms) != len(b.terms) or any(v != w or c != sign * d for (v, c), (w, d) in zip(a.terms, b.terms, strict=True)):
+    if len(a.terms) != len(b.terms) or any(
+        v != w or c != sign * d for (v, c), (w, d) in zip(a.terms, b.terms, strict=True)
+    ):
         return None
     return (a.const - b.const.scale(sign)).constant()
 

@@ -28,8 +28,10 @@ from certgrad.ops.activations_sparse import (
 from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul, neg, scale, sub
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
+from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
 from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.contractions import einsum, tensordot
+from certgrad.ops.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from certgrad.ops.cumulative import cumlogsumexp, cummax, cummin, cumsum
 from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
 from certgrad.ops.embeddings import embedding, embedding_one_hot
@@ -41,8 +43,20 @@ from certgrad.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from certgrad.ops.indexing import scatter_add, segment_sum, take, take_along_axis
 from certgrad.ops.joining import concatenate, split, stack, unstack
 from certgrad.ops.losses_classification import binary_cross_entropy_with_logits, cross_entropy_logits
-from certgrad.ops.losses_regression import huber, mae, mse, smooth_l1
-from certgrad.ops.losses_similarity import cosine_similarity_loss
+from certgrad.ops.losses_distribution import (
+    binary_cross_entropy,
+    cross_entropy,
+    cross_entropy_labels,
+    focal,
+    gaussian_nll,
+    kl_div,
+    nll,
+    poisson_nll,
+)
+from certgrad.ops.losses_margin import hinge, margin_ranking, soft_margin, squared_hinge, triplet_margin
+from certgrad.ops.losses_overlap import dice, jaccard, tversky
+from certgrad.ops.losses_regression import charbonnier, huber, log_cosh, mae, mse, quantile, smooth_l1
+from certgrad.ops.losses_similarity import cosine_similarity_loss, info_nce
 from certgrad.ops.masking import apply_mask, dropout, where
 from certgrad.ops.matrix import bmm, linear, matmul
 from certgrad.ops.matrix_equations import cholesky, inverse, slogdet, solve, triangular_solve
@@ -67,7 +81,10 @@ from certgrad.ops.norms import norm
 from certgrad.ops.ordering import sort, top_k
 from certgrad.ops.padding import pad
 from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
+from certgrad.ops.pooling import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, global_avg_pool2d, max_pool1d, max_pool2d
+from certgrad.ops.positions import rotary_embedding
 from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
+from certgrad.ops.recurrent import elman, elman_cell, gru_cell, lstm_cell, selective_scan
 from certgrad.ops.reductions import logmeanexp, logsumexp, mean, reduce_sum
 from certgrad.ops.reductions_masked import masked_mean, masked_sum
 from certgrad.ops.repetition import broadcast_to, repeat, tile
@@ -75,7 +92,8 @@ from certgrad.ops.reshaping import ravel, reshape
 from certgrad.ops.roots import cbrt, hypot, rsqrt, smooth_abs, sqrt
 from certgrad.ops.rounding import ceil, copysign, fmod, frac, heaviside, remainder, trunc
 from certgrad.ops.safe import safe_div, safe_inv, safe_log
-from certgrad.ops.scaled_dot_product import attention
+from certgrad.ops.scaled_dot_product import attention, masked_attention
+from certgrad.ops.scaling import l2_normalize, local_response_norm, weight_norm
 from certgrad.ops.slicing import dynamic_slice, dynamic_update_slice, flip, roll, slice, strided_slice
 from certgrad.ops.softmax_family import log_softmax, softmax
 from certgrad.ops.softmax_variants import gumbel_softmax, masked_softmax, softmax_with_temperature, softmin
@@ -95,6 +113,7 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "adaptive_avg_pool2d",
     "add",
     "amax",
     "amin",
@@ -106,11 +125,16 @@ __all__ = [
     "atanh",
     "attention",
     "average",
+    "avg_pool1d",
+    "avg_pool2d",
     "axis_of",
     "axpy",
+    "batch_norm",
+    "batch_norm_inference",
     "beta",
     "betaln",
     "bilinear",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "bmm",
     "broadcast_to",
@@ -119,15 +143,22 @@ __all__ = [
     "cdist",
     "ceil",
     "celu",
+    "charbonnier",
     "cholesky",
     "clamp",
     "concatenate",
     "constant",
+    "conv1d",
+    "conv2d",
+    "conv_transpose1d",
+    "conv_transpose2d",
     "copysign",
     "cos",
     "cosh",
     "cosine_similarity_loss",
     "cosine_similarity_matrix",
+    "cross_entropy",
+    "cross_entropy_labels",
     "cross_entropy_logits",
     "cube",
     "cumlogsumexp",
@@ -138,6 +169,7 @@ __all__ = [
     "diag",
     "diag_embed",
     "diagonal",
+    "dice",
     "digamma",
     "div",
     "dot",
@@ -145,6 +177,8 @@ __all__ = [
     "dynamic_slice",
     "dynamic_update_slice",
     "einsum",
+    "elman",
+    "elman_cell",
     "elu",
     "embedding",
     "embedding_one_hot",
@@ -160,21 +194,27 @@ __all__ = [
     "flip",
     "floor",
     "fmod",
+    "focal",
     "frac",
     "gamma",
     "gammainc",
     "gammaincc",
+    "gaussian_nll",
     "geglu",
     "gelu_erf",
     "gelu_tanh",
+    "global_avg_pool2d",
     "glu",
     "gram_matrix",
+    "group_norm",
+    "gru_cell",
     "gumbel_softmax",
     "hard_shrink",
     "hard_sigmoid",
     "hard_silu",
     "hard_tanh",
     "heaviside",
+    "hinge",
     "huber",
     "hypot",
     "i0",
@@ -182,22 +222,29 @@ __all__ = [
     "i1",
     "i1e",
     "identity",
+    "info_nce",
     "inner",
+    "instance_norm",
     "integer_pow",
     "inv",
     "inverse",
     "inverse_pow",
+    "jaccard",
+    "kl_div",
     "kron",
+    "l2_normalize",
     "layer_norm",
     "leaky_relu",
     "lerp",
     "lgamma",
     "linear",
+    "local_response_norm",
     "log",
     "log1mexp",
     "log1p",
     "log2",
     "log10",
+    "log_cosh",
     "log_sigmoid",
     "log_softmax",
     "logaddexp",
@@ -205,13 +252,18 @@ __all__ = [
     "logit",
     "logmeanexp",
     "logsumexp",
+    "lstm_cell",
     "mae",
+    "margin_ranking",
+    "masked_attention",
     "masked_mean",
     "masked_softmax",
     "masked_sum",
     "matmul",
     "matvec",
     "max",
+    "max_pool1d",
+    "max_pool2d",
     "mean",
     "min",
     "mish",
@@ -222,16 +274,19 @@ __all__ = [
     "multiply_add",
     "ndtr",
     "neg",
+    "nll",
     "norm",
     "op",
     "outer",
     "pad",
     "pairwise_squared_distance",
+    "poisson_nll",
     "polygamma",
     "pow",
     "prelu",
     "ptp",
     "quadratic_form",
+    "quantile",
     "quick_gelu",
     "rad2deg",
     "rank_of",
@@ -247,6 +302,7 @@ __all__ = [
     "reshape",
     "rms_norm",
     "roll",
+    "rotary_embedding",
     "round",
     "rsqrt",
     "safe_div",
@@ -255,6 +311,7 @@ __all__ = [
     "scale",
     "scatter_add",
     "segment_sum",
+    "selective_scan",
     "selu",
     "sigmoid",
     "sign",
@@ -266,6 +323,7 @@ __all__ = [
     "slogdet",
     "smooth_abs",
     "smooth_l1",
+    "soft_margin",
     "soft_shrink",
     "softcap",
     "softmax",
@@ -281,6 +339,7 @@ __all__ = [
     "sqrt",
     "square",
     "squared_difference",
+    "squared_hinge",
     "squared_relu",
     "squareplus",
     "squeeze",
@@ -304,13 +363,16 @@ __all__ = [
     "transpose",
     "triangular_solve",
     "tril",
+    "triplet_margin",
     "triu",
     "trunc",
+    "tversky",
     "unstack",
     "var",
     "vdot",
     "vecdot",
     "vecmat",
+    "weight_norm",
     "where",
     "xlog1py",
     "xlogy",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
-from certgrad.ops._static import AxisOf, RankOf, SizeOf, names_in, resolved
+from certgrad.ops._static import AxisOf, SizeOf, names_in, resolved
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case
@@ -26,20 +26,26 @@ def fits(signature: Signature, shapes: Sequence[Shape], known: Binding | None = 
 
 def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> bool:
     """Whether the case is the op at these shapes and keyword arguments: some sizes and ranks give both."""
-    known: Binding = {}
-    for name, declared in case.statics.items():
-        if name in statics:
-            found = _fit_value(declared, statics[name], known)
-            if found is None:
-                return False
-            known = found
-    signature = case.signature
-    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))}
-    for binding in fits(signature, shapes, known):
-        ranks = {star: len(binding[f"*{star}"]) for star in signature.stars}
-        if all(resolved(v, signature, ranks, binding) == statics[n] for n, v in asked.items()):
+    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf) or names_in(v))}
+    names = set(names_in(tuple(asked.values())))
+    known = _fit_keywords(asked, statics, {})
+    if known is None:
+        return False
+    for by_shapes in fits(case.signature, shapes, known):
+        binding = _fit_keywords(asked, statics, by_shapes)  # what the shapes leave open a keyword may say
+        if binding is None or not names <= binding.keys():
+            continue
+        ranks = {star: len(binding[f"*{star}"]) for star in case.signature.stars}
+        if all(resolved(v, case.signature, ranks, binding) == statics[n] for n, v in asked.items()):
             return True
     return False
+
+
+def _fit_keywords(asked: Mapping[str, Any], statics: Mapping[str, Any], known: Binding) -> Binding | None:
+    found: Binding | None = known
+    for name in (*asked, *asked):  # twice: what one keyword leaves open another may say
+        found = _fit_value(asked[name], statics[name], found) if found is not None else None
+    return found
 
 
 def _fit_value(declared: Any, value: Any, known: Binding) -> Binding | None:

@@ -153,7 +153,7 @@ def _(residuals, dx, *, label_smoothing, reduction):
 def _(residuals, seed, *, label_smoothing, reduction):
     y, labels = residuals
     ct = _to_labelled(seed, labels, reduction)
-    target = jnp.where(_mine(y, labels), 1 - label_smoothing, 0) + label_smoothing / y.shape[-1]
+    target = jnp.where(_mine(y, labels), jnp.full_like(y, 1 - label_smoothing), 0) + label_smoothing / y.shape[-1]
     inside = jnp.sum(target, axis=-1, keepdims=True)  # 1, unless the label is none of the classes
     return (jnp.exp(y) * inside - target) * ct
 

@@ -10,8 +10,7 @@ from certgrad.ops._reduction import ELEMENTS, reduce, spread, spread_rows
 @op(
     *ELEMENTS,
     domain="target * x != 1",
-    like="optax.losses.hinge_loss",
-    convention={"x = target = 1": "0, 0"},
+    convention={"x = 1 / target": "0, 0"},
     source="Cortes and Vapnik 1995; 0 at the margin",
 )
 def hinge(x, target, *, reduction="mean"):

@@ -96,7 +96,6 @@ def _(x, target, seed, *, beta, reduction):
 
 @op(
     *ELEMENTS,
-    like="optax.losses.log_cosh",
     source="The derivative of log(cosh(d)) is tanh(d)",
 )
 def log_cosh(x, target, *, reduction="mean"):

@@ -11,16 +11,17 @@ import numpy as np
 from jax import lax
 
 from certgrad.ops._declare import case, op, size_of
+from certgrad.ops.slicing import slice
 
 _AXES = "hw"
 
 
 def _cases(rank, stride, inside):
-    """A case: windows of size k from p before the input on, the last one starting inside it."""
+    """A case: windows from p - 1 before the input on; `inside`: the last one starts in it and ends h - 1 after it."""
     axes = _AXES[:rank]
     given = [f"{stride}*m{a}-{stride}+q{a}" if inside else f"n{a}" for a in axes]
     out = " ".join(f"m{a}" for a in axes)
-    window = tuple(size_of(f"p{a}+j{a}-1" if inside else f"k{a}") for a in axes)
+    window = tuple(size_of(f"p{a}+q{a}+h{a}-2" if inside else f"k{a}") for a in axes)
     statics = {"window": window, "before": tuple(size_of(f"p{a}-1") for a in axes)}
     size = tuple(size_of(f"m{a}") for a in axes)
     return case(f"*b {' '.join(given)} -> *b {out}", stride=(stride,) * rank, size=size, **statics)
@@ -88,6 +89,8 @@ def _called(one, rank, x, window_shape, strides, padding):
     stride, before = _each(window if strides is None else strides, rank), _each(padding, rank)
     sizes = x.shape[x.ndim - rank :]
     size = tuple((n + 2 * p - k) // s + 1 for n, k, p, s in zip(sizes, window, before, stride, strict=True))
+    for axis, after in enumerate(_after(sizes, window, before, size, stride), start=x.ndim - rank):
+        x = slice(x, start=0, length=x.shape[axis] + after, axis=axis) if after < 0 else x  # what no window reaches
     return one(x, window=window, before=before, size=size, stride=stride)
 
 

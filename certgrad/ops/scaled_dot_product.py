@@ -48,10 +48,11 @@ def _(q, k, v, *, is_causal):
 
 @attention.jvp
 def _(residuals, dq, dk, dv):
-    return _tangent(*residuals, dq, dk, dv)
+    return _tangent(residuals, dq, dk, dv)
 
 
-def _tangent(q, k, v, p, dq, dk, dv):
+def _tangent(residuals, dq, dk, dv):
+    q, k, v, p = residuals
     dscores = (jnp.matmul(dq, _swap(k)) + jnp.matmul(q, _swap(dk))) / _root(q)
     dp = p * (dscores - jnp.sum(p * dscores, axis=-1, keepdims=True))
     return jnp.matmul(dp, v) + jnp.matmul(p, dv)
@@ -59,10 +60,11 @@ def _tangent(q, k, v, p, dq, dk, dv):
 
 @attention.vjp
 def _(residuals, seed):
-    return _cotangents(*residuals, seed)
+    return _cotangents(residuals, seed)
 
 
-def _cotangents(q, k, v, p, seed):
+def _cotangents(residuals, seed):
+    q, k, v, p = residuals
     ct_p = jnp.matmul(seed, _swap(v))
     ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / _root(q)
     return jnp.matmul(ct_scores, k), jnp.matmul(_swap(ct_scores), q), jnp.matmul(_swap(p), seed)
@@ -90,9 +92,9 @@ def _(q, k, v, mask):
 
 @masked_attention.jvp
 def _(residuals, dq, dk, dv):
-    return _tangent(*residuals, dq, dk, dv)
+    return _tangent(residuals, dq, dk, dv)
 
 
 @masked_attention.vjp
 def _(residuals, seed):
-    return _cotangents(*residuals, seed)
+    return _cotangents(residuals, seed)

@@ -15,7 +15,17 @@ from tests.ops.references import function, reference
 PARAMS = {"c": 1.7, "alpha": 1.3, "eps": 0.3, "b": 4.0, "cap": 2.0, "p": 0.3, "lo": -0.5, "hi": 0.6}
 PARAMS |= {"correction": 0.5, "epsilon": 0.2, "tau": 0.7, "temperature": 1.6}
 PARAMS |= {"a": -0.8, "lambd": 0.4, "threshold": 0.2, "value": -1.5}
-PARAMS |= {"constant_values": 0.7, "delta": 0.7, "beta": 0.6, "negative_slope": 0.2}
+PARAMS |= {
+    "constant_values": 0.7,
+    "margin": 0.4,
+    "temperature": 0.5,
+    "label_smoothing": 0.2,
+    "q": 0.3,
+    "k": 1.5,
+    "delta": 0.7,
+    "beta": 0.6,
+    "negative_slope": 0.2,
+}
 SIZES = (3, 2, 4)
 GROUPS = ((2,), (), (2,), (3,), ())
 

@@ -1,15 +1,116 @@
 """References of attention, convolutions and cells."""
 
+from math import prod
+
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ._reference import Reference
 
+SMALL = {"b": 8, "g": 1, "c": 16, "o": 16, "mh": 30, "mw": 30, "kh": 3, "kw": 3}
 
-def attention(q, k, v):
-    return jax.nn.softmax(q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(q.shape[-1]).astype(q.dtype)) @ v
+
+def attention(q, k, v, *, is_causal=False):
+    seen = jnp.tri(q.shape[-2], k.shape[-2], dtype=bool) if is_causal else True
+    return masked_attention(q, k, v, seen)
+
+
+def masked_attention(q, k, v, mask):
+    scores = q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(q.shape[-1]).astype(q.dtype)
+    return jax.nn.softmax(jnp.where(mask, scores, -jnp.inf)) @ v
+
+
+def rotary_embedding(x, cos, sin):
+    d = x.shape[-1] // 2
+    return x * jnp.concatenate([cos, cos], -1) + jnp.concatenate([-x[..., d:], x[..., :d]], -1) * jnp.concatenate(
+        [sin, sin], -1
+    )
+
+
+def conv(x, kernel, *, stride, dilation, groups):
+    return lax.conv_general_dilated(x, kernel, stride, "VALID", rhs_dilation=dilation, feature_group_count=groups)
+
+
+def conv_transpose(x, kernel, *, stride, dilation, groups):
+    batch, channels = x.shape[0], groups * kernel.shape[1]
+    given = zip(x.shape[2:], kernel.shape[2:], stride, dilation, strict=True)
+    sizes = [s * (m - 1) + d * (k - 1) + 1 for m, k, s, d in given]
+    like = jnp.zeros((batch, channels, *sizes), x.dtype)
+    return jax.linear_transpose(lambda y: conv(y, kernel, stride=stride, dilation=dilation, groups=groups), like)(x)[0]
+
+
+def pooled(x, init, combine, window, before, size, stride):
+    rank = x.ndim - len(window)
+    sizes = zip(x.shape[rank:], window, before, size, stride, strict=True)
+    padding = [(0, 0)] * rank + [(p, s * (m - 1) + k - n - p) for n, k, p, m, s in sizes]
+    ones = (1,) * rank
+    return lax.reduce_window(x, init, combine, (*ones, *window), (*ones, *stride), padding)
+
+
+def max_pool(x, **how):
+    return pooled(x, -jnp.inf, lax.max, **how)
+
+
+def avg_pool(x, *, window, **how):
+    return pooled(x, 0.0, lax.add, window, **how) / prod(window)
+
+
+def adaptive_avg_pool2d(x, *, output_size):
+    m, k = output_size
+    return jnp.mean(x.reshape(*x.shape[:-2], m, x.shape[-2] // m, k, x.shape[-1] // k), (-3, -1))
+
+
+def elman(x, h, w_x, w_h, b):
+    def step(h, row):
+        y = jnp.tanh(w_x @ row + w_h @ h + b)
+        return y, y
+
+    return lax.scan(step, h, x)[1]
+
+
+def gru_cell(r, z, n, inner, h):
+    r, z = jax.nn.sigmoid(r), jax.nn.sigmoid(z)
+    return (1 - z) * jnp.tanh(n + r * inner) + z * h
+
+
+def lstm_cell(i, f, g, o, c):
+    new = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return jax.nn.sigmoid(o) * jnp.tanh(new), new
+
+
+def selective_scan(a, b, h):
+    def step(h, row):
+        y = row[0] * h + row[1]
+        return y, y
+
+    return lax.scan(step, h, (a, b))[1]
+
+
+def with_a_kept_key(rng, shapes, keywords):
+    q, k, v, mask = shapes
+    kept = rng.uniform(size=mask) > 0.4
+    kept[..., 0] = True
+    return [*(rng.normal(size=shape) for shape in (q, k, v)), kept]
 
 
 REFERENCES = {
+    "adaptive_avg_pool2d": Reference(adaptive_avg_pool2d),
     "attention": Reference(attention),
+    "avg_pool1d": Reference(avg_pool),
+    "avg_pool2d": Reference(avg_pool),
+    "conv1d": Reference(conv, sizes=SMALL),
+    "conv2d": Reference(conv, sizes=SMALL),
+    "conv_transpose1d": Reference(conv_transpose, sizes=SMALL),
+    "conv_transpose2d": Reference(conv_transpose, sizes=SMALL),
+    "elman": Reference(elman),
+    "elman_cell": Reference(lambda x, h, w_x, w_h, b: jnp.tanh(x @ w_x.T + h @ w_h.T + b)),
+    "global_avg_pool2d": Reference(lambda x: jnp.mean(x, (-2, -1))),
+    "gru_cell": Reference(gru_cell),
+    "lstm_cell": Reference(lstm_cell),
+    "masked_attention": Reference(masked_attention, with_a_kept_key),
+    "max_pool1d": Reference(max_pool),
+    "max_pool2d": Reference(max_pool),
+    "rotary_embedding": Reference(rotary_embedding),
+    "selective_scan": Reference(selective_scan, sizes={"t": 64}),
 }
