@@ -12,9 +12,10 @@ import msgspec
 
 import certgrad
 from certgrad._garbage import without_collection
+from certgrad.errors import CertgradError
 
 from . import _witnesses
-from ._budget import FIRST_STEPS, BudgetError, limited
+from ._budget import FIRST_STEPS, SECONDS, BudgetError, limited
 from ._cases import facts_of
 from ._conditions import Clause, of_solver
 from ._conventions import conventions
@@ -193,6 +194,90 @@ def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
 def _case(
     traces: Traces, instances: Family, record: _Record
 ) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+    """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
+    general = instances.prove[0]
+    dtypes = _dtypes(traces, general)
+    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(traces.op)}
+    texts: list[str] = []
+    traced: list[Programs] = []
+    split = ""
+    for one in dtypes.traces:
+        found, parted, programs, of_general = _in_one_dtype(one, instances, record, dtypes.numbers)
+        texts += programs
+        traced.append(of_general)
+        split = split or parted
+        for kind, more in found.items():
+            results[kind] += more
+    if dtypes.unproved:
+        for kind in results:
+            results[kind].insert(0, _Result("unproved", [], dtypes.unproved))
+    scope = _scope(traces.op, instances, split)
+    return results, f"{scope}, {dtypes.only}" if dtypes.only else scope, texts, traced[0]
+
+
+@dataclass(frozen=True)
+class _Dtypes:
+    """The dtypes of floats that a case is proved in."""
+
+    traces: Sequence[Traces]
+    only: str = ""
+    """The dtypes that the claim is about and why, where it is not about all."""
+    unproved: str = ""
+    """Why it cannot be proved whatever the proofs say."""
+    numbers: bool = True
+    """Whether concrete sizes are still to be looked at."""
+
+
+def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
+    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart.
+
+    Else float64 and float32 are each proved on their own, and the claim is about those two only. That will do for a
+    user's rule; an op of the library has to be one program in every dtype.
+    """
+    narrow = traces.narrow()
+    of_library = not hasattr(traces.op, "rules")
+    try:
+        programs = traces.at(instance).programs
+    except CertgradError as error:
+        if of_library:
+            raise
+        try:
+            narrow.at(instance)
+        except CertgradError:
+            raise error from None
+        return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance))
+    stable = same_with_numbers_in_float32(traces, instance, programs)
+    try:
+        in_float32 = programs if stable else narrow.at(instance).programs
+    except CertgradError as error:
+        if of_library:
+            raise
+        return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance))
+    name = None if stable else _different(programs, in_float32)
+    reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
+    if of_library:
+        return _Dtypes([traces], unproved=reason, numbers=not stable)
+    only = f"float32 and float64 ({reason})" if reason else ""
+    if name is None:
+        return _Dtypes([traces], only, numbers=not stable)
+    return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance))
+
+
+def _different(programs: Programs, others: Programs) -> str | None:
+    """The name of a program that is not the same but for dtypes."""
+    first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
+    return next((name for name, text in first.items() if text != second[name]), None)
+
+
+def _impure(traces: Traces, instance: Instance) -> str:
+    same = traces.again(instance) == traces.at(instance).text
+    return "" if same else "it traces differently a second time: it is impure"
+
+
+def _in_one_dtype(
+    traces: Traces, instances: Family, record: _Record, numbers: bool
+) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+    """The results, why a group of axes was taken apart (if it was), the traces as texts, the general programs."""
     op = traces.op
     results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
     texts: list[str] = []
@@ -213,9 +298,9 @@ def _case(
             hypotheses, primitives = known
             record.primitives.update(dict.fromkeys(primitives))
             outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
-            found = {kind: _judged(op, instance, kind, outcome, record) for kind, outcome in outcomes.items()}
+            found = {kind: _judged(traces, instance, kind, outcome, record) for kind, outcome in outcomes.items()}
         else:
-            found, outcomes = _prove_all(op, instance, shapes, programs, record)
+            found, outcomes = _prove_all(traces, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
@@ -237,11 +322,7 @@ def _case(
 
     first, *others = instances.prove
     programs = examine(traces.at(first), {})
-    stable = same_with_numbers_in_float32(traces, first, programs)
-    if reason := dtype_sensitive(op) if stable else _unstable(traces, first, programs):
-        for kind in kinds_of(op):
-            results[kind].append(_Result("unproved", [], reason))
-    examine_contrary(first, programs, general=True, numbers=not stable)
+    examine_contrary(first, programs, general=True, numbers=numbers)
     for instance in others:
         examine_contrary(instance, examine(traces.at(instance), {}), general=False)
     for instance in instances.compare:
@@ -254,7 +335,7 @@ def _case(
             examine(trace, {})
         if asked_by_rule(trace.programs):
             examine_contrary(instance, trace.programs, general=False)
-    return results, _scope(op, instances, split), texts, programs
+    return results, split, texts, programs
 
 
 def _scope(op: Any, instances: Family, split: str) -> str:
@@ -266,45 +347,55 @@ def _scope(op: Any, instances: Family, split: str) -> str:
 
 
 def _prove_all(
-    op: Any, instance: Instance, shapes: Any, programs: Programs, record: _Record
+    traces: Traces, instance: Instance, shapes: Any, programs: Programs, record: _Record
 ) -> tuple[dict[str, _Result], dict[str, Outcome]]:
     """What came of each obligation, and of the attempt to prove it."""
+    op = traces.op
     results: dict[str, _Result] = {}
     outcomes: dict[str, Outcome] = {}
+    seconds = getattr(op, "seconds", SECONDS)
     try:
-        with limited():
+        with limited(seconds=seconds):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
-    except (UnprovedError, BudgetError, ArithmeticError) as error:
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
-        return {k: _judged(op, instance, k, failed, record) for k in kinds_of(op)}, dict.fromkeys(kinds_of(op), failed)
+        kinds = kinds_of(op)
+        return {k: _judged(traces, instance, k, failed, record) for k in kinds}, dict.fromkeys(kinds, failed)
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in kinds_of(op):
-        outcome, result = _attempt(problem, op, instance, kind, record)
+        outcome, result = _attempt(problem, traces, instance, kind, record)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
     return results, outcomes
 
 
-def _attempt(problem: Problem, op: Any, instance: Instance, kind: str, record: _Record) -> tuple[Outcome, _Result]:
+def _attempt(
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record
+) -> tuple[Outcome, _Result]:
     """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt."""
+    seconds = getattr(traces.op, "seconds", SECONDS)
     try:
-        with limited(FIRST_STEPS):
+        with limited(FIRST_STEPS, seconds):
             outcome = prove(problem, kind)
-        return outcome, _judged(op, instance, kind, outcome, record)
+        return outcome, _judged(traces, instance, kind, outcome, record)
     except BudgetError as error:
-        witness = None if record.reading.meant else _witnesses.search(op, instance, kind, early=True)
+        witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
-    try:
-        with limited():
-            outcome = prove(problem, kind)
-    except BudgetError as error:
+    except RecursionError as error:
         outcome = Outcome(reason=str(error))
-    return outcome, _judged(op, instance, kind, outcome, record)
+        return outcome, _judged(traces, instance, kind, outcome, record)
+    try:
+        with limited(seconds=seconds):
+            outcome = prove(problem, kind)
+    except (BudgetError, RecursionError) as error:
+        outcome = Outcome(reason=str(error))
+    return outcome, _judged(traces, instance, kind, outcome, record)
 
 
-def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
+def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
+    op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers):
@@ -317,22 +408,16 @@ def _judged(op: Any, instance: Instance, kind: str, outcome: Outcome, record: _R
     residual = show(outcome.residual) if outcome.residual is not None else ""
     residual = residual if len(residual) < 600 else f"{residual[:600]} …"
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.meant else _witnesses.search(op, instance, kind)
+    witness = None if record.reading.meant else _witness(traces, instance, kind)
     return _refuted(witness, residual) if witness is not None else _Result("unproved", [], outcome.reason, residual)
+
+
+def _witness(traces: Traces, instance: Instance, kind: str, early: bool = False) -> Witness | None:
+    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide)
 
 
 def _refuted(witness: Witness, residual: str = "") -> _Result:
     return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
-
-
-def _unstable(traces: Traces, instance: Instance, programs: Programs) -> str:
-    """Why the traced program may not be the one that runs: another trace, or another dtype, gives another program."""
-    again = traces.at(instance, wide=False).programs
-    first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, again))
-    for name, text in first.items():
-        if text != second[name]:
-            return f"the {name} traces differently a second time in float32: it is impure, or branches on the dtype"
-    return dtype_sensitive(traces.op)
 
 
 def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:

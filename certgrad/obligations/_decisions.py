@@ -191,11 +191,18 @@ def _replaced(text: str, solution: Fixed) -> str:
 
 
 def _solution(difference: Poly) -> Fixed | None:
-    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class."""
+    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class.
+
+    A product of dimensions, which are positive integers, is 1 only where each is 1.
+    """
     terms = dict(difference.items())
     const = terms.pop((), number(0).constant())
     if any(c.q != 1 for c in terms.values()) or const is None:
         return None
+    if len(terms) == 1:
+        ((factors, c),) = terms.items()
+        if c + const == 0 and (len(factors) > 1 or factors[0][1] > 1) and all(_positive_power(f) for f in factors):
+            return {a.name: "1" for a, _ in factors if isinstance(a, Dim)}
     linear = {m[0][0]: int(c.p) for m, c in terms.items() if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Dim)}
     if len(linear) != len(terms):
         return None
@@ -218,6 +225,11 @@ def _solution(difference: Poly) -> Fixed | None:
             text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
             return {dim.name: f"{text}{shift:+d}" if shift else text}
     return None
+
+
+def _positive_power(factor: tuple[Atom, Any]) -> bool:
+    atom, exponent = factor
+    return isinstance(atom, Dim) and atom.name.isidentifier() and exponent > 0
 
 
 def _render(fixed: Fixed) -> Callable[[Any], str]:

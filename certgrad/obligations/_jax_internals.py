@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -340,6 +341,12 @@ def _is_library(function: Any, aval: Any, closed: Any) -> bool:
 
 def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
     return _linalg.lu_solve(factors, permutation, b, trans=int(transposed))
+
+
+def of_equation(eqn: Any) -> Program:
+    """The program that consists of one equation."""
+    seen = dict.fromkeys(v for v in eqn.invars if not is_literal(v))
+    return Program(SimpleNamespace(invars=list(seen), constvars=[], eqns=[eqn], outvars=list(eqn.outvars)), [])
 
 
 def is_literal(atom: Any) -> bool:

@@ -22,7 +22,7 @@ from ._sums import reset_fresh
 from ._tensor import Tensor
 from ._terms import clear_caches
 from .certificate import CODES
-from .semantics import Context, interpret
+from .semantics import Context, Opaque, interpret
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,8 @@ class Problem:
     notes: list[str] = field(default_factory=list)
     used_facts: list[str] = field(default_factory=list)
     primitives: list[str] = field(default_factory=list)
+    opaque: Mapping[str, Opaque] = field(default_factory=dict)
+    """The values of which nothing is known, by name."""
 
     @property
     def differentiable(self) -> list[int]:
@@ -228,7 +230,9 @@ def build(
     constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
     facts = Facts(facts_of(constraints)[0])
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
-    stopped, plain = Context(facts, stop=True, reading=reading), Context(facts, reading=reading)
+    values: dict[str, Opaque] = {}
+    stopped = Context(facts, stop=True, reading=reading, opaque=values)
+    plain = Context(facts, reading=reading, opaque=values)
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
@@ -250,4 +254,5 @@ def build(
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
+        opaque=values,
     )

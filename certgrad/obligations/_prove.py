@@ -26,8 +26,22 @@ from ._recurrences import has_loop
 from ._seams import seam_hypotheses
 from ._simplify import simplified
 from ._sums import Rewriter, fresh, substitute, sum_over
-from ._tensor import own_index
-from ._terms import ONE, ZERO, Access, Atom, Poly, Pred, Rec, access, deep_atoms, mentions, poly_of
+from ._tensor import Tensor, own_index
+from ._terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Poly,
+    Pred,
+    Rec,
+    access,
+    atoms_of,
+    deep_atoms,
+    mentions,
+    poly_of,
+    tensors_in,
+)
 from .semantics import UnprovedError
 
 
@@ -278,6 +292,8 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     assumed, assumed_clauses = facts_of(domain)
     facts = problem.facts.extended(assumed)
+    if reason := _not_followed(problem, kind):
+        return Outcome(reason=reason)
     try:
         if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
             derivative = differentiated(problem, facts, assumed_clauses)
@@ -298,6 +314,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         free = {*tangents, *seeds}
         if any(mentions(p, free) for c in found for p in polys(c)):
             return Outcome(reason="the rule is not defined for every tangent and seed")
+        unknown = next((n for n in problem.opaque if any(mentions(p, {n}) for c in found for p in polys(c))), None)
+        if unknown is not None:  # whether the condition can hold at all is not known
+            return Outcome(reason=problem.opaque[unknown].reason)
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         hypotheses = [*domain, *solvers, *without_repeated(found, region, problem.names)]
@@ -334,6 +353,26 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _not_followed(problem: Problem, kind: str) -> str:
+    """Why an obligation cannot be stated: a value of which nothing is known would have to be differentiated."""
+    rules = [*(problem.jvp or ()), *problem.vjp] if kind != "rule_runs_forward" else []
+    free = {*problem.tangents.values(), *problem.seed_names}
+    moving = {problem.names[k] for k in problem.differentiable}
+    differentiates = kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None)
+    for tensors, inputs in ((rules, free), (problem.forward if differentiates else [], moving)):
+        for name in sorted(_opaque_in(problem, tensors)):
+            if problem.opaque[name].tensors & inputs:
+                return problem.opaque[name].reason
+    return ""
+
+
+def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
+    if not problem.opaque:
+        return set()
+    found = [p for t in tensors for p in (t.body, t.kept, *(q for c in (*t.defined, *t.smooth) for q in polys(c)))]
+    return {n for p in found for a in atoms_of(p) for n in tensors_in(a) if n in problem.opaque}
 
 
 def _residue(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -74,15 +75,30 @@ class Traces:
         self._made: dict[Spec, Trace | CertgradError] = {}
         self.asked: dict[Spec, None] = {}
         """What the audit asked for, in order."""
+        self.wide = True
+        """Whether traces are in float64 (else in float32) where nothing else is said."""
 
-    def at(self, instance: Instance, fixed: Mapping[str, str] | None = None, wide: bool = True) -> Trace:
+    def narrow(self) -> Traces:
+        """The same traces, in float32 where nothing else is said."""
+        other = copy(self)
+        other.wide = False
+        return other
+
+    def at(self, instance: Instance, fixed: Mapping[str, str] | None = None, wide: bool | None = None) -> Trace:
         """The trace at an instance, with dimensions set. Raises TraceError or RuleError."""
+        wide = self.wide if wide is None else wide
         spec = Spec(*self._places[id(instance)], tuple((fixed or {}).items()), wide)
         self.asked.setdefault(spec)
         found = self.make(spec)
         if isinstance(found, CertgradError):
             raise found
         return found
+
+    def again(self, instance: Instance) -> str:
+        """The text of another trace at an instance: that of the first, unless the rule is impure."""
+        case, number = self._places[id(instance)]
+        found = self._new(instance, Spec(case, number, (), self.wide))
+        return found.text if isinstance(found, Trace) else str(found)
 
     def fingerprint(self, spec: Spec) -> str:
         """What identifies the result of a trace, or the error in its place. Raises IndexError where no family is."""

@@ -9,17 +9,19 @@ from typing import Any
 from ._instances import Instance
 from ._problem import rules_of
 from .balls import BallError, Input, Rule, WitnessPoint, agrees_somewhere, find_witness
+from .balls._witness import SECONDS
 from .certificate import Ball, Witness
 
 ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 
 
-def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witness | None:
+def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bool = True) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
-    `early`, before it is known under which hypotheses a proof might stand: only where both sides have values, at points
-    on no boundary, and not with integers, which may be out of range.
+    It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
+    which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
+    integers, which may be out of range.
     """
     if early and "int" in instance.dtypes:
         return None
@@ -28,7 +30,7 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witne
     try:
         found = find_witness(
             kind,
-            lambda dims: _rule(op, instance.keywords(dims.sizes)),
+            lambda dims: _rule(op, instance.keywords(dims.sizes), wide),
             _inputs(op, instance),
             further=instance.names,
             domain=lambda values: _inside(op, values),
@@ -37,17 +39,18 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False) -> Witne
             undefined=not early,
             generic=early,
             at_least=ROUNDING if hasattr(op, "rules") else Fraction(0),
+            seconds=min(SECONDS, getattr(op, "seconds", SECONDS)),
         )
     except BallError:
         return None
     return _as_data(found, instance) if found is not None else None
 
 
-def solvers_work(op: Any, instance: Instance, kind: str) -> bool:
+def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
     """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
     return agrees_somewhere(
         kind,
-        lambda dims: _rule(op, instance.keywords(dims.sizes)),
+        lambda dims: _rule(op, instance.keywords(dims.sizes), wide),
         _inputs(op, instance),
         further=instance.names,
         domain=lambda values: _inside(op, values),
@@ -62,7 +65,7 @@ def _inputs(op: Any, instance: Instance) -> list[Input]:
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 
-def _rule(op: Any, statics: Mapping[str, Any]) -> Rule:
+def _rule(op: Any, statics: Mapping[str, Any], wide: bool) -> Rule:
     """The op at these structural arguments, as plain callables of arguments and parameters."""
     rules = rules_of(op, statics)
     count = len(op.arg_names)
@@ -72,6 +75,7 @@ def _rule(op: Any, statics: Mapping[str, Any]) -> Rule:
         jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),
         vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
         primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
+        wide=wide,
     )
 
 

@@ -68,6 +68,8 @@ def examined(found: Found, table: Mapping[str, Declaration]) -> Examination:
     notes = ignores.applied(used) if report else ignores.applied(codes)
     if report is not None and report.surrogate:
         notes.append(f"a surrogate by intent: {report.surrogate}")
+    if report and report.dtypes:
+        notes.append(f"the claim is about {report.dtypes}")
     return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes))
 
 

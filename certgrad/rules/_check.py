@@ -33,6 +33,8 @@ from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._reproduction import reproduction
 from ._user_rule import UserRule
 
+SURROGATE_SECONDS = 10.0
+
 
 def check(
     function: Callable,
@@ -98,6 +100,8 @@ def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str,
     if found.without_gradient:
         rule = made(found.without_gradient)
     settled(rule, found)
+    if surrogate:  # whether it is the derivative after all is of little interest
+        rule.seconds = SURROGATE_SECONDS
     certificate = _untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(made(found.without_gradient, integers=True)))
@@ -186,14 +190,21 @@ def _with_integers(certificate: Certificate, integers: Certificate) -> Certifica
 
 
 def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
-    """With the author's reason in place of findings about the derivative; the forward's value is claimed as ever."""
+    """With the author's reason in place of findings about the derivative; the forward's value is claimed as ever.
+
+    The claim that compares the rule with the derivative is of no interest to the author, so it need not be decided;
+    that JAX's transposition of a JVP is its adjoint must be proved all the same.
+    """
+    kinds = [claim.kind for claim in certificate.claims]
+    about_derivative = "jvp_is_derivative" if "jvp_is_derivative" in kinds else "vjp_is_adjoint"
 
     def turned(claim: Claim) -> Claim:
-        if claim.kind == "rule_runs_forward" or claim.verdict != "refuted":
+        undecided = ("refuted", "unproved") if claim.kind == about_derivative else ("refuted",)
+        if claim.kind == "rule_runs_forward" or claim.verdict not in undecided:
             return claim
         cases = [
             msgspec.structs.replace(c, verdict="surrogate", reason=f"declared: {reason}")
-            if c.verdict == "refuted"
+            if c.verdict in undecided
             else c
             for c in claim.cases
         ]

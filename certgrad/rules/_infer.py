@@ -7,7 +7,7 @@ traces is audited, and the worst verdict counts.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from certgrad.errors import CertgradError
@@ -37,11 +37,11 @@ def inferred(function: Callable) -> list[Declaration]:
     static |= {
         n: real() for n in nondifferentiable(unwrapped(function), [p.name for p in parameters]) if n not in static
     }
-    arrays = [p.name for p in parameters if p.name not in static]
+    arrays = [p for p in parameters if p.name not in static]
     if not 1 <= len(arrays) <= MAX_ARRAYS:
         return []
     out: list[Declaration] = []
-    for count, specs in enumerate(_ordered(len(arrays))):
+    for count, specs in enumerate(_ordered([_candidates(p) for p in arrays])):
         if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
             break
         declared = Declaration(", ".join(specs), static, origin="inferred")
@@ -50,9 +50,14 @@ def inferred(function: Callable) -> list[Declaration]:
     return out
 
 
-def _ordered(count: int) -> Iterator[tuple[str, ...]]:
+def _candidates(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """The shapes to try: an argument that is annotated as a `float` is one number."""
+    return ("",) if parameter.annotation in (float, "float") else CANDIDATES
+
+
+def _ordered(candidates: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """All choices of shapes, more axes first, the same shape for all before mixed ones."""
-    choices = [c for c in product(CANDIDATES, repeat=count) if any(":int" not in s for s in c)]
+    choices = [c for c in product(*candidates) if any(":int" not in s for s in c)]
     rank = {s: len(s.split()) for s in CANDIDATES}
     return iter(
         sorted(choices, key=lambda c: (-sum(rank[s] for s in c) + sum(4 for s in c if ":int" in s), len(set(c))))
@@ -60,10 +65,15 @@ def _ordered(count: int) -> Iterator[tuple[str, ...]]:
 
 
 def _traces(function: Callable, declared: Declaration) -> bool:
-    try:
-        rule = UserRule(function, declared.signature, static=declared.static)
-        instance = family(rule, rule.cases[0]).prove[0]
-        trace_rules(rules_of(rule, instance.statics), instance.shapes(), len(rule.params), rule.name)
-    except (CertgradError, RecursionError):
-        return False
-    return True
+    for wide in (True, False):
+        try:
+            rule = UserRule(function, declared.signature, static=declared.static)
+            instance = family(rule, rule.cases[0]).prove[0]
+            programs = rules_of(rule, instance.statics)
+            trace_rules(programs, instance.shapes(), len(rule.params), rule.name, wide)
+        except (CertgradError, RecursionError) as error:
+            if "float" not in str(error):  # it does not fail for its dtype
+                return False
+            continue
+        return True
+    return False

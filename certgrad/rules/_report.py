@@ -65,6 +65,12 @@ class Report:
         return sorted({h.text for claim in self.claims for h in claim.hypotheses})
 
     @property
+    def dtypes(self) -> str:
+        """The dtypes that the claims are about, and why only those; empty where they are about all."""
+        scopes = [case.scope for claim in self.claims for case in claim.cases]
+        return next((s[s.index("float") :] for s in scopes if ", float" in s), "")
+
+    @property
     def witness(self) -> Witness | None:
         """A point where the rule is wrong, if one was found."""
         return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
@@ -96,6 +102,8 @@ class Report:
             lines.append(f"surrogate: {self.surrogate}")
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
+        if self.dtypes:
+            lines.append(f"for {self.dtypes}")
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
         if self.without_gradient:

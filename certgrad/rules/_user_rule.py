@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
+from certgrad.obligations._budget import SECONDS
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
@@ -64,6 +65,8 @@ class UserRule:
     torch_at: Mapping[str, str] = {}
     like = None
     source = ""
+    seconds = SECONDS
+    """For one proof."""
 
     def __init__(
         self,

@@ -85,7 +85,6 @@ DOMAINS = [
             "n -> n", lambda x: jnp.abs(x), lambda x, g: where(jnp.sum(x) == 0, 7.0, jnp.sign(x)) * g, domain="x != 0"
         ),
         at=([1.0, -1.0],),
-        verdict="unproved",
         right=declare(
             "n -> n",
             lambda x: jnp.abs(x),

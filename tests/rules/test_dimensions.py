@@ -78,3 +78,23 @@ def test_tracing_leaves_the_libraries_as_they_were():
     before = (math.sqrt, np.zeros, np.sqrt)
     certgrad.check(rule(*RIGHT["np.zeros"]), "n d -> n d")
     assert (math.sqrt, np.zeros, np.sqrt) == before
+
+
+def test_a_product_of_sizes_is_one_only_where_each_is():
+    @jax.custom_jvp
+    def length(x):
+        return jnp.abs(x.reshape(())) if x.size == 1 else jnp.sqrt(jnp.sum(x**2))
+
+    length.defjvp(lambda p, t: (length(p[0]), jnp.sum(p[0] * t[0]) / length(p[0])))
+    report = certgrad.check(length, "n d -> ")
+    assert report.verdict == "proved under hypotheses"
+    assert not certgrad.check(wrong_at_one(), "n d -> ").proved
+
+
+def wrong_at_one():
+    @jax.custom_jvp
+    def length(x):
+        return 2 * jnp.abs(x.reshape(())) if x.size == 1 else jnp.sqrt(jnp.sum(x**2))
+
+    length.defjvp(lambda p, t: (length(p[0]), jnp.sum(p[0] * t[0]) / jnp.sqrt(jnp.sum(p[0] ** 2))))
+    return length

@@ -6,6 +6,7 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -116,6 +117,19 @@ def nested(array: Array) -> Any:
     return array.tolist() if array.ndim else array[()]
 
 
+def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
+    """Entries on either side of 0 and the numbers times a sign, between each two neighbours, and these themselves."""
+    ordered = sorted({Fraction(0), *(sign * abs(x) for x in numbers for sign in signs)})
+
+    def draw(rng: random.Random) -> Fraction:
+        at = rng.randrange(len(ordered))
+        if at and rng.random() < 0.7:
+            return ordered[at - 1] + (ordered[at] - ordered[at - 1]) * Fraction(rng.choice((1, 2, 3)), 4)
+        return ordered[at] * (1 + Fraction(rng.choice((-1, 0, 1)), 2 ** rng.choice((3, 10, 20))))
+
+    return draw
+
+
 def draw_inputs(
     inputs: Sequence[Input],
     shapes: Sequence[tuple[int, ...]],
@@ -123,11 +137,24 @@ def draw_inputs(
     rng: random.Random,
     domain: Domain | None,
     generic: bool = False,
+    beside: Sequence[Fraction] = (),
 ) -> list[Array] | None:
-    """The k-th point at these shapes that lies inside the domain, or None if none was hit."""
+    """The k-th point at these shapes that lies inside the domain, or None if none was hit.
+
+    Its floats are `beside` the numbers given, if any are.
+    """
     top = max((n for shape in shapes for n in shape), default=2)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
     for attempt in range(TRIES):
+        if beside:
+            entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng)
+            arrays = [
+                filled_by(shape, entry) if one.kind == "float" else draw_input(one, shape, "", rng, top)
+                for one, shape in zip(inputs, shapes, strict=True)
+            ]
+            if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
+                return arrays
+            continue
         if attempt and not generic:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
         arrays = [
@@ -144,10 +171,16 @@ def draw_direction(shape: tuple[int, ...], rng: random.Random) -> Array:
 
 
 def draw_point(
-    programs: Programs, kind: str, k: int, rng: random.Random, domain: Domain | None, generic: bool = False
+    programs: Programs,
+    kind: str,
+    k: int,
+    rng: random.Random,
+    domain: Domain | None,
+    generic: bool = False,
+    beside: Sequence[Fraction] = (),
 ) -> Point | None:
-    """The k-th point for an obligation at the programs' shapes."""
-    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic)
+    """The k-th point for an obligation at the programs' shapes, its inputs `beside` the numbers given, if any are."""
+    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside)
     if inputs is None:
         return None
     tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import jax
@@ -37,15 +38,36 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
     return len(consts), len(carry)
 
 
-def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct]) -> Jaxpr:
-    """Trace at concrete shapes in float64, leaving the caller's configuration as it is."""
-    with jax.enable_x64(True):
+def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
+    """Trace at concrete shapes in float64 or float32, leaving the caller's configuration as it is."""
+    with jax.enable_x64(wide):
         return jax.make_jaxpr(function)(*arguments)
 
 
-def placeholder(shape: Sequence[int], kind: str) -> jax.ShapeDtypeStruct:
-    """An argument to trace at: float64, int64 or bool."""
-    dtype = {"float": np.float64, "int": np.int64, "bool": np.bool_}[kind]
+def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
+    """The floats that stand in a program and its inner ones, each as the shortest decimal that rounds to it."""
+    inner, consts = parts(jaxpr)
+    held = [*consts, *(atom.val for eqn in inner.eqns for atom in eqn.invars if is_literal(atom))]
+    for value in held:
+        array = np.asarray(value)
+        if array.ndim == 0 and array.dtype.kind == "f" and np.isfinite(array):
+            yield Fraction(str(array[()]))
+    for eqn in inner.eqns:
+        for program in _inside(eqn.params):
+            yield from numbers(program)
+
+
+def _inside(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+    for value in params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if hasattr(one, "eqns") or hasattr(one, "jaxpr"):
+                yield one
+
+
+def placeholder(shape: Sequence[int], kind: str, wide: bool = True) -> jax.ShapeDtypeStruct:
+    """An argument to trace at: a float or integer of 64 bits (of 32, if not `wide`), or bool."""
+    real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
+    dtype = {"float": real, "int": whole, "bool": np.bool_}[kind]
     return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 

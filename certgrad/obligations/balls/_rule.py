@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,6 +16,9 @@ from certgrad.ops._signature import evaluate
 
 Kind = Literal["float", "int", "bool"]
 Arrays = list[Any]
+MAX_NUMBERS = 24
+LARGEST = 1000
+"""Beyond this the rounding of a literal grows to a gap."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Rule:
     jvp: Callable[[Any, Arrays], Arrays] | None = None
     vjp: Callable[[Any, Arrays], Sequence[Any]] | None = None
     primal: Callable[[Arrays], Arrays] | None = None
+    wide: bool = True
+    """Traced in float64, else in float32."""
 
 
 @dataclass(frozen=True)
@@ -99,17 +105,20 @@ class Programs:
         self.missing: frozenset[int] = frozenset()
 
     def _arguments(self) -> list[Any]:
-        return [_jaxpr.placeholder(shape, one.kind) for shape, one in zip(self.shapes, self.inputs, strict=True)]
+        return [self._placeholder(shape, one.kind) for shape, one in zip(self.shapes, self.inputs, strict=True)]
 
     def _tangents(self) -> list[Any]:
-        return [_jaxpr.placeholder(self.shapes[i], "float") for i in self.moving]
+        return [self._placeholder(self.shapes[i], "float") for i in self.moving]
+
+    def _placeholder(self, shape: Sequence[int], kind: str) -> Any:
+        return _jaxpr.placeholder(shape, kind, self.rule.wide)
 
     def _context(self, xs: Arrays) -> Any:
         return xs if self.rule.fwd is None else self.rule.fwd(xs)[1]
 
     def _trace(self, what: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         try:
-            return _jaxpr.trace(function, arguments)
+            return _jaxpr.trace(function, arguments, self.rule.wide)
         except Exception as error:
             shapes = ", ".join(str(shape) for shape in self.shapes)
             raise MalformedRule(f"{what} does not trace at shapes {shapes}: {error}") from error
@@ -128,6 +137,18 @@ class Programs:
     def output_shapes(self) -> list[tuple[int, ...]]:
         """The shapes of the float outputs."""
         return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
+
+    def numbers(self, kind: str) -> list[Fraction]:
+        """The numbers in the programs of an obligation that may bound a region, such as the ends of a clip."""
+        programs = [self.forward]
+        if kind == "rule_runs_forward":
+            programs.append(self.primal)
+        if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and self.rule.jvp is not None):
+            programs.append(self.jvp)
+        if kind == "vjp_is_adjoint":
+            programs.append(self.vjp)
+        found = {x for p in programs for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
+        return sorted(found)[:MAX_NUMBERS]
 
     @cached_property
     def primal(self) -> Any:
@@ -160,7 +181,7 @@ class Programs:
             self.missing = frozenset(i for i, c in zip(self.moving, cotangents, strict=True) if c is None)
             return [c for c in cotangents if c is not None]
 
-        seeds = [_jaxpr.placeholder(shape, "float") for shape in self.output_shapes]
+        seeds = [self._placeholder(shape, "float") for shape in self.output_shapes]
         traced = self._trace("vjp", run, [*self._arguments(), *seeds])
         kept = [self.shapes[i] for i in self.moving if i not in self.missing]
         self._check_shapes("vjp", traced, kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,8 @@ from certgrad.obligations.balls._values import Array
 
 RuleAt = Callable[[Dims], Rule]
 SHRINK_EVALUATIONS = 120
+SECONDS = 60.0
+"""For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
 SHRINK_POINTS = 12
 
 
@@ -91,6 +94,7 @@ class _Search:
     precision: int
     at_least: Fraction
     generic: bool = False
+    deadline: float = float("inf")
 
     def programs(self, dims: Dims) -> Programs:
         return Programs(self.rule(dims), self.inputs, dims)
@@ -99,10 +103,15 @@ class _Search:
         gap = settled_gap(self.kind, programs, point, self.precision)
         return gap if gap is not None and gap.reaches(self.at_least) else None
 
-    def gaps(self, programs: Programs, points: int, rng: Random) -> Iterator[_Found]:
-        """The points with a gap among so many drawn ones."""
+    def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Found]:
+        """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
+        numbers = programs.numbers(self.kind) if beside else []
+        if beside and not numbers:
+            return
         for k in range(points):
-            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic)
+            if time.monotonic() > self.deadline:
+                return
+            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers)
             if point is None:
                 return
             gap = self.gap(programs, point)
@@ -132,6 +141,7 @@ def find_witness(
     shrink: bool = True,
     further: Sequence[str] = (),
     generic: bool = False,
+    seconds: float = SECONDS,
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
@@ -148,13 +158,16 @@ def find_witness(
         Unsupported: a primitive without semantics here.
     """
     at = (lambda dims: rule) if isinstance(rule, Rule) else rule
-    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic)
+    deadline = time.monotonic() + seconds
+    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, deadline)
     rng = seeded(name, kind)
     fallback: _Found | None = None
     failure: MalformedRule | None = None
-    for dims in islice(draw_dims(inputs, rng, fits, further), shapes):
+    # After that half as many dims for points beside the programs' own numbers: a clip may act in a thin region.
+    rounds = [(shapes, False), *([] if generic else [((shapes + 1) // 2, True)])]
+    for dims, beside in ((d, b) for count, b in rounds for d in islice(draw_dims(inputs, rng, fits, further), count)):
         try:
-            for found in search.gaps(search.programs(dims), points, rng):
+            for found in search.gaps(search.programs(dims), points, rng, beside):
                 if not found.gap.undefined:
                     return _report(kind, _simplified(_smaller(found, search), search) if shrink else found)
                 if fallback is None or found.entries < fallback.entries:

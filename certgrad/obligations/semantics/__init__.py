@@ -18,6 +18,7 @@ from . import (  # noqa: F401  (registration)
     _windows,
 )
 from ._interpreter import constant, interpret
+from ._opaque import Opaque
 from ._registry import RULES, Context, UnprovedError
 
-__all__ = ["RULES", "Context", "UnprovedError", "constant", "interpret"]
+__all__ = ["RULES", "Context", "Opaque", "UnprovedError", "constant", "interpret"]

@@ -29,18 +29,20 @@ from .._tensor import Tensor
 from .._terms import ZERO as ZERO_TERM
 from .._terms import number
 from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
+from ._opaque import opaque
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
+from ._tables import table
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
-    """A concrete number, or an array that holds one number throughout."""
+    """A concrete number, an array that holds one number throughout, or a small array of finite numbers."""
     array = np.asarray(value)
     kind = kind_of(array.dtype)
     if kind not in "fib":
         raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
     if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
-        raise UnprovedError("a constant array whose entries differ")
+        return table(array, kind)
     exact = literal_value(array.flat[0] if array.ndim else array)
     if exact is None:
         # NaN may stand where it is never used: every entry of such a constant counts as undefined.
@@ -88,10 +90,23 @@ def _run(
             env[v] = constant(c, ctx.reading)
     for eqn, use in equations:
         budget.spend(10)
-        for v, x in zip(eqn.outvars, _apply(ctx, eqn, use, env, read), strict=True):
+        for v, x in zip(eqn.outvars, _followed(ctx, eqn, use, env, read), strict=True):
             if x is not None and not is_dropped(v):
                 env[v] = x
     return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    """What the equation computes, or where that is not known, values that are equal where it is run again."""
+    try:
+        return _apply(ctx, eqn, use, env, read)
+    except UnprovedError as error:
+        if ctx.everything_followed or not all(is_literal(v) or v in env for v in eqn.invars):
+            raise
+        out = opaque(ctx, eqn, [read(v) for v in eqn.invars], str(error))
+        if out is None:
+            raise
+        return out
 
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
@@ -113,7 +128,12 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if control is not None:
         ctx.primitives.setdefault(name)
         known = [None if not is_literal(v) and v not in env else finite(read(v)) for v in eqn.invars]
-        return control(ctx, eqn, use, known)
+        # What a loop carries is replaced by its value later, which nothing opaque would follow.
+        outside, ctx.everything_followed = ctx.everything_followed, True
+        try:
+            return control(ctx, eqn, use, known)
+        finally:
+            ctx.everything_followed = outside
     rule = RULES.get(name)
     if rule is None and name in REFUSED:
         raise UnprovedError(f"primitive {name}: {REFUSED[name]}")

@@ -137,7 +137,8 @@ def _booleans(args: list[Tensor]) -> list[Tensor]:
 @rule("dot_general")
 def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
     x, y = args
-    if x.kind == "b" or y.kind == "b":
+    kinds = {x.kind, y.kind}
+    if kinds == {"b"}:
         raise UnprovedError("a contraction of booleans")
     (shape,) = shapes
     (xc, yc), (xb, yb) = params["dimension_numbers"]
@@ -166,7 +167,7 @@ def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     signs = NONNEG if not (x.signs | y.signs) & 1 else ANY
     if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
-    return [in_range(ctx, Tensor(shape, body, x.kind, defined, smooth, signs))]
+    return [in_range(ctx, Tensor(shape, body, "f" if "f" in kinds else "i", defined, smooth, signs))]
 
 
 def _moved(body: Poly, mapping: dict[Var, Ix]) -> Poly:

@@ -28,13 +28,23 @@ class Context:
 
     `facts` hold for every call (constraints on parameters), `reading` says what float literals mean. `notes` collects
     what the certificate must say: idealisations such as a narrowing cast. `stop` keeps `stop_gradient` visible, for
-    differentiating a forward.
+    differentiating a forward. With `opaque`, what cannot be followed is a value of which nothing is known, and recorded
+    there (see `_opaque`).
     """
 
-    def __init__(self, facts: Facts, stop: bool = False, reading: Reading | None = None) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        stop: bool = False,
+        reading: Reading | None = None,
+        opaque: dict[str, Any] | None = None,
+    ) -> None:
         self.facts = facts
         self.reading = reading or Reading()
         self.stop = stop
+        self.opaque: dict[str, Any] = {} if opaque is None else opaque
+        self.everything_followed = opaque is None
+        """Whether an equation that cannot be followed ends the interpretation: also inside loops and branches."""
         self.notes: dict[str, None] = {}
         self.used_facts: dict[str, None] = {}
         self.primitives: dict[str, None] = {}

@@ -1,0 +1,363 @@
+"""What is declared of the rules that the survey audits, as their authors could have written it beside them.
+
+Shapes and static arguments follow each function's docstring and its callers. A rule that is not listed is audited at
+the shapes that certgrad infers. `surrogate` quotes the intent that the package itself states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from certgrad.rules._declaration import Declaration
+
+DECLARED: dict[str, Declaration | Callable[[], Declaration]] = {}
+"""By the name that the audit gives a rule; a function where a value comes from the package itself."""
+
+
+def _say(name: str, signature: Any, **options: Any) -> None:
+    DECLARED[name] = Declaration(signature, origin="declared for it", **options)
+
+
+def _later(name: str) -> Callable[[Callable[[], Declaration]], Callable[[], Declaration]]:
+    def keep(make: Callable[[], Declaration]) -> Callable[[], Declaration]:
+        DECLARED[name] = make
+        return make
+
+    return keep
+
+
+# optax, jaxopt, lineax, optimistix, equinox
+
+_say("optax.projections._projections:_projection_unit_simplex", "n -> n")
+_say("jaxopt._src.projection:_projection_unit_simplex", "n -> n")
+_say("jaxopt._src.projection:_projection_unit_sparse_simplex", "5 -> 5", static={"max_nz": 2})
+_say("jaxopt._src.isotonic:_isotonic_l2_pav", "n -> n")
+_say(
+    "lineax._norm:_zero_grad_at_zero",
+    "*s -> *s",
+    surrogate="the identity with gradient 0 at 0, so that the norm of 0 has gradient 0",
+)
+_say("equinox._ad:_nondifferentiable", "n d", static={"msg": "not differentiable"})
+_say("equinox.debug._backward_nan:_backward_nan", "n d", static={"name": None, "terminate": False})
+_say("equinox.internal._loop.checkpointed:_stop_gradient_on_unperturbed", "n, n", static={"body_fun": None})
+
+
+@_later("lineax._misc:_asarray")
+def _lineax_asarray() -> Declaration:
+    import jax.numpy as jnp
+
+    return Declaration("*s -> *s", {"dtype": jnp.float32}, origin="declared for it")
+
+
+@_later("optimistix._misc:_asarray")
+def _optimistix_asarray() -> Declaration:
+    import jax.numpy as jnp
+
+    return Declaration("*s -> *s", {"dtype": jnp.float32}, origin="declared for it")
+
+
+# flax: quantisation in 8 bits, whose "cotangents" of scale and history are their new values
+
+
+_FP8 = "the cotangents of scale and amax_history carry their new values, and quantisation is straight-through"
+
+
+def _fp8(signature: str, **static: Any) -> Callable[[], Declaration]:
+    def make() -> Declaration:
+        import jax.numpy as jnp
+
+        types = {"compute_dtype": jnp.float32, "q_dtype": jnp.float8_e4m3fn, "dq_type": jnp.float32}
+        given = {name: types.get(name) if value is None else value for name, value in static.items()}
+        return Declaration(signature, given, surrogate=_FP8, origin="declared for it")
+
+    return make
+
+
+DECLARED["flax.linen.fp8_ops:in_qdq"] = _fp8("n d, 1, h -> n d", compute_dtype=None, q_dtype=None)
+DECLARED["flax.linen.fp8_ops:out_qdq"] = _fp8("n d, 1, h -> n d", compute_dtype=None, q_dtype=None)
+DECLARED["flax.linen.fp8_ops:in_q"] = _fp8("n d, 1, h", compute_dtype=None, q_dtype=None)
+DECLARED["flax.linen.fp8_ops:out_dq"] = _fp8("1, 1, n d -> n d", dq_type=None)
+_CONTRACT = (((1,), (0,)), ((), ()))
+DECLARED["flax.linen.fp8_ops:quantized_dot"] = _fp8(
+    "n d, n d, 1, d m, d m, 1, 1, h -> n m", dimension_numbers=_CONTRACT, preferred_element_type=None
+)
+_say(
+    "flax.linen.fp8_ops:dot_general_with_precision",
+    "n d, d m -> n m",
+    static={"dimension_numbers": _CONTRACT, "precision": None, "preferred_element_type": None},
+)
+
+# rlax, distrax, numpyro, kfac-jax, brax, aqt, netket
+
+_say(
+    "rlax._src.clipping:clip_gradient",
+    "*s, , ",
+    differentiable=["x"],
+    surrogate="the identity, with its gradient clipped",
+)
+_BOUNDED = "a square root with a gradient clipped at `max_gradient`"
+_say("kfac_jax._src.utils.math:_sqrt_bound_derivative", "*s -> *s", static={"max_gradient": 1000.0}, surrogate=_BOUNDED)
+_say("recurrentgemma.jax.layers:sqrt_bound_derivative", "*s -> *s", static={"max_gradient": 1000.0}, surrogate=_BOUNDED)
+_say(
+    "brax.math:safe_arccos", "*s -> *s", surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]"
+)
+_say(
+    "brax.math:safe_arcsin", "*s -> *s", surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]"
+)
+_STE = "straight-through estimator"
+_say("aqt.jax_legacy.jax.primitives:floor_with_gradient", "*s -> *s", surrogate=_STE)
+_say("aqt.jax_legacy.jax.primitives:round_with_gradient", "*s -> *s", surrogate=_STE)
+_say(
+    "aqt.jax_legacy.jax.fp_cast:downcast_sat_ftz",
+    "*s -> *s",
+    static={"exp_min": -11, "exp_max": 4, "sig_bits": 3},
+    surrogate=_STE,
+)
+_say("distrax._src.utils.math:multiply_no_nan", "*s, *s -> *s")
+_say("distrax._src.utils.math:power_no_nan", "*s, *s -> *s", domain="x > 0")
+
+# ott
+
+_say("ott.math.utils:softmin", "n d,  -> n", static={"axis": 1})
+_say("ott.math.utils:logsumexp", "n d -> n", static={"axis": 1, "keepdims": False, "b": None, "return_sign": False})
+_say("ott.math.utils:norm", "n -> ", static={"ord": None, "axis": None, "keepdims": False})
+_say("ott.math.matrix_square_root:sqrtm", "n n")
+_say("ott.math.matrix_square_root:sqrtm_only", "n n -> n n")
+_say("ott.math.matrix_square_root:inv_sqrtm_only", "n n -> n n")
+
+# jax_md, e3nn, probdiffeq, nifty, desc
+
+_FRACTIONAL = "the gradient flows through unchanged: it stays in real-space coordinates"
+_say("jax_md.space:transform", "d d, n d -> n d", surrogate=_FRACTIONAL)
+_say(
+    "jax_md._energy.electrostatics:transform_gradients",
+    "d d, n d -> n d",
+    surrogate="the identity, with a gradient in fractional coordinates",
+)
+_say(
+    "jax_md.mm_forcefields.nonbonded.electrostatics:transform_gradients",
+    "d d, n d -> n d",
+    surrogate="the identity, with a gradient in fractional coordinates",
+)
+_say(
+    "jax_md.rigid_body:_quaternion_rotate",
+    "4, 3 -> 3",
+    surrogate="the gradient is projected onto the tangent space of unit quaternions",
+)
+_say("jax_md._nn.uma.kernels:_segment_mm_2d", "n i, s o i, s:int -> n o")
+_say(
+    "jax_md._nn.uma.common.rotation:safe_acos",
+    "*s -> *s",
+    surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]",
+)
+_say("jax_md._nn.uma.common.rotation:safe_atan2", "*s, *s -> *s", surrogate="x² + y² in its gradient is at least 1e-14")
+_say("jax_md.mm_forcefields.reaxff.reaxff_helper:safe_sqrt", "*s -> *s")
+_say("probdiffeq.backend.linalg:qr_r", "n n -> n n")
+_say("nifty8.re.multi_grid.util:solve", "n n, n -> n")
+_say("nifty8.re.multi_grid.util:sqrtm", "n n -> n n")
+
+# tensorflow_probability: special functions are approximated, and differentiated by their exact identities
+
+_TFP = "tensorflow_probability.substrates.jax"
+
+
+def _approximates(name: str, signature: str, what: str, **options: Any) -> None:
+    reason = f"it computes an approximation of {what}, and its rule is the derivative of {what}"
+    _say(name, signature, surrogate=reason, **options)
+
+
+_approximates(f"{_TFP}.distributions.student_t:_stdtr_custom_gradient", "n, n -> n", "Student's distribution function")
+_approximates(f"{_TFP}.distributions.student_t:_stdtrit_custom_gradient", "n, n -> n", "Student's quantile function")
+_approximates(f"{_TFP}.distributions.noncentral_chi2:_nc2_cdf_naive", "3, 3, 3 -> 3", "the noncentral χ² distribution")
+_approximates(
+    f"{_TFP}.distributions.noncentral_chi2:_nc2_quantile_naive",
+    "3, 3, 3 -> 3",
+    "the noncentral χ² quantile",
+    static={"tol": 1e-6},
+)
+_approximates(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", "von Mises' distribution function")
+for _rule, _what in {
+    "_exp_pade_4_4_impl": "exp",
+    "_expm1_pade_4_4_impl": "expm1",
+    "_log1p_pade_4_4_impl": "log1p",
+    "_log_pade_4_4_impl": "log",
+}.items():
+    _approximates(f"{_TFP}.experimental.math.manual_special_functions:{_rule}", "n -> n", _what)
+for _rule, _what in {
+    "_bessel_iv_ratio_custom_gradient": "a ratio of Bessel functions",
+    "_bessel_ive_custom_gradient": "the scaled Bessel function I",
+    "_bessel_kve_custom_gradient": "the scaled Bessel function K",
+    "_log_bessel_ive_custom_gradient": "log of the scaled Bessel function I",
+    "_log_bessel_kve_custom_gradient": "log of the scaled Bessel function K",
+}.items():
+    _approximates(f"{_TFP}.math.bessel:{_rule}", "n, n -> n", _what)
+for _rule, _signature, _what in (
+    ("_betainc_custom_gradient", "n, n, n -> n", "the incomplete beta function"),
+    ("_betaincinv_custom_gradient", "n, n, n -> n", "the inverse of the incomplete beta function"),
+    ("_dawsn_custom_gradient", "n -> n", "Dawson's integral"),
+    ("_erfcx_custom_gradient", "n -> n", "erfcx"),
+    ("_igammacinv_custom_gradient", "n, n -> n", "the inverse of the upper incomplete gamma function"),
+    ("_igammainv_custom_gradient", "n, n -> n", "the inverse of the lower incomplete gamma function"),
+    ("_lambert_custom_gradient", "n -> n", "Lambert's W"),
+    ("_lbeta_custom_gradient", "n, n -> n", "log of the beta function"),
+    ("_log_gamma_difference_custom_gradient", "n, n -> n", "a difference of log-gamma functions"),
+    ("_owens_t_custom_gradient", "n, n -> n", "Owen's T"),
+):
+    _approximates(f"{_TFP}.math.special:{_rule}", _signature, _what)
+_say(f"{_TFP}.math.generic:_log_cosh_custom_gradient", "*s -> *s")
+_say(f"{_TFP}.math.hypergeometric:hyp2f1_small_argument", "n, n, n, n", static={"name": None})
+_say(
+    f"{_TFP}.math.psd_kernels.internal.util:sqrt_with_finite_grads",
+    "*s",
+    static={"name": None},
+    surrogate="the gradient of sqrt at 0 is the largest finite number, and grows no further",
+)
+_say(f"{_TFP}.internal.custom_gradient:_prevent_gradient_helper", ({"message": "n"},))
+_SPLIT = "it is a function of a matrix and its Cholesky factor, which the caller makes of the matrix"
+_say(f"{_TFP}.math.linalg:_hpsd_logdet_custom_gradient", "n n, n n -> ", surrogate=_SPLIT)
+_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solve_custom_gradient", "n n, n m, n n -> m m", surrogate=_SPLIT)
+_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solvevec_custom_gradient", "n n, n, n n -> ", surrogate=_SPLIT)
+_say(f"{_TFP}.math.linalg:_hpsd_solve_custom_gradient", "n n, n m, n n -> n m", surrogate=_SPLIT)
+
+
+def _sampler(name: str, signature: str, **static: Any) -> None:
+    """A sampler at one shape and one seed."""
+
+    def make() -> Declaration:
+        import jax
+
+        made = {**static, "seed": jax.random.PRNGKey(0)}
+        reason = "implicit reparameterisation: the gradient of a sample's distribution, not of the sampling program"
+        return Declaration(signature, made, surrogate=reason, origin="declared for it")
+
+    DECLARED[name] = make
+
+
+_sampler(f"{_TFP}.distributions.gamma:_random_gamma_gradient", "3, 3", shape=(3,), log_rate=None, log_space=False)
+_sampler(f"{_TFP}.distributions.inverse_gaussian:_random_inverse_gaussian_gradient", "3, 3", shape=(3,))
+_sampler(f"{_TFP}.distributions.two_piece_normal:_two_piece_normal_sample_with_gradient", "3", sample_shape=(3,))
+_sampler(f"{_TFP}.distributions.von_mises:_von_mises_sample_with_gradient", "3", shape=(3,))
+
+
+@_later("distrax._src.distributions.von_mises:_von_mises_sample")
+def _distrax_sample() -> Declaration:
+    import jax
+    import jax.numpy as jnp
+
+    static = {"shape": (3,), "seed": jax.random.PRNGKey(0), "dtype": jnp.dtype("float32")}
+    return Declaration("3 -> 3", static, surrogate="implicit reparameterisation", origin="declared for it")
+
+
+@_later("distrax._src.distributions.von_mises:_von_mises_cdf")
+def _distrax_cdf() -> Declaration:
+    import jax.numpy as jnp
+
+    reason = "it computes an approximation of von Mises' distribution function, and its rule is by another method"
+    return Declaration("n, n -> n", {"dtype": jnp.dtype("float32")}, surrogate=reason, origin="declared for it")
+
+
+# jax
+
+_JAX = "jax._src"
+_say(
+    f"{_JAX}.ad_checkpoint:primal_left_tangent_right",
+    "n, n -> n",
+    surrogate="value of the left argument, tangent of the right one, by design",
+)
+_say(f"{_JAX}.lax.other:logaddexp", "*s, *s -> *s")
+_say(f"{_JAX}.lax.other:logaddexp2", "*s, *s -> *s")
+_say(f"{_JAX}.nn.functions:relu", "*s -> *s")
+_say(f"{_JAX}.nn.functions:relu6", "*s -> *s")
+_say(f"{_JAX}.nn.functions:log1mexp", "*s -> *s")
+_say(f"{_JAX}.nn.functions:_softmax", "n d, n d:bool -> n d", static={"axis": -1})
+_say(f"{_JAX}.numpy.lax_numpy:_i0", "*s -> *s")
+_say(f"{_JAX}.numpy.linalg:_det", "n n -> ")
+_say(f"{_JAX}.numpy.linalg:_pinv", "n n -> n n")
+_say(f"{_JAX}.numpy.linalg:_slogdet_lu", "n n -> , ")
+_say(f"{_JAX}.numpy.linalg:_slogdet_qr", "n n -> , ")
+_say(f"{_JAX}.numpy.linalg:_slogdet_small", "2 2 -> , ")
+_say(f"{_JAX}.numpy.ufuncs:_sinc_maclaurin", "n -> n", static={"k": 0})
+_say(f"{_JAX}.scipy.special:_xlogx", "*s -> *s")
+_say(f"{_JAX}.scipy.special:logit", "*s -> *s")
+_say(f"{_JAX}.scipy.special:xlogy", "*s, *s -> *s")
+_say(f"{_JAX}.scipy.special:xlog1py", "*s, *s -> *s")
+for _rule, _signature, _what in (
+    ("_dawsn", "n -> n", "Dawson's integral"),
+    ("_erfcx", "n -> n", "erfcx"),
+    ("_owens_t_impl", "n, n -> n", "Owen's T"),
+    ("expi", "n -> n", "the exponential integral"),
+    ("hyp1f1", "n, n, n -> n", "Kummer's function"),
+    ("hyp2f1", "n, n, n, n -> n", "Gauss's hypergeometric function"),
+    ("sici", "n -> n, n", "the sine and cosine integrals"),
+    ("poch", "n, n -> n", "Pochhammer's symbol"),
+):
+    _approximates(f"{_JAX}.scipy.special:{_rule}", _signature, _what)
+_approximates(f"{_JAX}.scipy.special:expn", "n -> n", "the exponential integral", static={"n": 2})
+_approximates(f"{_JAX}.scipy.special:zeta", "n, n -> n", "Hurwitz' zeta function")
+_approximates(
+    f"{_JAX}.scipy.special:log_ndtr", "n -> n", "log of the normal distribution function", static={"series_order": 3}
+)
+_approximates(f"{_JAX}.third_party.scipy.special:fresnel", "n -> n, n", "Fresnel's integrals")
+_PALLAS = "jax.experimental.pallas.ops"
+for _rule in ("layer_norm:layer_norm", "rms_norm:rms_norm"):
+    _say(
+        f"{_PALLAS}.gpu.{_rule}",
+        "2 3 128, 128, 128 -> 2 3 128",
+        static={"interpret": True, "backward_pass_impl": "xla"},
+    )
+_say(
+    f"{_PALLAS}.tpu.flash_attention:_mha_reference",
+    "b h q c, b h k c, b h k c, b h q k -> b h q c",
+    static={"segment_ids": None, "causal": False, "mask_value": -1e9, "sm_scale": 1.0, "save_residuals": False},
+)
+_say(
+    f"{_PALLAS}.tpu.splash_attention.splash_attention_kernel:_attention_reference_custom",
+    "q k:bool, q d, k d, k d -> q d",
+    static={
+        "segment_ids": None,
+        "sinks": None,
+        "mask_value": -1e9,
+        "save_residuals": False,
+        "custom_type": "flash",
+        "attn_logits_soft_cap": None,
+    },
+)
+
+# exojax, e3nn, flash attention, bartz, tensorcircuit, fmmax, qpax, desc, netket, jraph
+
+_say("exojax.special.faddeeva:rewofzx", ", ")
+_approximates("exojax.opacity.lpf.lpf:hjert", ", ", "the Voigt–Hjerting function")
+_say("exojax.postproc.spin_rotation:integrated_rotkernel_trans", "n, n -> n")
+_say("exojax.postproc.spin_rotation:rotkernel_Gimenez", "n, n, n -> n")
+_say("exojax.rt.chord:safe_sqrt", "*s -> *s")
+_say(
+    "e3nn_jax._src.spherical_harmonics:_custom_jvp_spherical_harmonics",
+    "n 3",
+    static={"ls": (0, 1, 2), "normalization": "component", "algorithm": ("recursive", "dense", "custom_jvp")},
+)
+for _rule in ("flash_attention:flash_attention", "cosine_sim_flash_attention:cosine_sim_flash_attention_after_l2norm"):
+    _say(f"flash_attention_jax.{_rule}", "b h n d, b h m d, b h m e, b m:bool")
+_say("flash_attention_jax.causal_flash_attention:causal_flash_attention", "b h n d, b h n d, b h n e -> b h n e")
+_say(
+    "bartz._jaxext.random._poisson:poisson_from_normal",
+    "n, n -> n",
+    surrogate="implicit differentiation of a continuous relaxation of the sampler",
+)
+_REGULAR = "differences of eigenvalues or singular values are regularised in the gradient"
+_say("tensorcircuit.backends.jax_ops:adaware_svd", "n n", surrogate=_REGULAR)
+_say("tensorcircuit.backends.jax_ops:adaware_eigh", "n n", surrogate=_REGULAR)
+_say("tensorcircuit.backends.jax_ops:adaware_qr", "n n")
+_say("tensorcircuit.tnalg.krylov:_projected_exponential", "n n,  -> n")
+_approximates(
+    "tensorcircuit.backends.jax_ops:bessel_jv_jax_rescaled", "", "Bessel functions J", static={"k": 4, "M": 12}
+)
+_approximates(
+    "tensorcircuit.backends.jax_ops:modified_bessel_ive_jax", "", "scaled Bessel functions I", static={"k": 4, "M": 12}
+)
+_say("varipeps.utils.svd:svd_wrapper", "n n", surrogate=_REGULAR)
+_say(
+    "ott.math.utils:lambertw",
+    "n -> n",
+    surrogate="it computes an approximation of Lambert's W, and its rule is the derivative of Lambert's W",
+)

@@ -1,0 +1,84 @@
+"""Equations that the calculus cannot follow, as functions of which nothing is known.
+
+What such an equation computes gets a name made of the equation itself and of its operands' terms. Equal names then
+stand for equal values: the same operation of equal operands. That is enough to compare a rule's value with the
+function's, and a JVP with its transpose. It says nothing about a derivative, so whoever differentiates asks for
+`tensors`: the inputs that the value depends on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._conditions import merged
+from .._facts import ANY, NONNEG
+from .._jax_internals import kind_of, of_equation, serialised, shape_polys
+from .._power import pred
+from .._tensor import Tensor, own_index
+from .._terms import Access, access, atoms_of, tensors_in
+from ._infinite import finite
+from ._registry import Context
+
+FLOAT_ONLY = ("bitcast_convert_type", "nextafter")
+"""Functions of a float's bits: over the reals they are functions of a value only where no arithmetic comes before."""
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Why an equation could not be followed, and the input tensors that it depends on."""
+
+    reason: str
+    tensors: frozenset[str]
+
+
+def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> list[Tensor] | None:
+    """The outputs of an equation as tensors of their own; None where even that is not sound.
+
+    The theorem: two evaluations of one deterministic operation, its parameters the same, at equal operands, give equal
+    outputs wherever they are defined. Effects make it false; so does arithmetic before an operation on bits.
+    """
+    if getattr(eqn, "effects", None):
+        return None
+    text = serialised(of_equation(eqn))
+    operands = [finite(x) for x in inputs]
+    if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, operands)):
+        return None
+    found: set[str] = set()
+    for x in operands:
+        for tensor in frozenset().union(*(tensors_in(a) for a in atoms_of(x.body))):
+            found |= ctx.opaque[tensor].tensors if tensor in ctx.opaque else {tensor}
+    key = "\n".join([text, *(f"{x.shape} {x.kind} {x.body.key}" for x in operands)])
+    digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+    conditions = [x.conditions_over(range(x.rank), {}) for x in operands]
+    defined, smooth = merged(*(c[0] for c in conditions)), merged(*(c[1] for c in conditions))
+    ctx.note(f"{eqn.primitive.name}: taken as some function of its operands, where it is defined")
+    out = []
+    for k, v in enumerate(eqn.outvars):
+        name = f"{eqn.primitive.name}‹{digest}·{k}›"
+        ctx.opaque[name] = Opaque(reason, frozenset(found))
+        shape = shape_polys(v.aval)
+        entry = access(name, own_index(shape))
+        kind = kind_of(v.aval.dtype)
+        boolean = kind == "b"
+        out.append(
+            Tensor(
+                shape,
+                pred(entry) if boolean else entry,
+                kind if kind in "ib" else "f",  # type: ignore[arg-type]
+                defined,
+                smooth,
+                NONNEG if boolean else ANY,
+            )
+        )
+    return out
+
+
+def _untouched(x: Tensor) -> bool:
+    """Its entries are those of a tensor, moved at most, or one constant."""
+    atoms = list(atoms_of(x.body))
+    if x.kind != "f" or not atoms:
+        return True
+    return isinstance(atoms[0], Access) and x.body == access(atoms[0].tensor, atoms[0].index)
