@@ -28,13 +28,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT))
-
 from report import rendered
 from sources import inner_rules
 
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
 RESULTS, REPORT = ROOT / "reports" / "wild.json", ROOT / "reports" / "wild.md"
 SECONDS = 240
 """For one rule."""
