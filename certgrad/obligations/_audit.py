@@ -400,7 +400,7 @@ def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, rec
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
-        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind):
+        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return _Result("unproved", [], NO_SOLUTION)
         axes = dict(zip(op.arg_names, instance.inputs, strict=True))
         listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
