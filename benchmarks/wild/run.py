@@ -7,9 +7,10 @@ The packages are no dependencies of certgrad. Make an environment for them first
     .wild/bin/pip install --no-deps -r benchmarks/wild/requirements-alone.txt
     JAX_PLATFORMS=cpu .wild/bin/python benchmarks/wild/run.py
 
-With names of packages, only those are audited again, and the rest is taken from `reports/wild.json`; `--render` only
-writes the Markdown. Each package is a process, and each rule has a limit of time. What is declared of the rules is in
-`declared.py`; what was found by hand of each refuted one is in `findings.toml`.
+With names of packages, only those are audited again, and the rest is taken from `reports/wild.json`; with `--rule`,
+only their rules whose names contain the text. `--render` only writes the Markdown. Each package is a process, and each
+rule has a limit of time. What is declared of the rules is in `declared.py`; what was found by hand of each refuted one
+is in `findings.toml`.
 """
 
 from __future__ import annotations
@@ -90,17 +91,22 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help="Audit only these again.")
     parser.add_argument("--render", action="store_true", help="Write the report from the results as they are.")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="The limit for one rule.")
+    parser.add_argument("--rule", default="", metavar="TEXT", help="Of these, only the rules with this in their names.")
     parser.add_argument("--worker", metavar="FILE", help=argparse.SUPPRESS)
     given = parser.parse_args()
     unknown = [p for p in given.packages if p not in PACKAGES]
     if unknown:
         parser.error(f"'{unknown[0]}' is not surveyed; {', '.join(PACKAGES)} are.")
     if given.worker:
-        _work(given.packages[0], Path(given.worker), given.seconds)
+        _work(given.packages[0], Path(given.worker), given.seconds, given.rule)
         return
     results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     for package in [] if given.render else given.packages or PACKAGES:
-        results[package] = _package(package, given.seconds)
+        found = _package(package, given.seconds, given.rule)
+        if given.rule and package in results:
+            again = {r["name"]: r for r in found["rules"]}
+            found["rules"] = [again.get(r["name"], r) for r in results[package]["rules"]]
+        results[package] = found
         print(package, _counted(results[package]["rules"]), flush=True)
         ordered = {p: results[p] for p in PACKAGES if p in results}
         RESULTS.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -115,13 +121,14 @@ def _counted(rules: Sequence[dict[str, Any]]) -> str:
 # one package, in processes of its own
 
 
-def _package(package: str, seconds: int) -> dict[str, Any]:
+def _package(package: str, seconds: int, rule: str) -> dict[str, Any]:
     """What came of a package. Where a rule ends the process, another one goes on after it."""
     lines: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results"
         for _ in range(20):
             command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
+            command += ["--rule", rule]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
             if not done.returncode or not lines or "began" not in lines[-1]:
@@ -146,7 +153,7 @@ def _package(package: str, seconds: int) -> dict[str, Any]:
     }
 
 
-def _work(package: str, out: Path, seconds: int) -> None:
+def _work(package: str, out: Path, seconds: int, rule: str) -> None:
     """Audit a package's rules, a line each."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     warnings.simplefilter("ignore")
@@ -168,7 +175,7 @@ def _work(package: str, out: Path, seconds: int) -> None:
             tell({"problem": str(error)})
             return
         for one in found.rules:
-            if one.name in seen:
+            if one.name in seen or rule not in one.name:
                 continue
             if one.rule is None:
                 tell({"problem": f"{one.name}: {one.problem}"})

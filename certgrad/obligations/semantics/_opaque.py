@@ -19,7 +19,6 @@ from .._jax_internals import kind_of, of_equation, serialised, shape_polys
 from .._power import pred
 from .._tensor import Tensor, own_index
 from .._terms import Access, access, atoms_of, tensors_in
-from ._infinite import finite
 from ._registry import Context
 
 FLOAT_ONLY = ("bitcast_convert_type", "nextafter")
@@ -38,21 +37,21 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     """The outputs of an equation as tensors of their own; None where even that is not sound.
 
     The theorem: two evaluations of one deterministic operation, its parameters the same, at equal operands, give equal
-    outputs wherever they are defined. Effects make it false; so does arithmetic before an operation on bits.
+    outputs wherever they are defined; an infinite entry is an operand like another. Effects make it false; so does
+    arithmetic before an operation on bits.
     """
     if getattr(eqn, "effects", None):
         return None
     text = serialised(of_equation(eqn))
-    operands = [finite(x) for x in inputs]
-    if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, operands)):
+    if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, inputs)):
         return None
     found: set[str] = set()
-    for x in operands:
-        for tensor in frozenset().union(*(tensors_in(a) for a in atoms_of(x.body))):
+    for x in inputs:
+        for tensor in frozenset().union(*(tensors_in(a) for p in (x.body, x.kept) for a in atoms_of(p))):
             found |= ctx.opaque[tensor].tensors if tensor in ctx.opaque else {tensor}
-    key = "\n".join([text, *(f"{x.shape} {x.kind} {x.body.key}" for x in operands)])
+    key = "\n".join([text, *(f"{x.shape} {x.kind} {x.body.key} {x.infinite} {x.kept.key}" for x in inputs)])
     digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=6).hexdigest()
-    conditions = [x.conditions_over(range(x.rank), {}) for x in operands]
+    conditions = [x.conditions_over(range(x.rank), {}) for x in inputs]
     defined, smooth = merged(*(c[0] for c in conditions)), merged(*(c[1] for c in conditions))
     ctx.note(f"{eqn.primitive.name}: taken as some function of its operands, where it is defined")
     out = []
