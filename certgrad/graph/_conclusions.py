@@ -7,7 +7,8 @@ from certgrad.graph.ir import Graph, Literal
 
 ASSUMPTIONS = (
     "The claims are about real numbers; how far floating point strays from them is another matter.",
-    "JAX's tracing at symbolic dimensions yields the program that it runs at each concrete size (each dimension ≥ 1).",
+    "JAX's tracing at symbolic dimensions yields the program that it runs at each concrete size (each dimension ≥ 1); "
+    "at nodes whose sizes are numbers this was checked.",
     "Every node's forward and rule is the traced program of its lemma; compiled execution runs these programs.",
 )
 

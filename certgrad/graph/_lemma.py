@@ -24,12 +24,14 @@ from certgrad.obligations import _facts as signs_of
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import Fixed, _solution
+from certgrad.obligations._decisions import _render as rendering
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._facts import ANY, ZERO, Fact, Facts
 from certgrad.obligations._jax_internals import (
     is_literal,
     kind_of,
     serialised,
+    serialised_all,
     shape_polys,
     versions,
     wide_floats,
@@ -112,6 +114,10 @@ _STORE: dict[Any, Proof] = {}
 """The lemmas about JAX's own primitives, for as long as the process lives: they depend on no function of the user."""
 
 
+_SAME: dict[Any, bool] = {}
+"""Whether JAX's rules are those of the lemma at the sizes of a node."""
+
+
 class Lemmas:
     """All lemmas of one certification, each proved once."""
 
@@ -153,7 +159,17 @@ class Lemmas:
                 return None
             family = family.at(case)
             proof = self._proved(operation, family, everywhere=False)
+        if not symbolic and proof.holds and not self._runs_there(operation, family, proof):
+            return None
         return Instance(proof, family.sizes)
+
+    def _runs_there(self, operation: Operation, family: Family, proof: Proof) -> bool:
+        """JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols set to these."""
+        key = (self.rules, _key(operation), family.text, tuple(family.sizes.items()))
+        found = _SAME.get(key)
+        if found is None:
+            found = _SAME[key] = _same_programs(operation, family, proof)
+        return found
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:
         key = (self.rules, _key(operation), family.text, everywhere)
@@ -292,6 +308,21 @@ def _in_general(operation: Operation, family: Family) -> Proof:
     return _prove_at(operation, family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
 
 
+def _same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
+    assert proof.programs is not None
+    sizes = {n: str(size) for n, size in family.sizes.items()}
+    here = family.at(sizes)
+    try:
+        own = _programs(operation, here.run, here.shapes)
+    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+        return False
+    expected, found = (
+        serialised_all(programs.all(), rendering(fixed), fold_sizes=True)
+        for programs, fixed in ((proof.programs, sizes), (own, {}))
+    )
+    return expected == found
+
+
 def _own_sizes(operation: Operation, table: Mapping[str, str]) -> Proof:
     """The lemma at the node's sizes, its dimension variables renamed."""
     equation = operation.equation
@@ -320,20 +351,30 @@ def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
 
 
 def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]) -> Proof:
-    equation = operation.equation
-    dtypes = tuple(_KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in equation.variables)
-    shapes = ActiveShapes(sizes, dtypes, active=operation.active)
-    title = operation.title or equation.name
+    shapes = _shapes(operation, sizes)
     try:
         refused = _refused(operation)
         if refused:
             raise UnprovedError(refused)
-        programs = trace_rules(node_rules(equation, shapes, run), shapes, 0, title)
+        programs = _programs(operation, run, sizes)
         if any(_jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(_failed(operation, shapes, names, str(error) or type(error).__name__), names)
     return _judged(operation, shapes, programs, names)
+
+
+def _shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
+    dtypes = (_KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in operation.equation.variables)
+    return ActiveShapes(sizes, tuple(dtypes), active=operation.active)
+
+
+def _programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
+    """The operation's rules, traced at these shapes."""
+    shapes = _shapes(operation, sizes)
+    return trace_rules(
+        node_rules(operation.equation, shapes, run), shapes, 0, operation.title or operation.equation.name
+    )
 
 
 def _rule_is_reverse(equation: Equation) -> bool:

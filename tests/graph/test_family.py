@@ -97,3 +97,20 @@ def test_nodes_of_one_kind_share_their_lemma() -> None:
         "dot_general(x, y)": "x [n, m], y [m, k] -> [n, k]",
         "tanh(x)": "x [n, m] -> [n, m]",
     }
+
+
+def test_a_rule_that_is_another_at_numbers_is_not_proved_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of a primitive tells a symbol from a number, and is wrong at numbers."""
+    from jax.interpreters import ad
+
+    sin = next(e.primitive for e in jax.make_jaxpr(jnp.sin)(1.0).eqns)
+    right = ad.primitive_jvps[sin]
+
+    def rule(primals, tangents, **params):
+        out, tangent = right(primals, tangents, **params)
+        return out, tangent * 3 if all(isinstance(d, int) for d in primals[0].shape) else tangent
+
+    monkeypatch.setitem(ad.primitive_jvps, sin, rule)
+    found = certify(trace(lambda x: jnp.sum(jnp.sin(x)), *arrays((3,))))
+    assert found.verdict == "refuted"
+    assert "sin at test_family.py:" in found.findings[0]
