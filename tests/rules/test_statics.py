@@ -19,6 +19,8 @@ from certgrad.rules._configuration import nearest
 from certgrad.rules._infer import inferred
 from certgrad.rules._statics import text_of
 
+from .test_check import custom_vjp
+
 
 def leaky_rule(slope, **options):
     out = jax.custom_vjp(lambda x, c: jnp.where(x > 0, x, c * x), nondiff_argnums=(1,))
@@ -36,6 +38,18 @@ def test_a_number_is_left_open():
     assert (report.verdict, report.hypotheses) == ("proved under hypotheses", ["x ≠ 0 or c = 1"])
     assert report.certificate.params == {"c": ""}
     assert checked(right, certgrad.real("c > 1")).certificate.params == {"c": "c > 1"}
+
+
+@pytest.mark.parametrize("at_zero", [5, 0])
+def test_the_point_that_a_hypothesis_leaves_is_claimed(at_zero):
+    """Under x ≠ 0 or c = 1 the derivative at x = 0 is 1; the rule returns something else there."""
+    rule = custom_vjp(
+        lambda x, c: jnp.where(x > 0, x, c * x),
+        lambda x, c: (jnp.where(x > 0, x, c * x), x),
+        lambda c, x, g: (jnp.where(x > 0, g, jnp.where(x < 0, c * g, at_zero * g)),),
+        nondiff_argnums=(1,),
+    )
+    assert checked(rule, certgrad.real()).verdict in ("refuted", "unproved")
 
 
 def test_a_rule_that_is_right_for_some_numbers_is_refuted():
