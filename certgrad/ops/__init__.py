@@ -51,7 +51,7 @@ from certgrad.ops.losses_distribution import (
     gaussian_nll,
     kl_div,
     nll,
-    poisson_nll,
+    poisson,
 )
 from certgrad.ops.losses_margin import hinge, margin_ranking, soft_margin, squared_hinge, triplet_margin
 from certgrad.ops.losses_overlap import dice, jaccard, tversky
@@ -280,7 +280,7 @@ __all__ = [
     "outer",
     "pad",
     "pairwise_squared_distance",
-    "poisson_nll",
+    "poisson",
     "polygamma",
     "pow",
     "prelu",

@@ -189,17 +189,17 @@ def _(x, target, seed, *, reduction):
     torch="torch.nn.functional.poisson_nll_loss",
     source="The negative log-likelihood of a Poisson distribution with rate exp(x), without the constant",
 )
-def poisson_nll(x, target, *, reduction="mean"):
+def poisson(x, target, *, reduction="mean"):
     """exp(x) - target * x for the logarithm x of the rate."""
     return reduce(jnp.exp(x) - target * x, reduction)
 
 
-@poisson_nll.jvp
+@poisson.jvp
 def _(x, target, dx, dtarget, *, reduction):
     return reduce((jnp.exp(x) - target) * dx - x * dtarget, reduction)
 
 
-@poisson_nll.vjp
+@poisson.vjp
 def _(x, target, seed, *, reduction):
     ct = spread(seed, x, reduction)
     return (jnp.exp(x) - target) * ct, -x * ct

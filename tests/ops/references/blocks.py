@@ -8,6 +8,7 @@ from jax import lax
 
 from ._reference import Reference
 
+HEADS = {"b": 4, "n": 64, "c": 64, "h": 4, "d": 16, "e": 16}
 SMALL = {"b": 8, "g": 1, "c": 16, "o": 16, "mh": 30, "mw": 30, "kh": 3, "kw": 3}
 
 
@@ -94,7 +95,14 @@ def with_a_kept_key(rng, shapes, keywords):
     return [*(rng.normal(size=shape) for shape in (q, k, v)), kept]
 
 
+def multi_head_attention(x, w_q, w_k, w_v, w_o):
+    q, k, v = (jnp.einsum("bnc,hcd->bhnd", x, w) for w in (w_q, w_k, w_v))
+    return jnp.einsum("bhne,hec->bnc", attention(q, k, v), w_o)
+
+
 REFERENCES = {
+    "multi_head_attention": Reference(multi_head_attention, ulps=(16.0, 32.0), sizes=HEADS),
+    "residual_attention": Reference(lambda x, *w: x + multi_head_attention(x, *w), ulps=(16.0, 32.0), sizes=HEADS),
     "adaptive_avg_pool2d": Reference(adaptive_avg_pool2d),
     "attention": Reference(attention),
     "avg_pool1d": Reference(avg_pool),

@@ -1,0 +1,81 @@
+"""Layers in one piece: their rules share what the forward computed."""
+
+import jax.numpy as jnp
+
+from certgrad.ops._declare import op
+from certgrad.ops.scaled_dot_product import attention
+
+
+def _heads(x, w):
+    """(.., n, c) and (h, c, d) to (.., h, n, d)."""
+    return jnp.matmul(jnp.expand_dims(x, -3), w)
+
+
+def _weights(rows, ct):
+    """The transpose of `_heads` in w: Σ rows[.., n, c] ct[.., h, n, d] over all but h, c and d."""
+    return jnp.sum(jnp.matmul(jnp.swapaxes(jnp.expand_dims(rows, -3), -1, -2), ct), axis=0)
+
+
+def _joined(heads, w):
+    """(b, h, n, e) and (h, e, c) to (b, n, c)."""
+    return jnp.sum(jnp.matmul(heads, w), axis=-3)
+
+
+@op(
+    "b n c, h c d, h c d, h c e, h e c -> b n c",
+    torch="torch.nn.functional.multi_head_attention_forward",
+    source="Vaswani et al. 2017: self-attention, with a matrix for each head, as in flax",
+)
+def multi_head_attention(x, w_q, w_k, w_v, w_o):
+    """Self-attention of h heads: the sum over heads of attention(x w_q, x w_k, x w_v) w_o."""
+    heads = attention.forward(_heads(x, w_q), _heads(x, w_k), _heads(x, w_v))
+    return _joined(heads, w_o)
+
+
+@multi_head_attention.fwd
+def _(x, w_q, w_k, w_v, w_o):
+    heads, residuals = attention.fwd_rule(_heads(x, w_q), _heads(x, w_k), _heads(x, w_v), is_causal=False)
+    return _joined(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, residuals)
+
+
+@multi_head_attention.jvp
+def _(saved, dx, dw_q, dw_k, dw_v, dw_o):
+    x, w_q, w_k, w_v, w_o, heads, residuals = saved
+    change = [_heads(dx, w) + _heads(x, dw) for w, dw in ((w_q, dw_q), (w_k, dw_k), (w_v, dw_v))]
+    return _joined(attention.jvp_rule(residuals, *change), w_o) + _joined(heads, dw_o)
+
+
+@multi_head_attention.vjp
+def _(saved, seed):
+    x, w_q, w_k, w_v, w_o, heads, residuals = saved
+    wide = jnp.expand_dims(seed, -3)
+    cts = attention.vjp_rule(residuals, jnp.matmul(wide, jnp.swapaxes(w_o, -1, -2)))
+    ct_x = sum(_joined(ct, jnp.swapaxes(w, -1, -2)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
+    ct_o = jnp.sum(jnp.matmul(jnp.swapaxes(heads, -1, -2), wide), axis=0)
+    return ct_x, *(_weights(x, ct) for ct in cts), ct_o
+
+
+@op(
+    "b n c, h c d, h c d, h c e, h e c -> b n c",
+    source="He et al. 2016 for the residual: x + multi_head_attention(x)",
+)
+def residual_attention(x, w_q, w_k, w_v, w_o):
+    """x plus its self-attention of h heads."""
+    return x + multi_head_attention.forward(x, w_q, w_k, w_v, w_o)
+
+
+@residual_attention.fwd
+def _(x, w_q, w_k, w_v, w_o):
+    y, saved = multi_head_attention.fwd_rule(x, w_q, w_k, w_v, w_o)
+    return x + y, saved
+
+
+@residual_attention.jvp
+def _(saved, dx, dw_q, dw_k, dw_v, dw_o):
+    return dx + multi_head_attention.jvp_rule(saved, dx, dw_q, dw_k, dw_v, dw_o)
+
+
+@residual_attention.vjp
+def _(saved, seed):
+    ct_x, *rest = multi_head_attention.vjp_rule(saved, seed)
+    return seed + ct_x, *rest
