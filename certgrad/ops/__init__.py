@@ -30,6 +30,7 @@ from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
 from certgrad.ops.bessel import i0, i0e, i1, i1e
+from certgrad.ops.blocks import multi_head_attention, residual_attention
 from certgrad.ops.contractions import einsum, tensordot
 from certgrad.ops.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from certgrad.ops.cumulative import cumlogsumexp, cummax, cummin, cumsum
@@ -271,6 +272,7 @@ __all__ = [
     "mse",
     "mul",
     "multi_dot",
+    "multi_head_attention",
     "multiply_add",
     "ndtr",
     "neg",
@@ -300,6 +302,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "residual_attention",
     "rms_norm",
     "roll",
     "rotary_embedding",
