@@ -87,6 +87,11 @@ def of_solver(clause: Clause) -> bool:
     return clause.origin.startswith(SOLVER)
 
 
+def has_one_solution(equation: Clause) -> bool:
+    """The equation of a solver is affine in the unknown."""
+    return not equation.origin.endswith(CONTINUOUS)
+
+
 def name_of_solver(clause: Clause) -> str:
     """Which solver's equation the clause is."""
     return clause.origin.removeprefix(SOLVER).removesuffix(CONTINUOUS)

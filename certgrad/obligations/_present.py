@@ -9,7 +9,7 @@ from typing import Literal
 
 from flint import fmpq
 
-from ._conditions import CONTINUOUS, Atomic, Clause, name_of_solver, of_solver
+from ._conditions import CONTINUOUS, Atomic, Clause, has_one_solution, name_of_solver, of_solver
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._order import different_entries, sole_maximum
 from ._readable import with_tanh
@@ -373,7 +373,7 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     text = joiner.join(_show_atomic(a, printer) for a in clause.alternatives)
     if of_solver(clause):
         name = name_of_solver(clause)
-        end = CONTINUOUS if clause.origin.endswith(CONTINUOUS) else ""
+        end = "" if has_one_solution(clause) else CONTINUOUS
         text = rf"\text{{{name} solves }} {text}\text{{{end}}}" if style == "latex" else f"{name} solves {text}{end}"
     if clause.guards:
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
@@ -441,7 +441,7 @@ def prose(clause: Clause, inputs: Sequence[str] = ()) -> str:
         return f"the {'minimum' if least else 'maximum'} of {what.removesuffix(' is unique')} is attained only once"
     if of_solver(clause):
         text = show_clause(replace(clause, guards=()), inputs=inputs).removesuffix(CONTINUOUS)
-        more = ", and depends on them continuously" if clause.origin.endswith(CONTINUOUS) else ""
+        more = "" if has_one_solution(clause) else ", and depends on them continuously"
         return f"here and at all inputs near by, what {text.replace(' solves ', ' returns solves ', 1)}{more}"
     for a in clause.alternatives:
         text = show_clause(Clause((a,)), inputs=inputs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._cases import Region, facts_of, nonzero_part
-from ._conditions import Clause, Clauses, discharged, merged, of_solver, polys
+from ._conditions import Clause, Clauses, discharged, has_one_solution, merged, of_solver, polys
 from ._correspondence import summed, unfolded, written_out
 from ._derivative import Differentiator, NoDerivativeError, depends, without_stops
 from ._entailment import entailed
@@ -317,6 +317,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         unknown = next((n for n in problem.opaque if any(mentions(p, {n}) for c in found for p in polys(c))), None)
         if unknown is not None:  # whether the condition can hold at all is not known
             return Outcome(reason=problem.opaque[unknown].reason)
+        if any(not has_one_solution(c) and mentions(p, free) for c in solvers for p in polys(c)):
+            return Outcome(reason="a tangent or seed stands in an equation that is not linear in what solves it")
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         hypotheses = [*domain, *solvers, *without_repeated(found, region, problem.names)]

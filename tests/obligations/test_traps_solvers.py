@@ -203,3 +203,25 @@ def test_solvers_that_call_other_functions_are_other_solvers():
     plus, minus = (solver(lambda z, a: z * z - a, host(sign)) for sign in (1, -1))
     one = made(plus, half_inverse, fwd=lambda a: (minus(a), (a, minus(a))))
     assert not proof(one, "n -> n", domain="a > 0")[0].startswith("proved")
+
+
+def test_a_rule_may_not_ask_for_a_root_of_the_seed():
+    """u² = g has solutions for some seeds only, though u² is then g."""
+    run = square_root()
+    verdict, _, reasons = proof(made(lambda a: 3 * a, lambda a, z, g: (3 * run(g) ** 2,)), "n -> n")
+    assert verdict == "unproved"
+    assert "not linear in what solves it" in reasons
+
+
+def test_a_seam_of_a_solution_is_a_hypothesis():
+    @certgrad.solves(lambda z, a: z**3 + z - a)
+    def inverse(a):
+        return lax.fori_loop(0, 60, lambda _, z: z - (z**3 + z - a) / (3 * z**2 + 1), a / 2)
+
+    def backward(a, y, g):
+        z = inverse(a)
+        return (g * jnp.sign(z) / (3 * z**2 + 1),)
+
+    verdict, found, _ = proof(made(lambda a: jnp.abs(inverse(a)), backward), "n -> n")
+    assert verdict == "proved under hypotheses"
+    assert found == {"inverse solves a[i] = inverse[i] + inverse[i]^3, continuously", "inverse ≠ 0"}
