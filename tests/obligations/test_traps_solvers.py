@@ -225,3 +225,17 @@ def test_a_seam_of_a_solution_is_a_hypothesis():
     verdict, found, _ = proof(made(lambda a: jnp.abs(inverse(a)), backward), "n -> n")
     assert verdict == "proved under hypotheses"
     assert found == {"inverse solves a[i] = inverse[i] + inverse[i]^3, continuously", "inverse ≠ 0"}
+
+
+def test_functions_outside_of_jax_are_told_apart():
+    """Values of which nothing is known are equal only if the same function made them."""
+
+    def host(function):
+        return lambda a: jax.pure_callback(function, jax.ShapeDtypeStruct(a.shape, a.dtype), a)
+
+    sine, cosine = host(np.sin), host(np.cos)
+    for fwd, verdict in ((sine, "proved"), (cosine, "unproved")):
+        one = made(sine, lambda a, z, g: (g * jnp.cos(a),), fwd=lambda a, fwd=fwd: (fwd(a), (a, a)))
+        report = certgrad.check(one, "n -> n")
+        (claim,) = (c for c in report.certificate.claims if c.kind == "rule_runs_forward")
+        assert claim.verdict == verdict

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._conditions import merged
 from .._facts import ANY, NONNEG
-from .._jax_internals import kind_of, of_equation, serialised, shape_polys
+from .._jax_internals import identity, kind_of, of_equation, shape_polys
 from .._power import pred
 from .._tensor import Tensor, own_index
 from .._terms import Access, access, atoms_of, tensors_in
@@ -42,7 +42,7 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     """
     if getattr(eqn, "effects", None):
         return None
-    text = serialised(of_equation(eqn))
+    text = identity(of_equation(eqn))
     if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, inputs)):
         return None
     found: set[str] = set()

@@ -56,7 +56,7 @@ def _carried(body: Poly) -> bool:
 
 def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor]) -> Tensor:
     """The value of a call that is new in this proof."""
-    plain = Context(ctx.facts)
+    plain = Context(ctx.facts, reading=ctx.reading)
     plain.notes, plain.primitives, plain.used_facts = ctx.notes, ctx.primitives, ctx.used_facts
 
     def left(unknown: Tensor) -> Tensor:
