@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from certgrad.graph.certificate import GraphCertificate, Lemma, Step
+from certgrad.graph.certificate import GraphCertificate, Lemma, Step, Theorem
 from certgrad.graph.ir import Literal, Node
 
 WIDTH = 100
@@ -18,11 +18,12 @@ def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
     lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
     lines += _table(["node", "type", "operation", "lemma", "source", "verdict"], _rows(certificate))
     sections = [
-        ("hypotheses", [h.text for h in certificate.hypotheses] or ["none"]),
+        ("hypotheses", _grouped(certificate) or ["none"]),
         ("hypotheses on dimensions", certificate.dimensions),
         ("discharged", _discharged(certificate)),
         ("findings", certificate.findings),
         ("lemmas, each for all sizes of its dimensions", [_lemma(one) for one in certificate.lemmas]),
+        ("how steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
         ("conclusions", _conclusions(certificate)),
         ("this rests on", certificate.assumptions),
     ]
@@ -52,11 +53,12 @@ def render_markdown(certificate: GraphCertificate) -> str:
         cells = [f"`{cell}`" if k in (1, 2, 3) and cell else cell for k, cell in enumerate(row)]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     sections = [
-        ("Hypotheses", [h.text for h in certificate.hypotheses] or ["none"]),
+        ("Hypotheses", _grouped(certificate) or ["none"]),
         ("Hypotheses on dimensions", certificate.dimensions),
         ("Discharged", _discharged(certificate)),
         ("Findings", certificate.findings),
         ("Lemmas", [_lemma(one) for one in certificate.lemmas]),
+        ("How steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
         ("Conclusions", _conclusions(certificate)),
         ("This rests on", certificate.assumptions),
     ]
@@ -98,6 +100,19 @@ def _discharged(certificate: GraphCertificate) -> list[str]:
             where = f"{node.name} at {node.source}" if node.source else f"{node.name} (%{node.id})"
             out.append(f"{where}: {one.formula}, because {one.because}")
     return out
+
+
+def _grouped(certificate: GraphCertificate) -> list[str]:
+    """Each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
+    counts: dict[tuple[bool, str], int] = {}
+    for h in certificate.hypotheses:
+        counts[h.negligible, h.text] = counts.get((h.negligible, h.text), 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: item[0][0])
+    return [text + (f" ({n} times)" if n > 1 else "") for (_, text), n in ordered]
+
+
+def _theorem(theorem: Theorem) -> str:
+    return f"{theorem.name}: {theorem.verdict}. {theorem.statement}"
 
 
 def _lemma(lemma: Lemma) -> str:
