@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-from certgrad.ops.scaled_dot_product import attention
+from certgrad.ops.scaled_dot_product import cotangents, tangent, weights
 
 
 def _heads(x, w):
@@ -21,6 +21,30 @@ def _joined(heads, w):
     return jnp.sum(jnp.matmul(heads, w), axis=-3)
 
 
+def _attended(x, w_q, w_k, w_v, w_o):
+    """Self-attention of h heads, and what its rules need."""
+    q, k, v = _heads(x, w_q), _heads(x, w_k), _heads(x, w_v)
+    p = weights(q, k, False)
+    heads = jnp.matmul(p, v)
+    return _joined(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, (q, k, v, p))
+
+
+def _change(saved, dx, dw_q, dw_k, dw_v, dw_o):
+    x, w_q, w_k, w_v, w_o, heads, residuals = saved
+    moved = [_heads(dx, w) + _heads(x, dw) for w, dw in ((w_q, dw_q), (w_k, dw_k), (w_v, dw_v))]
+    return _joined(tangent(residuals, *moved), w_o) + _joined(heads, dw_o)
+
+
+def _back(saved, seed):
+    """The cotangents of x and of the weights."""
+    x, w_q, w_k, w_v, w_o, heads, residuals = saved
+    wide = jnp.expand_dims(seed, -3)
+    cts = cotangents(residuals, jnp.matmul(wide, jnp.swapaxes(w_o, -1, -2)))
+    ct_x = sum(_joined(ct, jnp.swapaxes(w, -1, -2)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
+    ct_o = jnp.sum(jnp.matmul(jnp.swapaxes(heads, -1, -2), wide), axis=0)
+    return ct_x, (*(_weights(x, ct) for ct in cts), ct_o)
+
+
 @op(
     "b n c, h c d, h c d, h c e, h e c -> b n c",
     torch="torch.nn.functional.multi_head_attention_forward",
@@ -28,31 +52,23 @@ def _joined(heads, w):
 )
 def multi_head_attention(x, w_q, w_k, w_v, w_o):
     """Self-attention of h heads: the sum over heads of attention(x w_q, x w_k, x w_v) w_o."""
-    heads = attention.forward(_heads(x, w_q), _heads(x, w_k), _heads(x, w_v))
-    return _joined(heads, w_o)
+    return _attended(x, w_q, w_k, w_v, w_o)[0]
 
 
 @multi_head_attention.fwd
 def _(x, w_q, w_k, w_v, w_o):
-    heads, residuals = attention.fwd_rule(_heads(x, w_q), _heads(x, w_k), _heads(x, w_v), is_causal=False)
-    return _joined(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, residuals)
+    return _attended(x, w_q, w_k, w_v, w_o)
 
 
 @multi_head_attention.jvp
 def _(saved, dx, dw_q, dw_k, dw_v, dw_o):
-    x, w_q, w_k, w_v, w_o, heads, residuals = saved
-    change = [_heads(dx, w) + _heads(x, dw) for w, dw in ((w_q, dw_q), (w_k, dw_k), (w_v, dw_v))]
-    return _joined(attention.jvp_rule(residuals, *change), w_o) + _joined(heads, dw_o)
+    return _change(saved, dx, dw_q, dw_k, dw_v, dw_o)
 
 
 @multi_head_attention.vjp
 def _(saved, seed):
-    x, w_q, w_k, w_v, w_o, heads, residuals = saved
-    wide = jnp.expand_dims(seed, -3)
-    cts = attention.vjp_rule(residuals, jnp.matmul(wide, jnp.swapaxes(w_o, -1, -2)))
-    ct_x = sum(_joined(ct, jnp.swapaxes(w, -1, -2)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
-    ct_o = jnp.sum(jnp.matmul(jnp.swapaxes(heads, -1, -2), wide), axis=0)
-    return ct_x, *(_weights(x, ct) for ct in cts), ct_o
+    ct_x, rest = _back(saved, seed)
+    return ct_x, *rest
 
 
 @op(
@@ -61,21 +77,21 @@ def _(saved, seed):
 )
 def residual_attention(x, w_q, w_k, w_v, w_o):
     """x plus its self-attention of h heads."""
-    return x + multi_head_attention.forward(x, w_q, w_k, w_v, w_o)
+    return x + _attended(x, w_q, w_k, w_v, w_o)[0]
 
 
 @residual_attention.fwd
 def _(x, w_q, w_k, w_v, w_o):
-    y, saved = multi_head_attention.fwd_rule(x, w_q, w_k, w_v, w_o)
+    y, saved = _attended(x, w_q, w_k, w_v, w_o)
     return x + y, saved
 
 
 @residual_attention.jvp
 def _(saved, dx, dw_q, dw_k, dw_v, dw_o):
-    return dx + multi_head_attention.jvp_rule(saved, dx, dw_q, dw_k, dw_v, dw_o)
+    return dx + _change(saved, dx, dw_q, dw_k, dw_v, dw_o)
 
 
 @residual_attention.vjp
 def _(saved, seed):
-    ct_x, *rest = multi_head_attention.vjp_rule(saved, seed)
+    ct_x, rest = _back(saved, seed)
     return seed + ct_x, *rest

@@ -17,7 +17,7 @@ def attention(q, k, v, *, is_causal=False):
 
     With `is_causal` the i-th query sees the keys up to the i-th only.
     """
-    return jnp.matmul(_weights(q, k, is_causal), v)
+    return jnp.matmul(weights(q, k, is_causal), v)
 
 
 def _swap(x):
@@ -28,7 +28,7 @@ def _root(q):
     return jnp.sqrt(q.shape[-1]).astype(q.dtype)
 
 
-def _weights(q, k, is_causal):
+def weights(q, k, is_causal):
     scores = jnp.matmul(q, _swap(k)) / _root(q)
     if is_causal:
         scores = jnp.where(jnp.tri(q.shape[-2], k.shape[-2], dtype=bool), scores, -jnp.inf)
@@ -42,16 +42,16 @@ def _softmax(scores):
 
 @attention.fwd
 def _(q, k, v, *, is_causal):
-    p = _weights(q, k, is_causal)
+    p = weights(q, k, is_causal)
     return jnp.matmul(p, v), (q, k, v, p)
 
 
 @attention.jvp
 def _(residuals, dq, dk, dv):
-    return _tangent(residuals, dq, dk, dv)
+    return tangent(residuals, dq, dk, dv)
 
 
-def _tangent(residuals, dq, dk, dv):
+def tangent(residuals, dq, dk, dv):
     q, k, v, p = residuals
     dscores = (jnp.matmul(dq, _swap(k)) + jnp.matmul(q, _swap(dk))) / _root(q)
     dp = p * (dscores - jnp.sum(p * dscores, axis=-1, keepdims=True))
@@ -60,10 +60,10 @@ def _tangent(residuals, dq, dk, dv):
 
 @attention.vjp
 def _(residuals, seed):
-    return _cotangents(residuals, seed)
+    return cotangents(residuals, seed)
 
 
-def _cotangents(residuals, seed):
+def cotangents(residuals, seed):
     q, k, v, p = residuals
     ct_p = jnp.matmul(seed, _swap(v))
     ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / _root(q)
@@ -92,9 +92,9 @@ def _(q, k, v, mask):
 
 @masked_attention.jvp
 def _(residuals, dq, dk, dv):
-    return _tangent(residuals, dq, dk, dv)
+    return tangent(residuals, dq, dk, dv)
 
 
 @masked_attention.vjp
 def _(residuals, seed):
-    return _cotangents(residuals, seed)
+    return cotangents(residuals, seed)
