@@ -10,7 +10,7 @@ from typing import Literal
 from flint import fmpq
 
 from ._conditions import CONTINUOUS, Atomic, Clause, has_one_solution, name_of_solver, of_solver
-from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var, of_var
 from ._order import different_entries, sole_maximum
 from ._readable import with_tanh
 from ._terms import (
@@ -395,12 +395,34 @@ def _attained_once(a: Max, style: Style, inputs: Sequence[str]) -> str:
     inner, letters = printer.inside(a)
     least = all(c < 0 for _, c in a.body.items())
     entry, where = inner.poly(-a.body if least else a.body), "" if a.where == ONE else inner.poly(a.where)
+    bounds = _window(a, inner, r" \le " if style == "latex" else " ≤ ")
     if style == "latex":
-        kept = rf",\, {where} = 1" if where else ""
+        kept = rf",\, {bounds or where + ' = 1'}" if where else ""
         head = r"\operatorname{argmin}" if least else r"\operatorname{argmax}"
         return rf"{head}_{{{','.join(letters)}{kept}}} {entry} \text{{ is unique}}"
-    kept = f" where {where} = 1" if where else ""
+    kept = f" with {bounds}" if bounds else f" where {where} = 1" if where else ""
     return f"{'argmin' if least else 'argmax'} of {entry} over {','.join(letters)}{kept} is unique"
+
+
+def _window(a: Max, printer: _Printer, at_most: str) -> str:
+    """The condition of a maximum as bounds of its variables, `2j-1 ≤ k ≤ 2j+1`; empty where it says something else."""
+    single = a.where.single()
+    sides: dict[Var, tuple[list[str], list[str]]] = {v: ([], []) for v in a.vars}
+    for condition, _ in single[0] if single is not None else ():
+        own = [v for v in a.vars if v in condition.free]
+        if not isinstance(condition, IxPred) or len(own) != 1 or abs(c := condition.ix.coefficient(own[0])) != 1:
+            return ""
+        rest = condition.ix.plus(of_var(own[0]).scaled(-condition.ix.coefficient(own[0])))
+        if own[0] in rest.free:
+            return ""
+        below = condition.ix.coefficient(own[0]) > 0
+        sides[own[0]][not below].append(printer.index(rest.scaled(-c) if below else rest).replace(" ", ""))
+    parts = [
+        at_most.join([*(["max(" + ", ".join(low) + ")"] if len(low) > 1 else low), printer.var(v), *high])
+        for v, (low, high) in sides.items()
+        if low or high
+    ]
+    return ", ".join(parts) if all(len(high) < 2 for _, high in sides.values()) else ""
 
 
 def _show_atomic(a: Atomic, printer: _Printer) -> str:

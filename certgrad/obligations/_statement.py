@@ -15,7 +15,7 @@ from ._present import name_variables, show
 from ._problem import Problem, build, rules_of, trace_rules
 from ._prove import inner_product
 from ._tensor import own_index
-from ._terms import Poly, access
+from ._terms import Poly, access, mentions
 from ._view import SympyView
 from .certificate import CODES
 
@@ -75,9 +75,20 @@ def obligation(op: Any, kind: str) -> Obligation:
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 
 
+def _derivative(body: Poly, problem: Problem) -> Poly:
+    """The derivative, where each maximum whose tangent stays in it is attained once."""
+    attained: set[str] = set()
+    while True:
+        differentiate = Differentiator(problem.tangents, attained)
+        found = without_stops(differentiate(body))
+        more = {n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(found, {n})}
+        if more <= attained:
+            return found
+        attained |= more
+
+
 def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
-    d = Differentiator(problem.tangents)
-    derivatives = [without_stops(d(out.body)) for out in problem.forward]
+    derivatives = [_derivative(out.body, problem) for out in problem.forward]
     tangents = derivatives if problem.jvp is None else [t.body for t in problem.jvp]
     if kind == "jvp_is_derivative":
         return list(zip(tangents, derivatives, strict=True))

@@ -35,6 +35,7 @@ _LEGEND = (
     "matter. A convention is what the rule returns where nothing is claimed. `certgrad explain` says more."
 )
 _DIGITS = 24
+_LONGEST_CELL = 90
 COVERED = " (baseline)"
 
 
@@ -58,13 +59,24 @@ def table(audited: Sequence[Audited], width: int | None = None) -> str:
             entry.certificate.op,
             obligations(entry.certificate),
             entry.certificate.verdict + (COVERED if entry.covered else ""),
-            ", ".join(conditions(entry.certificate)),
+            _first(conditions(entry.certificate)),
             ", ".join(conventions(entry.certificate)),
             duration(entry.seconds),
         )
         for entry in audited
     ]
     return grid(("op", "obligations", "verdict", "hypotheses", "convention", "time"), rows, width)
+
+
+def _first(conditions: Sequence[str]) -> str:
+    """The conditions that fit into a cell, at least one, and how many more there are."""
+    shown = [*conditions[:1]]
+    for condition in conditions[1:]:
+        if len(", ".join([*shown, condition])) > _LONGEST_CELL:
+            break
+        shown.append(condition)
+    more = len(conditions) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
