@@ -183,7 +183,7 @@ MASKS = [
     Trap("a mask of 0 for one of −∞", by_jax(
         "n n -> n", lambda x: jnp.max(earlier(x), axis=1), lambda x: jnp.max(earlier_or_zero(x), axis=1)),
         at=(SQUARE,), right=by_jax("n n -> n", lambda x: jnp.max(earlier(x), axis=1)),
-        hypotheses={"argmax of x[i,j] over j where [-j+i ≥ 0] = 1 is unique"}),
+        hypotheses={"argmax of x[i,j] over j with j ≤ i is unique"}),
     Trap("no mask", by_jax("n n -> n", lambda x: jnp.max(earlier(x), axis=1), lambda x: jnp.max(x, axis=1)),
          at=(SQUARE,)),
     Trap("exp of a mask that depends on the input jumps at its edge", by_jax(
