@@ -154,7 +154,7 @@ def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Cert
         tuple(dict.fromkeys(d for c in configured for d in c.domain)),
         claims,
         [k for c in configured for k in _conventions(subject, c)],
-        hashlib.blake2b("\n".join(one.digest for one in ones).encode(), digest_size=32).hexdigest(),
+        hashlib.blake2b("\n".join(t.digest for one in ones for t in one.traced).encode(), digest_size=32).hexdigest(),
     )
     return sealed(
         msgspec.structs.replace(

@@ -60,7 +60,7 @@ def contrary_cases(
             suspicious = True
             yield fixed, other
     queue = contrary(programs, {}, everything)
-    if suspicious:  # take apart what was set together
+    if suspicious or (everything and general):  # take apart what was set together
         queue += [{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
     count = 0
     while queue:
@@ -147,13 +147,14 @@ def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool
 def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
-    A decision with no such assignment stands as text. Without `everything`, decisions that JAX's own code asked for are
-    left out, unless its linear algebra asked whether a size is a number above 1: it has formulas for some sizes.
+    A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless its
+    linear algebra asked whether a size is a number above 1: it has formulas for some sizes. With `everything`, what its
+    code asked of one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
     """
     out: dict[str, Fixed | str] = {}
     for program in programs.all().values():
         for decision in program.decisions:
-            if not everything and not examined(decision):
+            if not examined(decision) and not (everything and _of_one_size(decision.difference)):
                 continue
             if decision.difference is None:
                 out.setdefault(
@@ -176,6 +177,12 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
 def examined(decision: Decision) -> bool:
     """Whether an audit traces the contrary case of a decision."""
     return decision.asker == "rule" or (decision.asker == "linalg" and _own_formula(decision.difference))
+
+
+def _of_one_size(difference: Poly | None) -> bool:
+    """The question was about one size: whether it is a number, or divisible by one."""
+    solution = None if difference is None else _solution(difference)
+    return solution is not None and all(set(re.findall(r"[A-Za-z_]\w*", v)) <= {k} for k, v in solution.items())
 
 
 def _own_formula(difference: Poly | None) -> bool:

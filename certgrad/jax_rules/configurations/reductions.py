@@ -58,7 +58,7 @@ REDUCTIONS: list[Configuration] = [
         axis=[0, 1],
         reverse=[False, True],
     ),
-    *configurations("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + 2 * b, (0,)), "n"),
+    *configurations("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + b + a * b, (0,)), "n"),
 ]
 
 CONTRACTIONS: list[Configuration] = [
