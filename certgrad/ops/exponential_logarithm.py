@@ -172,7 +172,8 @@ def _(x, seed):
 )
 def logaddexp(x, y):
     """log(exp(x) + exp(y)) of arrays that broadcast, computed from the larger one."""
-    return jnp.maximum(x, y) + jnp.log1p(jnp.exp(-jnp.abs(x - y)))
+    d = x - y
+    return jnp.where(jnp.isnan(d), x + y, jnp.maximum(x, y) + jnp.log1p(jnp.exp(-jnp.abs(d))))  # -inf - -inf is nan
 
 
 @logaddexp.jvp

@@ -61,7 +61,9 @@ def _(x, seed):
 )
 def logaddexp2(x, y):
     """log2(2^x + 2^y) of arrays that broadcast, computed from the larger one."""
-    return jnp.maximum(x, y) + jnp.log1p(jnp.exp2(-jnp.abs(x - y))) / jnp.log(2.0)
+    d = x - y
+    value = jnp.maximum(x, y) + jnp.log1p(jnp.exp2(-jnp.abs(d))) / jnp.log(2.0)
+    return jnp.where(jnp.isnan(d), x + y, value)  # -inf - -inf is nan
 
 
 @logaddexp2.jvp

@@ -24,6 +24,8 @@ class Reference:
     entry (elementwise ops), or of the largest entry (all others)."""
     apart: Mapping[float, str] = field(default_factory=dict)
     """Points of an elementwise op's argument at which it differs from the reference, and why: kinks, and bad values."""
+    half: bool = True
+    """Whether the reference computes in bfloat16."""
     slow: str = ""
     """Why the gradient may take more than 1.5 times as long as the reference's."""
     sizes: Mapping[str, int] = field(default_factory=dict)

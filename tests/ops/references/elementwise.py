@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._reference import Reference
 
@@ -22,6 +23,10 @@ def halves(gate):
     return Reference(function)
 
 
+_CANCELS = "lgamma(b) - lgamma(a + b), or of digamma, cancels; JAX has a series for large b"
+_LIMIT = "JAX's gradient is not the limit, which is 0 and 1"
+_OVERFLOW = "exp(x) overflows in float32 before the product with it does"
+
 REFERENCES = {
     "axpy": Reference(lambda x, y, *, a: a * x + y),
     "cube": Reference(lambda x: x**3),
@@ -31,24 +36,41 @@ REFERENCES = {
     "hard_shrink": Reference(lambda x, *, lambd: jnp.where(jnp.abs(x) > lambd, x, 0)),
     "multiply_add": Reference(lambda x, y, z: x * y + z),
     "polygamma": Reference(lambda x, *, n: jax.scipy.special.polygamma(n, x), derivatives=0),
-    "ndtr": Reference(takes_integers=False),
+    "beta": Reference(ulps=(64, 256), apart=dict.fromkeys((0.001, 20.0, 90.0, 1e4), _CANCELS)),
+    "betaln": Reference(ulps=(64, 256), apart=dict.fromkeys((20.0, 90.0, 1e4), _CANCELS)),
+    "celu": Reference(apart={-90.0: "JAX differentiates expm1 as its value plus 1, which is 0"}),
+    "i0": Reference(
+        apart={-90.0: _OVERFLOW, 90.0: _OVERFLOW}
+        | dict.fromkeys((-1e-20, 0.0, 1e-20), "JAX differentiates abs, and says 1 at 0")
+    ),
+    "i1": Reference(apart={-90.0: _OVERFLOW, 90.0: _OVERFLOW}),
+    "logaddexp": Reference(apart={np.inf: _LIMIT}),
+    "logaddexp2": Reference(apart={np.inf: _LIMIT}),
+    "ndtr": Reference(takes_integers=False, half=False),
+    "pow": Reference(apart={1e-40: "0 log(0) is infinite where the subnormal base counts as 0"}),
+    "tanh": Reference(ulps=(4, 64)),
+    "squareplus": Reference(ulps=(4, 64)),
+    "xlog1py": Reference(apart={np.inf: "0 log(inf) is nan; JAX says 0"}),
+    "xlogy": Reference(apart={np.inf: "0 log(inf) is nan; JAX says 0"}),
     "digamma": Reference(derivatives=1),
     "gammainc": Reference(derivatives=1),
     "gammaincc": Reference(derivatives=1),
-    "quick_gelu": Reference(lambda x: x * jax.nn.sigmoid(1.702 * x)),
+    "quick_gelu": Reference(lambda x: x * jax.nn.sigmoid(1.702 * x), ulps=(4, 64)),
     "reglu": halves(jax.nn.relu),
     "soft_shrink": Reference(lambda x, *, lambd: jnp.sign(x) * jax.nn.relu(jnp.abs(x) - lambd)),
     "squared_difference": Reference(lambda x, y: (x - y) ** 2),
     "squared_relu": Reference(lambda x: jax.nn.relu(x) ** 2),
     "swiglu": halves(jax.nn.silu),
-    "tanh_shrink": Reference(lambda x: x - jnp.tanh(x)),
+    "tanh_shrink": Reference(
+        lambda x: x - jnp.tanh(x), apart=dict.fromkeys((-1e-20, 1e-20), "the reference's 1 - tanh' cancels")
+    ),
     "threshold": Reference(lambda x, *, threshold, value: jnp.where(x > threshold, x, value)),
     "apply_mask": Reference(lambda x, mask: jnp.where(mask, x, 0)),
     "clamp": Reference(lambda x, *, lo, hi: jnp.clip(x, lo, hi)),
     "constant": Reference(lambda x, *, c: jnp.full_like(x, c), takes_integers=False),  # full_like would round
     "dropout": Reference(dropout),
-    "gelu_erf": Reference(lambda x: jax.nn.gelu(x, approximate=False)),
-    "gelu_tanh": Reference(lambda x: jax.nn.gelu(x, approximate=True)),
+    "gelu_erf": Reference(lambda x: jax.nn.gelu(x, approximate=False), ulps=(4, 64)),
+    "gelu_tanh": Reference(lambda x: jax.nn.gelu(x, approximate=True), ulps=(4, 64)),
     "glu": Reference(takes_integers=False),
     "integer_pow": Reference(lambda x, *, n: jax.lax.integer_pow(x, n)),
     "inverse_pow": Reference(lambda x, *, n: jax.lax.integer_pow(x, -n), takes_integers=False),
@@ -62,5 +84,8 @@ REFERENCES = {
     "sigmoid": Reference(takes_integers=False),
     "silu": Reference(takes_integers=False),
     "smooth_abs": Reference(lambda x, *, eps: jnp.sqrt(x * x + eps)),
-    "softcap": Reference(lambda x, *, cap: cap * jnp.tanh(x / cap)),
+    "softcap": Reference(
+        lambda x, *, cap: cap * jnp.tanh(x / cap),
+        apart=dict.fromkeys((-20.0, 20.0), "1 - tanh² of the rounded tanh cancels"),
+    ),
 }
