@@ -1,10 +1,10 @@
 """Values and gradients in float32 and bfloat16 against the references in float64: how many ulps apart they are.
 
 Elementwise ops are compared entry by entry at zero, at subnormal, tiny, large and infinite numbers of their domain, in
-units of the last place (of at least 1 for ops of several arrays, which may cancel); all ops at ordinary points, in units
-of the largest entry of the result. An op may be as far from the truth as `ulps` of its reference says, or as the
-reference itself is in that dtype; XLA on a CPU may count a subnormal number as 0. `apart` lists the points where the two
-disagree for a reason: conventions at kinks, and bad values of the reference or of the op.
+units of the last place (of at least 1 for ops of several arrays, which may cancel); all ops at ordinary points, in
+units of the largest entry of the result. An op may be as far from the truth as `ulps` of its reference says, or as the
+reference itself is in that dtype; XLA on a CPU may count a subnormal number as 0. `apart` lists the points where the
+two disagree for a reason: conventions at kinks, and bad values of the reference or of the op.
 """
 
 import itertools

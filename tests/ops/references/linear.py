@@ -56,7 +56,7 @@ REFERENCES = {
         lambda x, w, y: jnp.einsum("...n,mnk,...k->...m", x, w, y), sizes={"n": 64, "m": 64, "k": 64}
     ),
     "cdist": Reference(cdist, sizes=_SMALL),
-    "cholesky": Reference(arrays=positive_definite, half=False, sizes={"n": 64}),
+    "cholesky": Reference(arrays=positive_definite, half=False, sizes={"b": 4, "n": 64}),
     "cosine_similarity_matrix": Reference(cosines),
     "embedding": Reference(lambda indices, weight: weight.at[indices].get(mode="clip"), rows_of_a_table),
     "embedding_one_hot": Reference(lambda one_hot, weight: one_hot @ weight),
@@ -65,7 +65,7 @@ REFERENCES = {
         lambda a, b, *, contracted: jnp.tensordot(a, b, contracted), sizes={"*i": 256, "*k": 256, "*j": 256}
     ),
     "gram_matrix": Reference(lambda x: x @ jnp.swapaxes(x, -1, -2)),
-    "inverse": Reference(arrays=well_conditioned, half=False, sizes={"n": 64}),
+    "inverse": Reference(arrays=well_conditioned, half=False, sizes={"b": 4, "n": 64}),
     "kron": Reference(sizes={"n": 32, "m": 32, "p": 16, "q": 16}),
     "linear": Reference(lambda x, weight, bias: x @ weight.T + bias),
     "multi_dot": Reference(lambda *matrices: jnp.linalg.multi_dot(matrices)),
@@ -73,7 +73,7 @@ REFERENCES = {
         lambda x, y: jnp.sum((x[..., :, None, :] - y[..., None, :, :]) ** 2, -1), sizes=_SMALL
     ),
     "quadratic_form": Reference(lambda x, a: jnp.einsum("...i,ij,...j->...", x, a, x)),
-    "slogdet": Reference(lambda a: tuple(jnp.linalg.slogdet(a)), well_conditioned, half=False, sizes={"n": 64}),
-    "solve": Reference(arrays=well_conditioned, half=False, sizes={"n": 64, "m": 64}),
-    "triangular_solve": Reference(triangular_solve, triangles, sizes={"n": 64, "m": 64}),
+    "slogdet": Reference(lambda a: tuple(jnp.linalg.slogdet(a)), well_conditioned, half=False, sizes={"b": 4, "n": 64}),
+    "solve": Reference(arrays=well_conditioned, half=False, sizes={"b": 4, "n": 64, "m": 64}),
+    "triangular_solve": Reference(triangular_solve, triangles, sizes={"b": 4, "n": 64, "m": 64}),
 }
