@@ -2,9 +2,9 @@
 
 Elementwise ops are compared entry by entry at zero, at subnormal, tiny, large and infinite numbers of their domain, in
 units of the last place (of at least 1 for ops of several arrays, which may cancel); all ops at ordinary points, in
-units of the largest entry of the result. An op may be as far from the truth as `ulps` of its reference says, or as the
-reference itself is in that dtype; XLA on a CPU may count a subnormal number as 0. `apart` lists the points where the
-two disagree for a reason: conventions at kinks, and bad values of the reference or of the op.
+units of the largest entry of the result, or of 1. An op may be as far from the truth as `ulps` of its reference says,
+or as the reference itself is in that dtype; XLA on a CPU may count a subnormal number as 0. `apart` lists the points
+where the two disagree for a reason: conventions at kinks, and bad values of the reference or of the op.
 """
 
 import itertools
@@ -87,7 +87,7 @@ def excess(ours, theirs, truth, epsilon, entrywise, least):
     """How far the op is from the truth, or from the reference in its dtype if that is nearer."""
     ours, theirs, truth = (np.asarray(x, float) for x in (ours, theirs, truth))
     truth = np.where(np.abs(truth) > LARGEST, np.copysign(np.inf, truth), truth)
-    scale = np.maximum(np.abs(truth), least) if entrywise else np.max(np.abs(truth), initial=0)
+    scale = np.maximum(np.abs(truth), least) if entrywise else np.nanmax(np.abs(truth), initial=1)
     own = np.minimum(distance(ours, truth, scale, epsilon), distance(ours, theirs, scale, epsilon))
     return np.where(np.isnan(truth), 0, own)
 
