@@ -8,6 +8,9 @@ from jax import lax
 
 from ._reference import Reference
 
+WINDOWS = {
+    f"{letter}{axis}": size for axis in "hw" for letter, size in zip("mnkpqh", (62, 64, 3, 1, 2, 2), strict=True)
+}
 HEADS = {"b": 4, "n": 64, "c": 64, "h": 4, "d": 16, "e": 16}
 SMALL = {"b": 8, "g": 1, "c": 16, "o": 16, "mh": 30, "mw": 30, "kh": 3, "kw": 3}
 
@@ -103,10 +106,10 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o):
 REFERENCES = {
     "multi_head_attention": Reference(multi_head_attention, ulps=(16.0, 32.0), sizes=HEADS),
     "residual_attention": Reference(lambda x, *w: x + multi_head_attention(x, *w), ulps=(16.0, 32.0), sizes=HEADS),
-    "adaptive_avg_pool2d": Reference(adaptive_avg_pool2d),
+    "adaptive_avg_pool2d": Reference(adaptive_avg_pool2d, sizes={"m": 8, "p": 8, "l": 8, "q": 8}),
     "attention": Reference(attention),
-    "avg_pool1d": Reference(avg_pool),
-    "avg_pool2d": Reference(avg_pool),
+    "avg_pool1d": Reference(avg_pool, sizes=WINDOWS),
+    "avg_pool2d": Reference(avg_pool, sizes=WINDOWS),
     "conv1d": Reference(conv, sizes=SMALL),
     "conv2d": Reference(conv, sizes=SMALL),
     "conv_transpose1d": Reference(conv_transpose, sizes=SMALL),
@@ -117,8 +120,8 @@ REFERENCES = {
     "gru_cell": Reference(gru_cell),
     "lstm_cell": Reference(lstm_cell),
     "masked_attention": Reference(masked_attention, with_a_kept_key),
-    "max_pool1d": Reference(max_pool),
-    "max_pool2d": Reference(max_pool),
+    "max_pool1d": Reference(max_pool, sizes=WINDOWS),
+    "max_pool2d": Reference(max_pool, sizes=WINDOWS),
     "rotary_embedding": Reference(rotary_embedding),
     "selective_scan": Reference(selective_scan, sizes={"t": 64}),
 }

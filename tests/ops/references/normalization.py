@@ -5,6 +5,8 @@ from jax import lax
 
 from ._reference import Reference
 
+GROUPS = {"g": 8, "m": 8, "n": 64}
+
 
 def layer_norm(x, gamma, beta, *, eps=1e-5):
     mean = jnp.mean(x, -1, keepdims=True)
@@ -39,12 +41,14 @@ def local_response_norm(x, *, size, alpha, beta, k):
 REFERENCES = {
     "batch_norm": Reference(batch_norm),
     "batch_norm_inference": Reference(batch_norm_inference),
-    "group_norm": Reference(lambda x, g, b, *, eps: standard(x, (-2, -1), eps) * g[..., None] + b[..., None]),
+    "group_norm": Reference(
+        lambda x, g, b, *, eps: standard(x, (-2, -1), eps) * g[..., None] + b[..., None], sizes=GROUPS
+    ),
     "instance_norm": Reference(lambda x, g, b, *, eps: standard(x, -1, eps) * g[:, None] + b[:, None]),
     "l2_normalize": Reference(
         lambda x, *, axis, eps: x / jnp.maximum(jnp.linalg.norm(x, axis=axis, keepdims=True), eps)
     ),
-    "local_response_norm": Reference(local_response_norm),
+    "local_response_norm": Reference(local_response_norm, sizes={"k": 5}),
     "weight_norm": Reference(lambda v, g: v / jnp.linalg.norm(v, axis=-1, keepdims=True) * g[..., None]),
     "layer_norm": Reference(layer_norm),
     "rms_norm": Reference(lambda x, g, *, eps=1e-5: x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + eps) * g),
