@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
-from certgrad.ops._static import AxisOf, SizeOf, names_in, resolved
+from certgrad.ops._static import AxisOf, RankOf, SizeOf, names_in, resolved
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case
@@ -26,7 +26,7 @@ def fits(signature: Signature, shapes: Sequence[Shape], known: Binding | None = 
 
 def covers(case: Case, shapes: Sequence[Shape], statics: Mapping[str, Any]) -> bool:
     """Whether the case is the op at these shapes and keyword arguments: some sizes and ranks give both."""
-    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf) or names_in(v))}
+    asked = {n: v for n, v in case.statics.items() if n in statics and (isinstance(v, AxisOf | RankOf) or names_in(v))}
     names = set(names_in(tuple(asked.values())))
     known = _fit_keywords(asked, statics, {})
     if known is None:
