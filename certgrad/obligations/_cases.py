@@ -14,6 +14,8 @@ from ._index_cases import Indices, choices, in_rows, resolved, split
 from ._index_sets import vanishes
 from ._matrices import SMALL, has_small_inverse, written_out
 from ._power import UndefinedTermError, cleared, power
+from ._range_products import collected, counted, has_products, split_off
+from ._range_products import written_out as products_written_out
 from ._rational import factored
 from ._sums import Rewriter, fresh, replaced
 from ._terms import (
@@ -21,6 +23,8 @@ from ._terms import (
     Access,
     Atom,
     Base,
+    IxEq,
+    IxPred,
     Poly,
     Pred,
     Side,
@@ -103,11 +107,18 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             return None
         conditions = choices(poly)
         if conditions:
-            for part, indices, mapping in split(poly, conditions[0], region.indices):
-                left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
-                if left is not None:
-                    return left
+            return _by_condition(poly, conditions[0], region, depth)
+    if has_products(poly):
+        poly, undecided = split_off(poly, replace(region.indices, facts=region.facts))
+        if undecided is not None:
+            return _by_condition(poly, undecided, region, depth)
+        poly = collected(poly, lambda formal: nonzero_part(formal, region, depth + 1) is None)
+        reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
+        if reduced.is_zero:
             return None
+        form = products_written_out(counted(poly, region.indices))
+        if form != poly:
+            return nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
     if not seams:
         return reduced, region.facts.facts
@@ -117,6 +128,15 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             left = nonzero_part(*there, depth + 1)
             if left is not None:
                 return left
+    return None
+
+
+def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """As `nonzero_part`, where the condition on indices holds and where it fails."""
+    for part, indices, mapping in split(poly, a, region.indices):
+        left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
+        if left is not None:
+            return left
     return None
 
 
@@ -318,7 +338,7 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     plain, groups = by_summand(poly)
     if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
         return False
-    return all(nonzero_part(summand, region, depth + 1) is None for summand, _ in groups)
+    return all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups)
 
 
 def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:

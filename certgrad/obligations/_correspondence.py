@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from ._cases import Region, nonzero_part
 from ._index import Var, of_const, of_var
 from ._index_terms import Ranges, at_least, bounds, index_pred
+from ._order import opened
+from ._range_products import product_over
 from ._recurrences import Open, entry, has_loop, open_loop, renaming, stepped
 from ._sums import Rewriter, fresh, max_over, open_sum, sum_over
 from ._terms import (
@@ -22,6 +24,7 @@ from ._terms import (
     Loop,
     Max,
     Poly,
+    Product,
     Rec,
     Sum,
     access,
@@ -158,7 +161,8 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
                     visit(c.init, inner)
                     visit(c.step, inner)
                 continue
-            inner = {**known, **dict(zip(a.vars, a.ranges, strict=True))} if isinstance(a, (Sum, Max)) else dict(known)
+            own = dict(zip(a.vars, a.ranges, strict=True)) if isinstance(a, (Sum, Max, Product)) else {}
+            inner = {**known, **own}
             for part in parts(a):
                 visit(part, inner)
 
@@ -183,11 +187,11 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
         if isinstance(a, Sum):
             dummies, body = open_sum(a)
             return sum_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
-        if isinstance(a, Max):
-            names = {v: fresh() for v in a.vars}
-            body = Rewriter({v: of_var(w) for v, w in names.items()})(a.body)
-            dummies = [(names[v], n) for v, n in zip(a.vars, a.ranges, strict=True)]
-            return max_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
+        if isinstance(a, (Max, Product)):
+            dummies, body, where = opened(a)
+            here = {**ranges, **dict(dummies)}
+            over = max_over if isinstance(a, Max) else product_over
+            return over(unfolded(body, here), dummies, unfolded(where, here))
         if isinstance(a, Rec):
             back = None if _number(a.time.const) is not None and not a.time.terms else stepped(a, ranges)
             return poly_of(a) if back is None else unfolded(back, ranges)
@@ -197,7 +201,11 @@ def unfolded(poly: Poly, ranges: Ranges) -> Poly:
 
 
 def summed(poly: Poly, ranges: Ranges) -> Poly:
-    """Carries that only add up as sums, at varying times too: c[t] = c[0] + Σ_{j<N} [j < t]·f(j), for t ≤ N."""
+    """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
+
+    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
+    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k).
+    """
 
     def total(a: Atom) -> Poly | None:
         if not has_loop(poly_of(a)):
@@ -210,14 +218,34 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
         _, most = bounds(a.time, ranges)
         system = open_loop(a.loop)
         c = system.carries[a.position]
-        added = c.step - access(c.name, (of_var(system.step), *c.index))
-        if most is None or any(mentions(added, [d.name]) for d in system.carries):
+        factor, added = _linear(c.step, access(c.name, (of_var(system.step), *c.index)))
+        if most is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
             return poly_of(a)
-        j = fresh()
-        before = index_pred(a.time.shifted(-ONE).plus(of_var(j).scaled(-1)))
-        return c.at(c.init, a.index) + sum_over(c.at(added, a.index, {system.step: of_var(j)}) * before, [(j, most)])
+        j, k = fresh(), fresh()
+        before, earlier = (index_pred(a.time.shifted(-ONE).minus(of_var(v))) for v in (j, k))
+        at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
+        if factor == ONE:
+            return c.at(c.init, a.index) + sum_over(before * at_j, [(j, most)])
+        at_j, at_k = summed(at_j, {**ranges, j: most}), summed(at_k, {**ranges, k: most})
+        if has_loop(at_j) or has_loop(at_k):
+            return poly_of(a)
+        later = index_pred(of_var(k).minus(of_var(j)).shifted(-ONE))
+        start = c.at(c.init, a.index) * product_over(at_k, [(k, most)], earlier)
+        return start + sum_over(before * at_j * product_over(at_k, [(k, most)], earlier * later), [(j, most)])
 
     return Rewriter(replace=total)(poly)
+
+
+def _linear(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
+    """(a, b) with step = a·carry + b, where a has what stands beside one factor `carry`."""
+    factor, added = ZERO, ZERO
+    for mono, c in step.items():
+        rest = dict(mono)
+        if rest.pop(carry.atom(), None) == 1:  # type: ignore[arg-type]
+            factor = factor + Poly({tuple(rest.items()): c})
+        else:
+            added = added + Poly({mono: c})
+    return factor, added
 
 
 def written_out(poly: Poly) -> Poly:

@@ -23,8 +23,9 @@ from ._instances import Instance, evaluate_size
 from ._jax_internals import Decision, DimExpr, dim_poly, serialised_all
 from ._order import opened
 from ._problem import Programs
+from ._range_products import product_over
 from ._sums import Rewriter, max_over, open_sum, sum_over
-from ._terms import Atom, Dim, Max, Poly, Sum, dimension, number
+from ._terms import Atom, Dim, Max, Poly, Product, Sum, dimension, number
 
 if TYPE_CHECKING:
     from ._traces import Trace, Traces
@@ -256,7 +257,7 @@ def _render(fixed: Fixed) -> Callable[[Any], str]:
 
 
 def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
-    """A clause with dimensions set, in the ranges of sums and maxima too."""
+    """A clause with dimensions set, in the ranges of sums, products and maxima too."""
     values = {n: _read(v) for n, v in fixed.items()}
 
     def value(a: Atom) -> Poly | None:
@@ -268,6 +269,9 @@ def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
         if isinstance(a, Max):
             dummies, body, where = opened(a)
             return max_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies], set_sizes(where))
+        if isinstance(a, Product):
+            dummies, body, where = opened(a)
+            return product_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies], set_sizes(where))
         return None
 
     set_sizes = Rewriter(replace=value)

@@ -15,8 +15,9 @@ from flint import fmpq
 from ._index import Var, of_var, template
 from ._matrices import derivative, opened
 from ._order import argument
-from ._order import opened as opened_maximum
+from ._order import opened as opened_extremum
 from ._power import power
+from ._range_products import others
 from ._recurrences import System, fresh_carry, open_loop, solve
 from ._scalar_derivatives import NoDerivativeError, derivative_of
 from ._solutions import Solution, solution_of
@@ -35,6 +36,7 @@ from ._terms import (
     Max,
     Mono,
     Poly,
+    Product,
     Rec,
     Sum,
     access,
@@ -122,6 +124,8 @@ class Differentiator:
             if change is None:
                 raise NoDerivativeError(f"the {a.name} of a matrix")
             return change
+        if isinstance(a, Product):
+            return self._of_product(a) if depends(a, self.tangents) else ZERO
         if isinstance(a, Max):
             return self._of_maximum(a) if depends(a, self.tangents) else ZERO
         if isinstance(a, Rec):
@@ -149,12 +153,19 @@ class Differentiator:
         both = System(system.step, [*system.carries, *tangents])
         return solve(both)[moved[system.carries[a.position].name]](a.time, a.index)
 
+    def _of_product(self, a: Product) -> Poly:
+        """d Π_{k∈S} f(k) = Σ_{j∈S} df(j)·Π_{k∈S, k≠j} f(k), for a finite set S: Leibniz's rule, without a division."""
+        dummies, body, where = opened_extremum(a)
+        self.ranges.update(dummies)
+        place = {v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)}
+        return sum_over(where * self(body) * others(a, place), dummies)
+
     def _of_maximum(self, a: Max) -> Poly:
         """Where a maximum is attained once, the derivative of what it is taken of, there."""
         if _tangent_name(a)[0] not in self.attained_once:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)
-        dummies, body, _ = opened_maximum(a)
+        dummies, body, _ = opened_extremum(a)
         self.ranges.update(dummies)
         place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}
         return Rewriter(place)(self(body))

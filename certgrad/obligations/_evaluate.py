@@ -32,6 +32,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Product,
     Rec,
     Sum,
     carried,
@@ -139,9 +140,13 @@ class _Evaluation:
             return arb(1 if self.index(a.ix, env) == 0 else 0)
         if isinstance(a, Matrix):
             return self.matrix(a, env)
+        if isinstance(a, Product):
+            return prod(self.entries(a.vars, a.ranges, a.body, a.where, env).values(), start=arb(1))
         if isinstance(a, (Sum, Max)):
             if isinstance(a, Max):
                 entries = self.entries(a.vars, a.ranges, a.body, a.where, env)
+                if not entries:
+                    raise UndecidedError("an extremum over nothing")
                 return reduce(arb.max, entries.values())
             sizes = [self.size(n, env) for n in a.ranges]
             places = product(*(range(n) for n in sizes))
@@ -154,14 +159,12 @@ class _Evaluation:
     def entries(
         self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: dict[Var, int]
     ) -> dict[tuple[int, ...], arb]:
-        """The values of a term over bound variables, where the 0/1-valued one is 1: at least one."""
+        """The values of a term over bound variables, where the 0/1-valued one is 1."""
         found: dict[tuple[int, ...], arb] = {}
         for place in product(*(range(self.size(n, env)) for n in ranges)):
             here = {**env, **dict(zip(variables, place, strict=True))}
             if self.poly(where, here) == 1:
                 found[place] = self.poly(body, here)
-        if not found:
-            raise UndecidedError("an extremum over nothing")
         return found
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
@@ -171,6 +174,8 @@ class _Evaluation:
         env: dict[Var, int] = {("p", k, 0): i for k, i in enumerate(arguments)}
         columns = [self.entries(rule.variables, rule.ranges, b, rule.where, env) for b in rule.bodies]
         places = sorted(columns[0])
+        if not places:
+            raise UndecidedError("an arg-maximum over nothing")
         if rule.kind == "order":
             if not 0 <= place < len(places):
                 raise UndecidedError("a place beyond the axis")

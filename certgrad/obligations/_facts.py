@@ -29,6 +29,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Product,
     Side,
     Sum,
     deep_atoms,
@@ -177,6 +178,9 @@ class Facts:
             return body if all(r.positive for r in a.ranges) else body | ZERO
         if isinstance(a, Max):
             return self.signs(a.body)
+        if isinstance(a, Product):
+            factors = self.signs(a.body)
+            return POS if factors == POS else (ANY if factors & NEG else NONNEG) & (ANY if factors & ZERO else NONZERO)
         if isinstance(a, Base):
             return self.signs(a.poly)
         if isinstance(a, Fn):

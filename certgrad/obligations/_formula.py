@@ -30,6 +30,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Product,
     Sum,
     deep_atoms,
 )
@@ -42,6 +43,7 @@ _RELATIONS = {
     "not integer": "{} not in integers",
     "not pole": "{} not in nonpositive_integers",
 }
+_BINDERS: dict[type[Atom], str] = {Sum: "sum", Max: "max", Product: "prod"}
 _OF_MATRICES = {"determinant": "determinant", "smallest minor": "smallest_minor"}
 
 
@@ -63,7 +65,7 @@ def formula(clause: Clause, axes: Mapping[str, Sequence[str]]) -> str:
 def _aligned(clause: Clause, axes: Mapping[str, Sequence[str]]) -> bool:
     """Each entry stands at the index where numpy's broadcasting of whole arrays would put it."""
     atoms = [a for p in polys(clause) for a in deep_atoms(p)]
-    if any(isinstance(a, (Sum, Max, Matrix, IndexNumber, IxPred, IxEq)) for a in atoms):
+    if any(isinstance(a, (Sum, Max, Product, Matrix, IndexNumber, IxPred, IxEq)) for a in atoms):
         return False
     at: dict[int, Var] = {}
     for a in atoms:
@@ -123,12 +125,12 @@ class _Writer:
             return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
         if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
             return f"{a.name}({self.poly(a.args[0])})"
-        if isinstance(a, (Sum, Max, Matrix)) and (not isinstance(a, Max) or a.where == ONE):
+        if isinstance(a, (Sum, Max, Product, Matrix)) and (not isinstance(a, (Max, Product)) or a.where == ONE):
             return self.binder(a)
         raise _NoFormula
 
-    def binder(self, a: Sum | Max | Matrix) -> str:
-        name = "sum" if isinstance(a, Sum) else "max" if isinstance(a, Max) else _OF_MATRICES.get(a.name)
+    def binder(self, a: Sum | Max | Product | Matrix) -> str:
+        name = _OF_MATRICES.get(a.name) if isinstance(a, Matrix) else _BINDERS[type(a)]
         if name is None:
             raise _NoFormula
         body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)

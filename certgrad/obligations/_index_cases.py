@@ -105,7 +105,7 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
             rows = divided(n, divisor)
             if rows is None:
                 continue
-            poly, i, j = in_rows_and_columns(poly, v, divisor, "u")
+            (poly,), i, j = in_rows_and_columns([poly], v, divisor, "u")
             place = {v: row_major(of_var(i), of_var(j), divisor)}
             left = {w: m for w, m in indices.ranges.items() if w != v} | {i: rows, j: divisor}
             moved = Indices(left, tuple((ix.subst(place), r) for ix, r in indices.conditions), indices.facts)

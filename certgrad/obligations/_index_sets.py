@@ -54,6 +54,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Product,
     Rec,
     Side,
     Sum,
@@ -243,7 +244,7 @@ class _Blanks:
             return f"[{self.index(a.ix)}==0]"
         if isinstance(a, IndexNumber):
             return f"@{self.index(of_term(a.var))}"
-        if isinstance(a, (Sum, Max)):
+        if isinstance(a, (Sum, Max, Product)):
             bound = bound_key(a.vars, a.ranges)
             body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
             kept = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"

@@ -10,8 +10,8 @@ from math import gcd
 
 from flint import fmpq
 
-from ._index import Chosen, Entry, IntegerAtom, Ix, Remainder, Var, combine, of_atom, of_const, of_term
-from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, poly_of
+from ._index import Chosen, Entry, IntegerAtom, Ix, Remainder, RowMajor, Var, combine, of_atom, of_const, of_term
+from ._terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, monomial, poly_of
 
 Ranges = Mapping[Var, Poly]
 """Variables with their ranges: 0 ≤ v < range."""
@@ -59,6 +59,12 @@ def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
     if not ix.terms:
         return at_least(ix.const)
+    places = _row_major_places(ix)
+    if places is not None:
+        (a, b), (c, d), shift = places
+        return index_condition(a.minus(c).shifted(-ONE), ranges) + index_equal(a.minus(c), ranges) * index_condition(
+            b.minus(d).shifted(shift), ranges
+        )
     least, most = bounds(ix, ranges)
     if least is not None and at_least(least) == ONE:
         return ONE
@@ -71,6 +77,10 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     """[ix = 0], oriented so that its first variable has a positive coefficient."""
     if not ix.terms:
         return at_least(ix.const) * at_least(-ix.const)
+    places = _row_major_places(ix)
+    if places is not None and places[2].is_zero:
+        (a, b), (c, d), _ = places
+        return index_equal(a.minus(c), ranges) * index_equal(b.minus(d), ranges)
     least, most = bounds(ix, ranges)
     if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
         return ZERO
@@ -82,6 +92,36 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
             return ZERO  # [2i + 2n − 1 = 0]: what is left of the division by 2 is never 0
         ix = Ix(tuple((v, c // common) for v, c in ix.terms), ix.const.scale(fmpq(1, common)))
     return poly_of(intern(IxEq(ix)))
+
+
+def _row_major_places(ix: Ix) -> tuple[tuple[Ix, Ix], tuple[Ix, Ix], Poly] | None:
+    """((a, b), (c, d), t) where the expression is a·m + b − (c·m + d) + t: two places in row-major order are compared.
+
+    With 0 ≤ b < m and 0 ≤ d − t ≤ m, it is at least 0 where a > c, or a = c and b ≥ d − t: where a < c, a·m + b < c·m.
+    For t = 0 and 0 ≤ d < m it is 0 where a = c and b = d. The second place may be a size q·m, q·m + 1 or q·m − 1.
+    """
+    if len(ix.terms) == 2 and {c for _, c in ix.terms} == {1, -1} and ix.const.constant() in (0, -1):
+        (one, sign), (other, _) = ix.terms
+        if isinstance(one, RowMajor) and isinstance(other, RowMajor) and one.stride == other.stride:
+            first, second = (one, other) if sign == 1 else (other, one)
+            return (first.major, first.minor), (second.major, second.minor), ix.const
+    if len(ix.terms) == 1 and ix.terms[0][1] == 1 and isinstance(one := ix.terms[0][0], RowMajor):
+        size, m = -ix.const, one.stride
+        for rest, shift in ((ZERO, ZERO), (m - ONE, ZERO), (ZERO, -ONE)):
+            q = ZERO if (size - rest + shift).is_zero else divided(size - rest + shift, m)
+            if q is not None:
+                return (one.major, one.minor), (of_const(q), of_const(rest)), shift
+    return None
+
+
+def divided(n: Poly, divisor: Poly) -> Poly | None:
+    """n / divisor, where that is a dimension expression with whole coefficients."""
+    single = divisor.single()
+    if single is None:
+        return None
+    out = (n * monomial({a: -e for a, e in single[0]})).scale(1 / single[1])
+    whole = all(c.q == 1 and all(isinstance(e, int) and e > 0 for _, e in m) for m, c in out.items())
+    return out if whole and not out.is_zero else None
 
 
 def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:

@@ -28,6 +28,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Product,
     Sum,
     deep_atoms,
     mono_free,
@@ -76,7 +77,7 @@ def _without_stops(poly: Poly) -> Poly:
     )
 
 
-def opened(a: Max) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
+def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
     """Fresh variables with their ranges, and the body and its condition over them."""
     names = {v: fresh() for v in a.vars}
     rename = Rewriter({v: of_var(w) for v, w in names.items()})
@@ -252,7 +253,7 @@ class _Ordered(Rewriter):
             if not isinstance(a, Max):
                 continue
             entry = poly_of(a) - p.scale(1 / c)
-            place = _place(a, entry)
+            place = place_of(a, entry)
             if place is None or not self._takes_part(a, place):
                 continue
             if c < 0:
@@ -287,7 +288,7 @@ class _Ordered(Rewriter):
         return total
 
 
-def _place(a: Max, entry: Poly) -> dict[Var, Ix] | None:
+def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
     """The values of the bound variables at which the body is the entry."""
     targets = [t for t in deep_atoms(entry) if isinstance(t, Access)]
     for pattern in deep_atoms(a.body):

@@ -33,6 +33,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Product,
     Rec,
     Side,
     Sum,
@@ -131,7 +132,7 @@ class _Printer:
         return f"{top}/{bottom}" if len(down) == 1 else f"{top}/({bottom})"
 
     def rank(self, a: Atom) -> int:
-        order = (Num, Dim, Access, Pred, IxEq, IxPred, Fn, Exp, Base, Matrix, Sum, Max)
+        order = (Num, Dim, Access, Pred, IxEq, IxPred, Fn, Exp, Base, Matrix, Sum, Product, Max)
         return order.index(type(a)) if type(a) in order else len(order)
 
     def power(self, a: Atom, e: Exponent) -> str:
@@ -176,7 +177,7 @@ class _Printer:
             return f"[{self.index(a.ix)} {self.sign('≥')} 0]"
         if isinstance(a, IxEq):
             return f"[{self.index(a.ix)} = 0]"
-        if isinstance(a, (Sum, Max)):
+        if isinstance(a, (Sum, Max, Product)):
             return self.binder(a)
         if isinstance(a, Rec):
             place = ",".join(self.index(ix) for ix in (a.time, *a.index))
@@ -232,7 +233,7 @@ class _Printer:
         where = r" \;\text{where}\; " if self.latex else " where "
         return text + where + "; ".join(lines) if lines else text
 
-    def inside(self, a: Sum | Max | Matrix) -> tuple[_Printer, list[str]]:
+    def inside(self, a: Sum | Max | Product | Matrix) -> tuple[_Printer, list[str]]:
         """A printer for what a binder holds, and the letters of the bound variables."""
         used = {*self.names.values(), *(b.tensor for b in deep_atoms(poly_of(a)) if isinstance(b, Access))}
         inner = dict(self.names)
@@ -241,25 +242,45 @@ class _Printer:
             inner[v] = next(letters, f"i{v[1]}{v[2]}")
         return _Printer(self.style, inner, self.bare, self.inputs, self.loops, self.aliases), [inner[v] for v in a.vars]
 
-    def binder(self, a: Sum | Max) -> str:
+    def binder(self, a: Sum | Max | Product) -> str:
         printer, letters = self.inside(a)
         bounds = [f"{letter}<{self.poly(n)}" for letter, n in zip(letters, a.ranges, strict=True)]
         body = printer.mono(a.body, fmpq(1)) if isinstance(a, Sum) else printer.poly(a.body)
-        kept = "" if isinstance(a, Sum) or a.where == ONE else printer.poly(a.where)
+        kept = "" if isinstance(a, Sum) or a.where == ONE else printer.condition(a.where)
         if self.latex:
-            bounds += [f"{kept} = 1"] if kept else []
-            head = r"\sum" if isinstance(a, Sum) else r"\max"
+            bounds += [kept] if kept else []
+            head = r"\sum" if isinstance(a, Sum) else r"\prod" if isinstance(a, Product) else r"\max"
             return (
                 rf"{head}_{{{', '.join(bounds)}}} {body}"
                 if isinstance(a, Max)
                 else rf"\Bigl({head}_{{{', '.join(bounds)}}} {body}\Bigr)"
             )
-        variables = "".join(letters)
-        return (
-            f"(Σ{variables} {body})"
-            if isinstance(a, Sum)
-            else f"max{variables}({body}{' where ' + kept + ' = 1' if kept else ''})"
-        )
+        variables, condition = "".join(letters), f" where {kept}" if kept else ""
+        if isinstance(a, Sum):
+            return f"(Σ{variables} {body})"
+        if isinstance(a, Product):
+            return f"(Π{variables} {f'({body})' if len(a.body) > 1 else body}{condition})"
+        return f"max{variables}({body}{condition})"
+
+    def condition(self, where: Poly) -> str:
+        """That a 0/1-valued term is 1: for a condition on indices, or none of several equations, as such."""
+        a = where.atom()
+        if isinstance(a, IxPred):
+            return self.relation(a.ix, "≥")
+        if isinstance(a, IxEq):
+            return self.relation(a.ix, "=")
+        a = (ONE - where).atom()
+        if isinstance(a, IxEq):
+            return self.relation(a.ix, "≠")
+        if isinstance(a, IxPred):
+            return self.relation(a.ix.shifted(ONE).scaled(-1), "≥")
+        return f"{self.poly(where)} = 1"
+
+    def relation(self, ix: Ix, relation: str) -> str:
+        """e relation 0, with what has a negative coefficient on the other side."""
+        left = Ix(tuple((v, c) for v, c in ix.terms if c > 0), _sides(dict(ix.const.items()))[0])
+        right = Ix(tuple((v, -c) for v, c in ix.terms if c < 0), _sides(dict(ix.const.items()))[1])
+        return f"{self.index(left)} {self.sign(relation)} {self.index(right)}"
 
     def comparison(self, p: Poly, relation: str) -> str:
         """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
@@ -505,7 +526,7 @@ def _is_solution(b: Atom) -> bool:
 def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:
     deep = deep_atoms(body)
     entries = [b for b in deep if b.free & bound and isinstance(b, Access)]
-    analytic = not any(isinstance(b, (Max, Sum, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
+    analytic = not any(isinstance(b, (Max, Sum, Product, Matrix, IndexNumber, *PREDICATES)) for b in deep) and not any(
         isinstance(b, Fn) and b.name in ("floor", "ceil", "round_even", "round_away", "stop") for b in deep
     )
     return analytic and len(entries) == 1 and bound <= {ix.variable() for ix in entries[0].index}

@@ -26,6 +26,7 @@ from ._terms import (
     Max,
     Poly,
     Pred,
+    Product,
     Rec,
     Side,
     Sum,
@@ -70,7 +71,7 @@ def boundaries_in_loops(poly: Poly) -> list[Poly]:
                     for c in generic_step(a.loop).carries:
                         walk(c.init, True)
                         walk(c.step, True)
-            elif isinstance(a, (Sum, Max, Matrix)):
+            elif isinstance(a, (Sum, Max, Product, Matrix)):
                 names = Rewriter({v: of_var(fresh()) for v in a.vars})
                 walk(names.mono(a.body) if isinstance(a, Sum) else names(a.body), carried)
             else:
@@ -112,7 +113,7 @@ class _Search:
             for summand, _ in groups:
                 self.term(summand)
             return
-        if isinstance(a, (Max, Matrix)):
+        if isinstance(a, (Max, Product, Matrix)):
             for part in parts(a):
                 self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(part))
             return

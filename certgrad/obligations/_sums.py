@@ -7,7 +7,7 @@ from itertools import pairwise, permutations, product
 from typing import Any
 
 from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var
-from ._index_terms import at_least, index_condition, index_equal, index_number, within
+from ._index_terms import at_least, divided, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
     ONE,
@@ -28,6 +28,7 @@ from ._terms import (
     Mono,
     Poly,
     Pred,
+    Product,
     Rec,
     Side,
     Sum,
@@ -149,6 +150,14 @@ class Rewriter:
             dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
             opened = [p if self.replace is None else _renamed(names)(p) for p in (a.body, a.where)]
             return max_over(inner(opened[0]), dummies, inner(opened[1]))
+        if isinstance(a, Product):
+            from ._range_products import product_over
+
+            names = {v: fresh() for v in a.vars}
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
+            dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+            opened = [p if self.replace is None else _renamed(names)(p) for p in (a.body, a.where)]
+            return product_over(inner(opened[0]), dummies, inner(opened[1]))
         if isinstance(a, Matrix):
             from ._matrices import rebuilt, reindexed
 
@@ -181,7 +190,7 @@ class Rewriter:
         if body is None:
             return None
         ranges = dict(zip(a.vars, a.ranges, strict=True))
-        order = _canonical_order(list(a.vars), ranges, list(body[0]))
+        order = canonical_order(list(a.vars), ranges, list(body[0]))
         if order != list(a.vars):
             names = {v: of_var(w) for v, w in zip(order, a.vars, strict=True)}
             other = Rewriter(names).mono(body[0]).single()
@@ -208,7 +217,7 @@ def _renamed(names: Mapping[Var, Var]) -> Rewriter:
     return Rewriter({v: of_var(w) for v, w in names.items()})
 
 
-def _ranges(a: Sum | Max, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+def _ranges(a: Sum | Max | Product, names: Mapping[Var, Var]) -> dict[Var, Poly]:
     return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
@@ -346,19 +355,20 @@ def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Po
             rows = divided(n, divisor)
             if rows is None:
                 continue
-            poly, i, j = in_rows_and_columns(poly, v, divisor, "f")
+            (poly,), i, j = in_rows_and_columns([poly], v, divisor, "f")
             others = [(w, m) for w, m in dummies if w != v]
             return _in_row_major_order(poly, [*others, (i, rows), (j, divisor)])
     return poly, dummies
 
 
-def in_rows_and_columns(poly: Poly, v: Var, divisor: Poly, kind: str) -> tuple[Poly, Var, Var]:
-    """The term at v = i·divisor + j, and the new variables i and j, where j < divisor."""
+def in_rows_and_columns(polys: list[Poly], v: Var, divisor: Poly, kind: str) -> tuple[list[Poly], Var, Var]:
+    """The terms at v = i·divisor + j, and the new variables i and j, where j < divisor."""
     i, j = fresh(kind), fresh(kind)
     # As an atom first, so that quotients and remainders by the divisor are seen to be i and j.
-    poly = Rewriter({v: of_atom(RowMajor(of_var(i), of_var(j), divisor))})(poly)
+    divide = Rewriter({v: of_atom(RowMajor(of_var(i), of_var(j), divisor))})
     row, column = fresh(kind), fresh(kind)
-    return Rewriter({i: of_var(row), j: of_var(column)})(poly), row, column
+    rename = Rewriter({i: of_var(row), j: of_var(column)})
+    return [rename(divide(p)) for p in polys], row, column
 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:
@@ -369,16 +379,6 @@ def divisors_of(poly: Poly, v: Var) -> list[Poly]:
             if isinstance(t, (Quotient, Remainder)) and t.ix.variable() == v:
                 found.setdefault(t.divisor.key, t.divisor)
     return [found[k] for k in sorted(found)]
-
-
-def divided(n: Poly, divisor: Poly) -> Poly | None:
-    """n / divisor, where that is a dimension expression with whole coefficients."""
-    single = divisor.single()
-    if single is None:
-        return None
-    out = (n * monomial({a: -e for a, e in single[0]})).scale(1 / single[1])
-    whole = all(c.q == 1 and all(isinstance(e, int) and e > 0 for _, e in m) for m, c in out.items())
-    return out if whole and not out.is_zero else None
 
 
 def indices_of(poly: Poly) -> list[Ix]:
@@ -469,7 +469,7 @@ def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Po
 def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> Poly:
     """The atom Σ over the variables of the factors' product, with canonical bound names (and a sign from renaming)."""
     level = 1 + max(a.level for a, _ in factors)
-    order = _canonical_order(variables, ranges, factors)
+    order = canonical_order(variables, ranges, factors)
     names = {v: of_var(("b", level, k)) for k, v in enumerate(order)}
     body = Rewriter(names).mono(tuple(factors)).single()
     assert body is not None, "renaming keeps a monomial a monomial"
@@ -477,7 +477,7 @@ def _close(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[At
     return poly_of(intern(Sum(bound, tuple(ranges[v] for v in order), body[0]))).scale(body[1])
 
 
-def _canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> list[Var]:
+def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> list[Var]:
     """An order of the variables that does not depend on their names: colour refinement, then ties by trial."""
     if len(variables) == 1:
         return variables

@@ -246,6 +246,29 @@ class Max(Atom):
         self._finish(key, free, variables[0][1], positive, piecewise, structured)
 
 
+class Product(Atom):
+    """Π of a polynomial over those values of bound variables at which `where`, a 0/1-valued term, is 1.
+
+    The empty product is 1. `_range_products` makes these, and has their laws.
+    """
+
+    __slots__ = ("body", "ranges", "vars", "where")
+
+    def __init__(self, variables: tuple[Var, ...], ranges: tuple[Poly, ...], body: Poly, where: Poly) -> None:
+        self.vars, self.ranges, self.body, self.where = variables, ranges, body, where
+        bound = bound_key(variables, ranges)
+        free = (body.free | where.free) - frozenset(variables)
+        kept = "" if where == ONE else f"|{where.key}"
+        key = f"prod[{bound}{kept}]({body.key})"
+        piecewise, structured = body.piecewise or where.piecewise, body.structured or where.structured
+        self._finish(key, free, variables[0][1], body.positive, piecewise, structured)
+
+    @property
+    def is_sign(self) -> bool:
+        """It is a power of −1."""
+        return self.body.constant() == -1
+
+
 class Carry(NamedTuple):
     """One value that a recurrence carries: its axes' sizes, its entries at time 0, and at time s + 1 from those at s.
 
@@ -652,7 +675,7 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
     """The product of atoms to powers, after the rules that a single atom's exponent obeys.
 
     Predicates are idempotent and exclude their opposites; a prime keeps its exponent in [0, 1); a `Base` keeps a
-    non-positive exponent or one in (0, 1) by multiplying out; sin² = 1 − cos²; cbrt(p)³ = p.
+    non-positive exponent or one in (0, 1) by multiplying out; sin² = 1 − cos²; cbrt(p)³ = p; ((−1)^n)² = 1.
     """
     kept: list[tuple[Atom, Exponent]] = []
     coefficient = fmpq(1)
@@ -672,6 +695,9 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
             coefficient *= fmpq(int(a.name)) ** whole  # type: ignore[attr-defined]
             if e != whole:
                 kept.append((a, e - whole))
+        elif kind is Product and a.is_sign:  # type: ignore[attr-defined]
+            if e % 2:
+                kept.append((a, e % 2))
         elif kind is Base and e >= 1:
             whole = floor(e)
             expand.append((a.poly, whole))  # type: ignore[attr-defined]
@@ -850,7 +876,7 @@ def parts(a: Atom) -> list[Poly]:
         return list(a.args)
     if isinstance(a, (Base, Pred, Side)):
         return [a.poly]
-    if isinstance(a, Max):
+    if isinstance(a, (Max, Product)):
         return [a.body] if a.where == ONE else [a.body, a.where]
     if isinstance(a, Matrix):
         return [a.body]

@@ -9,6 +9,7 @@ from flint import fmpq
 
 from ._index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from ._terms import (
+    ONE,
     Access,
     Atom,
     Base,
@@ -25,6 +26,7 @@ from ._terms import (
     Num,
     Poly,
     Pred,
+    Product,
     Rec,
     Side,
     Sum,
@@ -104,6 +106,8 @@ class SympyView:
         if isinstance(a, Max):
             inner, _ = self.inside(a)
             return sympy.Function("max")(inner(a.body))
+        if isinstance(a, Product):
+            return self.product(a)
         if isinstance(a, Matrix):
             inner, bounds = self.inside(a)
             at = [self.index(ix) for ix in a.index]
@@ -118,7 +122,15 @@ class SympyView:
         limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
         return sympy.Sum(inner.mono(a.body, fmpq(1)), *limits)
 
-    def inside(self, a: Sum | Max | Matrix) -> tuple[SympyView, list[sympy.Symbol]]:
+    def product(self, a: Product) -> sympy.Expr:
+        inner, bounds = self.inside(a)
+        limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
+        body = inner(a.body)
+        if a.where != ONE:
+            body = sympy.Piecewise((body, sympy.Eq(inner(a.where), 1)), (1, True))
+        return sympy.Product(body, *limits)
+
+    def inside(self, a: Sum | Max | Product | Matrix) -> tuple[SympyView, list[sympy.Symbol]]:
         used = {s.name for s in self.names.values()}
         letters = iter(c for c in "jklabcdefghimnop" if c not in used)
         inner = SympyView({})

@@ -29,6 +29,7 @@ from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
+from certgrad.ops.axis_products import cumprod, prod
 from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.blocks import multi_head_attention, residual_attention
 from certgrad.ops.contractions import einsum, tensordot
@@ -165,6 +166,7 @@ __all__ = [
     "cumlogsumexp",
     "cummax",
     "cummin",
+    "cumprod",
     "cumsum",
     "deg2rad",
     "diag",
@@ -286,6 +288,7 @@ __all__ = [
     "polygamma",
     "pow",
     "prelu",
+    "prod",
     "ptp",
     "quadratic_form",
     "quantile",

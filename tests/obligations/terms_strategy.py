@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 from flint import arb, fmpq
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from certgrad.obligations import _evaluate
 from certgrad.obligations._evaluate_functions import function as at_balls
 from certgrad.obligations._index import Var, of_var
 from certgrad.obligations._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
+from certgrad.obligations._range_products import product_over
 from certgrad.obligations._sums import max_over, sum_over
 from certgrad.obligations._terms import Poly, access, dimension, number
 
@@ -141,6 +143,16 @@ def summed(x: Pair, v: Var) -> Pair:
     return Pair(sum_over(x.poly, [(v, dimension(size))]), value)
 
 
+def multiplied(x: Pair, v: Var) -> Pair:
+    size = RANGES[v]
+
+    def value(table: Table, env: Mapping[Var, int]) -> arb | None:
+        parts = [x.at(table, {**env, v: k}) for k in range(SIZES[size])]
+        return None if any(p is None for p in parts) else prod(parts, start=arb(1))
+
+    return Pair(product_over(x.poly, [(v, dimension(size))]), value)
+
+
 def greatest(x: Pair, v: Var) -> Pair:
     size = RANGES[v]
 
@@ -196,6 +208,7 @@ def pairs(indexed: bool = True, size: int = 8) -> st.SearchStrategy[Pair]:
         ]
         if indexed:
             options += [st.builds(summed, inner, st.sampled_from(list(RANGES)))] * 3
+            options += [st.builds(multiplied, inner, st.sampled_from(list(RANGES)))]
             options += [st.builds(greatest, inner, st.sampled_from(list(RANGES)))]
         return st.one_of(options)
 

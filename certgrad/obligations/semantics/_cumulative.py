@@ -1,13 +1,19 @@
-"""Semantics of cumulative reductions that are sums underneath."""
+"""Semantics of cumulative reductions other than sums."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from .._facts import ANY, POS
+from .._index import of_var
+from .._index_terms import index_condition
 from .._power import exp_of, log_of
-from .._tensor import Tensor
-from ._registry import Context, Params, rule
+from .._range_products import product_over, signs_of_product
+from .._sums import fresh
+from .._tensor import Tensor, own_index
+from .._terms import ONE
+from ._elementwise import in_range
+from ._registry import Context, Params, UnprovedError, rule
 from ._windows import cumsum
 
 
@@ -18,3 +24,24 @@ def _cumlogsumexp(ctx: Context, params: Params, args: list[Tensor], shapes: list
     powers = replace(x, body=exp_of(x.body), signs=POS)
     (total,) = cumsum(ctx, params, [powers], shapes)
     return [replace(total, body=log_of(total.body), signs=ANY)]
+
+
+@rule("cumprod")
+def _cumprod(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """out[t] = Π x[j] over j ≤ t, or over j ≥ t in reverse."""
+    (x,) = args
+    (shape,) = shapes
+    axis = params["axis"]
+    if x.kind == "b":
+        raise UnprovedError("a product of booleans")
+    if x.shape[axis] == ONE:
+        return [x]
+    v = fresh()
+    index = list(own_index(shape))
+    order = index[axis].minus(of_var(v))
+    index[axis] = of_var(v)
+    moved = x.indexed(index, shape)
+    defined, smooth = moved.conditions_for_all([v])
+    where = index_condition(order.scaled(-1) if params["reverse"] else order)
+    body = product_over(moved.body, [(v, x.shape[axis])], where)
+    return [in_range(ctx, Tensor(shape, body, x.kind, defined, smooth, signs_of_product(x.signs)), product=True)]

@@ -11,6 +11,7 @@ from .._facts import ANY, NONNEG, POS, ZERO
 from .._index import Ix, Var, of_const, of_var, template
 from .._isl import inhabited
 from .._power import fn, pred
+from .._range_products import product_over, signs_of_product
 from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
@@ -62,6 +63,18 @@ def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
         if wanted is None or any(c.key == wanted.key for c in defined):
             signs = POS
     return [in_range(ctx, Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs))]
+
+
+@rule("reduce_prod")
+def _reduce_prod(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    if x.kind == "b":
+        raise UnprovedError("a product of booleans")
+    axes = tuple(params["axes"])
+    mapping, dummies = _opened(x, axes, shapes[0])
+    body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
+    out = Tensor(shapes[0], product_over(body, dummies), x.kind, defined, smooth, signs_of_product(x.signs))
+    return [in_range(ctx, out, product=True)]
 
 
 @rule("reduce_max")

@@ -25,7 +25,7 @@ _GROUPS: dict[str, str] = {
     "the float next to a number is nothing over the reals": "nextafter",
     "an order of entries": """approx_top_k argmax argmin cummax cummin scatter-max scatter-min
         select_and_gather_add select_and_scatter_add sort top_k""",
-    "a product over a range": "cumprod reduce_prod scatter-mul",
+    "a product over a range": "scatter-mul",
     "a reduction by an arbitrary function": "reduce reduce_window",
     "a maximum over a window": "reduce_window_max reduce_window_min",
     "a factorisation that its equation alone does not determine": "eigh qr schur svd",

@@ -293,6 +293,13 @@ def _sum(values: list[Real], counts: list[int]) -> Real:
     return total
 
 
+def _product(values: list[Real], counts: list[int]) -> Real:
+    total = ONE
+    for value in values:
+        total = s.mul(total, value)
+    return total
+
+
 def _maximum(values: list[Real], counts: list[int]) -> Real:
     if not values:
         raise FormulaError("a maximum over nothing")
@@ -330,6 +337,7 @@ def _smallest_minor(values: list[Real], counts: list[int]) -> Real:
 
 _FOLDS: dict[str, Callable[[list[Real], list[int]], Real]] = {
     "sum": _sum,
+    "prod": _product,
     "max": _maximum,
     "determinant": _determinant,
     "smallest_minor": _smallest_minor,

@@ -98,8 +98,22 @@ ORDER: list[Example] = [
     example("top_k", lambda x, k: lax.top_k(jnp.append(x, jnp.arange(2.0)), k)[0], X, k=(1, 2)),
     example("top_k", lambda a: lax.top_k(jnp.tile(a, (1, 2)), 2)[1], M, name="indices", derivative=False),
     open_example("approx_top_k", lambda x: lax.approx_max_k(x, 1), X, smallest=2),
-    open_example("cumprod", lambda a, axis: lax.cumprod(a, axis), M, axis=(0, 1)),
-    open_example("reduce_prod", lambda a, axis: jnp.prod(a, axis), M, axis=(0, 1)),
+    example(
+        "cumprod",
+        lambda a, axis, reverse: lax.cumprod(a * a - 1, axis, reverse=reverse),
+        M,
+        axis=(0, 1),
+        reverse=(False, True),
+    ),
+    example("reduce_prod", lambda a, axis: jnp.prod(a, axis), M, axis=(0, 1, (0, 1))),
+    example(
+        "reduce_prod", lambda x: jnp.prod(jnp.where(jnp.eye(x.shape[0], dtype=bool), -2, x), axis=1), X, name="masked"
+    ),
+    example(
+        "reduce_prod", lambda a: jnp.prod(jnp.exp(a) * jnp.maximum(a, -1) / (2 + a * a)) ** 2, M, name="of products"
+    ),
+    example("reduce_prod", lambda a: jnp.prod(jnp.sum(a, 1) - jnp.prod(a, 1)), M, name="of sums and products"),
+    example("reduce_prod", lambda a: jnp.prod(a.reshape(-1)[1:]), M, name="of rows after each other"),
     open_example("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + 2 * b, (0,)), X),
     open_example("reduce_window", lambda a: lax.reduce_window(a, 1.0, lax.mul, (2, 2), (1, 1), "SAME"), M),
     example(
