@@ -58,6 +58,7 @@ from ._terms import (
     Rec,
     Side,
     Sum,
+    memo,
 )
 
 MAX_PIECES = 400
@@ -221,6 +222,18 @@ def _read(piece: Piece, a: Atom, e: Exponent) -> None:
         piece.factors += [Factor(text, power, list(blanks.arguments)) for _ in range(times)]
 
 
+_texts: dict[Mono, str] = memo()
+
+
+def _text(mono: Mono) -> str:
+    """A monomial with blanks, whatever stands in them."""
+    found = _texts.get(mono)
+    if found is None:
+        blanks = _Blanks()
+        found = _texts[mono] = blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
+    return found
+
+
 class _Blanks:
     """Writes an atom with a blank for each part of an index that no binder inside it binds."""
 
@@ -259,12 +272,12 @@ class _Blanks:
         return a.key
 
     def poly(self, p: Poly) -> str:
-        rows = [(_Blanks().mono(m), str(c), m) for m, c in p.sorted_items()]
+        rows = [(_text(m), str(c), m) for m, c in p.sorted_items()]
         rows.sort(key=lambda row: row[:2])  # an order that does not depend on the arguments, as far as it goes
         return "+".join(f"{c}*{self.mono(m)}" for _, c, m in rows)
 
     def mono(self, mono: Mono) -> str:
-        rows = [(_Blanks().atom(a), str(e), a) for a, e in mono]
+        rows = [(_text(((a, 1),)), str(e), a) for a, e in mono]
         rows.sort(key=lambda row: row[:2])
         return "*".join(f"{self.atom(a)}^{e}" for _, e, a in rows)
 

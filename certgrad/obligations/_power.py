@@ -390,7 +390,9 @@ def _whole_part(poly: Poly) -> Poly | None:
 
 
 def _whole_power(x: Poly, k: Poly) -> Poly:
-    """xᵏ for an integer term k and x ≠ 0."""
+    """xᵏ for an integer term k and x ≠ 0: exp(k·log x) where x is positive by its form."""
+    if x.positive:
+        return exp_of(log_of(x) * k)
     c = dict(k.items()).get((), fmpq(0))
     if c.q != 1 or c == 0:
         return poly_of(intern(Fn("whole_power", (x, k)))) if not k.is_zero else ONE

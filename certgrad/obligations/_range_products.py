@@ -39,11 +39,13 @@ from ._terms import (
     Fn,
     IxEq,
     IxPred,
+    Matrix,
     Mono,
     Poly,
     Pred,
     Product,
     Side,
+    Sum,
     atoms_of,
     deep_atoms,
     intern,
@@ -78,6 +80,9 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
         poly, where, dummies = place(poly), place(where), [(v, n) for v, n in dummies if v not in only]
     if where.is_zero or any(n.is_zero for _, n in dummies):
         return ONE
+    if poly.structured:
+        down = {v: of_var(v).scaled(-1).shifted(n - ONE) for v, n in dummies if _counts_down(poly, v)}
+        poly, where = Rewriter(down)(poly), Rewriter(down)(where)
     if poly.structured or where.structured:
         poly, where, dummies = _in_row_major_order(poly, where, dummies)
     if not dummies:
@@ -86,6 +91,14 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
     for value, here in _by_index_conditions(poly, where):
         result = result * _of_value(value, dummies, here)
     return result
+
+
+def _counts_down(poly: Poly, v: Var) -> bool:
+    """Entries are read in the other direction only: then Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) turns them round."""
+    entries = [a for a in deep_atoms(poly) if isinstance(a, (Access, Matrix))]
+    read = [ix for a in entries for ix in a.index]
+    read += [inner for ix in read for t in ix.atoms for inner in t.parts()]
+    return {c > 0 for ix in read if (c := ix.coefficient(v))} == {False}
 
 
 def _in_row_major_order(poly: Poly, where: Poly, dummies: Dummies) -> tuple[Poly, Poly, Dummies]:
@@ -212,7 +225,7 @@ def others(a: Product, place: Place) -> Poly:
 
 
 def has_products(poly: Poly) -> bool:
-    """A product stands in the term, or an exponential of something that depends on indices."""
+    """A product stands in the term, or the exponential of a sum over an index set."""
     return any(_compared(a) for a in deep_atoms(poly))
 
 
@@ -317,7 +330,9 @@ def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
 
 
 def _compared(a: Atom) -> bool:
-    return isinstance(a, Product) or (isinstance(a, Exp) and a.structured)
+    if isinstance(a, Exp):
+        return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
+    return isinstance(a, Product)
 
 
 def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:

@@ -1,4 +1,7 @@
-"""Products along axes, and products of the entries so far. No rule divides, so that each is right where entries are 0."""
+"""Products along axes, and of the entries up to each.
+
+No rule divides by an entry, so that each is right where entries are 0.
+"""
 
 import jax.numpy as jnp
 from jax import lax
