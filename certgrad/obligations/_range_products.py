@@ -192,7 +192,7 @@ def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
-    """The atom, with canonical bound names, and the number that makes its first coefficient 1 as a factor."""
+    """The atom, with canonical bound names, and as a factor the number that makes the coefficient of its first monomial 1."""
     ranges = dict(dummies)
     order = canonical_order([v for v, _ in dummies], ranges, [(Base(value), 1), (Base(where), 1)])
     level = 1 + max(value.level, where.level)
@@ -200,7 +200,7 @@ def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
     rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
     body, result = rename(value), ONE
     if len(body) > 1:
-        c = body.sorted_items()[0][1]
+        c = next(c for m, c in body.sorted_items() if m)
         body, result = body.scale(1 / c), _of_number(c, dummies, where)
     return result * poly_of(intern(Product(bound, tuple(ranges[v] for v in order), body, rename(where))))
 

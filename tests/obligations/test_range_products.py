@@ -139,7 +139,7 @@ def test_products_that_are_written_otherwise(side, draw, wrong):
     shown = nonzero_part(term(side) - term(other), REGION) is None
     assert not (shown and differs(side, other)), (side, other)
     # Of several signs it may be lost which of them cancel; where a product of zeros is empty is not always decided.
-    open_ = sum(body in ("-x", "-1") for body, _, _ in side[0]) > 1 or any(body == "0" for body, _, _ in side[0])
+    open_ = sum(body in ("-x", "-1", "2-x") for body, _, _ in side[0]) > 1 or any(body == "0" for body, _, _ in side[0])
     assert wrong or shown or open_, (side, other)
 
 
