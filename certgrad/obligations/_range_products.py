@@ -192,7 +192,7 @@ def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
-    """The atom, with canonical bound names, and as a factor the number that makes the coefficient of its first monomial 1."""
+    """The atom with canonical bound names, its first coefficient 1, times the power of the number that this takes."""
     ranges = dict(dummies)
     order = canonical_order([v for v, _ in dummies], ranges, [(Base(value), 1), (Base(where), 1)])
     level = 1 + max(value.level, where.level)

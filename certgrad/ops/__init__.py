@@ -28,8 +28,8 @@ from certgrad.ops.activations_sparse import (
 from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul, neg, scale, sub
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
-from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
 from certgrad.ops.axis_products import cumprod, prod
+from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
 from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.blocks import multi_head_attention, residual_attention
 from certgrad.ops.contractions import einsum, tensordot

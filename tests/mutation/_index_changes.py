@@ -14,7 +14,7 @@ from tests.mutation._changes import Args, Outs, change, is_float
 from tests.mutation._interpreter import Frame, Site
 
 MOVING = (
-    *("pad", "slice", "rev", "concatenate", "cumsum", "reduce_window_sum", "conv_general_dilated", "gather"),
+    *("pad", "slice", "rev", "concatenate", "cumsum", "cumprod", "reduce_window_sum", "conv_general_dilated", "gather"),
     *("scatter-add", "dynamic_slice", "dynamic_update_slice", "reshape", "transpose", "select_n", "split", "tile"),
 )
 """Primitives after which an entry is found at another place."""
