@@ -192,17 +192,13 @@ def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
 
 
 def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
-    """The atom with canonical bound names, its first coefficient 1, times the power of the number that this takes."""
+    """The atom, with canonical bound names."""
     ranges = dict(dummies)
     order = canonical_order([v for v, _ in dummies], ranges, [(Base(value), 1), (Base(where), 1)])
     level = 1 + max(value.level, where.level)
     bound = tuple(("b", level, k) for k in range(len(order)))
     rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
-    body, result = rename(value), ONE
-    if len(body) > 1:
-        c = next(c for m, c in body.sorted_items() if m)
-        body, result = body.scale(1 / c), _of_number(c, dummies, where)
-    return result * poly_of(intern(Product(bound, tuple(ranges[v] for v in order), body, rename(where))))
+    return poly_of(intern(Product(bound, tuple(ranges[v] for v in order), rename(value), rename(where))))
 
 
 def signs_of_product(factors: int) -> int:
