@@ -39,6 +39,12 @@ _say(
     surrogate="the identity with gradient 0 at 0, so that the norm of 0 has gradient 0",
 )
 _say("equinox._ad:_nondifferentiable", "n d", static={"msg": "not differentiable"})
+for _rule in ("nextafter", "prevbefore"):
+    _say(
+        f"equinox.internal._nextafter:{_rule}",
+        "n -> n",
+        surrogate="the neighbouring float, with the identity's tangent",
+    )
 _say("equinox.debug._backward_nan:_backward_nan", "n d", static={"name": None, "terminate": False})
 _say("equinox.internal._loop.checkpointed:_stop_gradient_on_unperturbed", "n, n", static={"body_fun": None})
 
@@ -153,7 +159,7 @@ _say(
 )
 _say("jax_md._nn.uma.common.rotation:safe_atan2", "*s, *s -> *s", surrogate="x² + y² in its gradient is at least 1e-14")
 _say("jax_md.mm_forcefields.reaxff.reaxff_helper:safe_sqrt", "*s -> *s")
-_say("probdiffeq.backend.linalg:qr_r", "n n -> n n")
+_say("probdiffeq.backend.linalg:qr_r", "n n -> n n", surrogate="Q is treated as a constant")
 _say("nifty8.re.multi_grid.util:solve", "n n, n -> n")
 _say("nifty8.re.multi_grid.util:sqrtm", "n n -> n n")
 

@@ -28,6 +28,7 @@ def rendered(results: Mapping[str, Any]) -> str:
         _table(results),
         "## Refuted",
         *_refuted(rules, findings),
+        *_beside(rules, findings),
         "## Surrogates by intent",
         "What the package itself says it does; declared for it here. The function's value and, for a JVP, the adjoint "
         "law are proved all the same.",
@@ -112,6 +113,18 @@ def _refuted(rules: Sequence[tuple[str, Any]], findings: Mapping[str, Any]) -> I
         yield "\n".join(lines)
     if not refuted:
         yield "None."
+
+
+def _beside(rules: Sequence[tuple[str, Any]], findings: Mapping[str, Any]) -> Iterator[str]:
+    """What was found by hand of rules that have no refutation."""
+    others = [(p, r) for p, r in rules if r["name"] in findings and not _is(r, "refuted")]
+    if others:
+        yield "## Found while examining the others"
+    for package, rule in others:
+        found = findings[rule["name"]]
+        title = f"### `{_short(rule)}` ({_name(package)}, {rule['where']}; {rule['verdict']})"
+        text = f"**{KINDS[found['kind']].capitalize()}.** {found['text'].strip()}"
+        yield f"{title}\n\n{text}" + (f"\n\n- Upstream: {found['upstream']}" if "upstream" in found else "")
 
 
 def _surrogates(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:

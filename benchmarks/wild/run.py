@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,7 +179,7 @@ def _work(package: str, out: Path, seconds: int, rule: str) -> None:
             if one.name in seen or rule not in one.name:
                 continue
             if one.rule is None:
-                tell({"problem": f"{one.name}: {one.problem}"})
+                tell({"problem": re.sub(r"/\S*/site-packages/", "", f"{one.name}: {one.problem}")})
                 continue
             if not _own(one.file, package):  # a container can hold another package's rules
                 continue
