@@ -22,6 +22,8 @@ _FINDINGS = Path(__file__).with_name("findings.toml")
 def rendered(results: Mapping[str, Any]) -> str:
     """The whole page."""
     findings = tomllib.loads(_FINDINGS.read_text("utf-8"))
+    stopped = {p: one for p, one in results.items() if one.get("stopped")}
+    results = {p: one for p, one in results.items() if p not in stopped}
     rules = [(package, rule) for package, one in results.items() for rule in one["rules"]]
     sections = [
         _introduction(rules, results),
@@ -48,7 +50,7 @@ def rendered(results: Mapping[str, Any]) -> str:
         "## Not reached",
         "Rules that a function makes anew at each call are objects only while it runs, and modules that do not import "
         "in this environment hold nothing.",
-        _list(_unreached(results)),
+        _list([*_stopped(stopped), *_unreached(results)]),
     ]
     return "\n\n".join(s for s in sections if s) + "\n"
 
@@ -176,6 +178,14 @@ def _reason(rule: Mapping[str, Any]) -> str:
 
 def _traced(rule: Mapping[str, Any]) -> bool:
     return not _is(rule, "not audited") and "JAX could not trace" not in _reason(rule)
+
+
+def _stopped(results: Mapping[str, Any]) -> Iterator[str]:
+    """Packages of which only some rules were audited: they do not count above."""
+    for package, one in results.items():
+        counts = Counter(r["verdict"] for r in one["rules"])
+        shown = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+        yield f"{_name(package)} {one['version']}: {one['stopped']}, and it is left out of the table; so far {shown}"
 
 
 def _unreached(results: Mapping[str, Any]) -> Iterator[str]:
