@@ -298,7 +298,7 @@ def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
         if len(at) != len(a.vars):
             continue
         for target in targets:
-            if target.tensor == pattern.tensor:
+            if target.tensor == pattern.tensor and len(target.index) == len(pattern.index):
                 place = {v: target.index[k] for v, k in at.items() if v is not None}
                 if substitute(a.body, place) == entry:
                     return place

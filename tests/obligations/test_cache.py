@@ -38,9 +38,9 @@ def proofs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     prove = _audit._audit
 
-    def counted(traces: Any) -> Any:
+    def counted(traces: Any, reading: Any) -> Any:
         seen.append(traces.op.name)
-        return prove(traces)
+        return prove(traces, reading)
 
     monkeypatch.setattr(_audit, "_audit", counted)
     return seen

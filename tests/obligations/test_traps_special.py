@@ -207,14 +207,15 @@ def constant_slope(forward):
     ],
 )
 def test_complex_numbers_are_unproved_and_never_a_crash(forward):
-    assert all("complex" in reason for reason in reasons(constant_slope(forward)))
+    for reason in reasons(constant_slope(forward)):
+        assert "complex" in reason or "another program in float32" in reason  # complex64 for complex128
 
 
 @pytest.mark.parametrize(
     ("forward", "reason"),
     [
         (lambda x: lax.nextafter(x, x + 1), "nothing over the reals"),
-        (lambda x: jnp.copysign(x, x), "nothing over the reals"),
+        (lambda x: jnp.copysign(x, x), "another program in float32"),
         (lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, jnp.int64), x.dtype), ""),
         (lambda x: lax.betainc(x, x, 0.5 + 0 * x), "no derivative of incomplete_beta by its argument 0"),
         (lambda x: lax.zeta(x, 1 + 0 * x), "no derivative of zeta by its argument 0"),
