@@ -9,6 +9,7 @@ from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from certgrad.obligations._budget import limited
 from certgrad.obligations._cases import Region, nonzero_part
 from certgrad.obligations._derivative import Differentiator
 from certgrad.obligations._evaluate import evaluate
@@ -23,6 +24,14 @@ from certgrad.obligations._terms import ONE, access, dimension, number
 from certgrad.obligations._terms import ZERO as NOTHING
 
 quick = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True)
+def _budget():
+    with limited():
+        yield
+
+
 N, J, I = dimension("n"), ("u", 0, 0), ("u", 1, 0)
 REGION = Region(Facts()).over({J: N, I: N})
 ENTRIES = [Fraction(k) for k in (0, 2, -3, 5, -1, 7, 0, 3)]
