@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import cycle
 from random import Random
 from typing import Any
 
@@ -164,7 +165,7 @@ def _dims(names: list[str], stars: list[str]) -> Iterator[Dims]:
         ((3, 1, 1, 2, 1), ((1, 2, 2), (1, 2))),
     ]
     for sizes, groups in schedule if names else [*schedule[:4], schedule[5]]:
-        yield Dims(dict(zip(names, sizes, strict=False)), dict(zip(stars, groups * 2, strict=False)))
+        yield Dims(dict(zip(names, cycle(sizes))), dict(zip(stars, cycle(groups))))
 
 
 _FORMS = [((2,), (2,)), ((), ()), ((2,), (1,)), ((1,), (3,)), ((), (2,)), ((2,), ()), ((2, 3), (3,)), ((2, 1), (1, 2))]

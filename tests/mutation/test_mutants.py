@@ -14,7 +14,14 @@ def wrongly_proved(judged: list[Judged]) -> list[str]:
     return [f"{j.mutation}: {j.detail}" for j in judged if j.failed]
 
 
-@pytest.mark.parametrize("op", registry, ids=label)
+LONG = ("cummin", "dynamic_update_slice")  # a minute each
+SOME = [
+    pytest.param(op, marks=() if k % 5 == 0 and op.name not in LONG else pytest.mark.slow, id=label(op))
+    for k, op in enumerate(registry)
+]
+
+
+@pytest.mark.parametrize("op", SOME)
 def test_two_broken_rules_of_each_op(op: Op) -> None:
     assert wrongly_proved(list(run(op, 2, refute=False))) == []
 

@@ -33,6 +33,12 @@ def elementwise(op):
 
 LOSSES = "certgrad.ops.losses"  # their extreme points are those of their parts, and in tests of their own
 COMPARED = [op for op in registry if reference(op).derivatives > 0 and not op.__module__.startswith(LOSSES)]
+ELEMENTWISE = [op for op in COMPARED if elementwise(op)]
+
+
+def every_fourth(ops):
+    """All the ops; those between are marked slow."""
+    return [pytest.param(op, marks=pytest.mark.slow if k % 4 else (), id=label(op)) for k, op in enumerate(ops)]
 
 
 def grid(op):
@@ -115,7 +121,7 @@ def too_far(op, arrays, keywords, dtype, entrywise):
                 yield ("value", f"cotangent {k}")[kind], at, float(a[tuple(place)]), float(c[tuple(place)])
 
 
-@pytest.mark.parametrize("op", [op for op in COMPARED if elementwise(op)], ids=label)
+@pytest.mark.parametrize("op", every_fourth(ELEMENTWISE))
 def test_elementwise_ops_at_extreme_points(op):
     keywords = {p: PARAMS[p] for p in op.params} | op.cases[0].keywords({"s": 1}, {})
     apart = {float(np.float32(x)) for x in reference(op).apart}
@@ -125,7 +131,7 @@ def test_elementwise_ops_at_extreme_points(op):
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("op", COMPARED, ids=label)
+@pytest.mark.parametrize("op", every_fourth(COMPARED))
 def test_ops_at_ordinary_points(op, dtype):
     if dtype == jnp.bfloat16 and not reference(op).half:
         pytest.skip("the reference does not compute in bfloat16")
