@@ -18,6 +18,7 @@ from certgrad.ops._shapes import expand
     case("*a n *b m *c -> *a 1 *b 1 *c", axis=axis_of("n", "m"), keepdims=True),
     case("*a n *b m *c k *d -> *a *b *c *d", axis=axis_of("n", "m", "k"), keepdims=False),
     case("*a n *b m *c k *d -> *a 1 *b 1 *c 1 *d", axis=axis_of("n", "m", "k"), keepdims=True),
+    integers=True,
     like="jax.numpy.prod",
     torch="torch.prod",
     source="Leibniz's rule: an entry's derivative is the product of the others, those before it times those after it",
@@ -67,6 +68,7 @@ def _after(x, axis):
 
 @op(
     case("*a n *c -> *a n *c", axis=axis_of("n")),
+    integers=True,
     like="jax.numpy.cumprod",
     torch="torch.cumprod",
     source="With p the products before each entry: dout = x dout' + p dx for the dout' before; the adjoint runs back",
