@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ def _at(op: Op, instance: Instance) -> Place:
         Input(name, dims, dtype)  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
-    sizes = dict(zip(instance.names, (2, 3, 4, 5, 6, 7, 8, 9), strict=False))
+    sizes = dict(zip(instance.names, count(2)))
     return Place(op, inputs, Dims(sizes), instance.keywords(sizes))
 
 

@@ -4,9 +4,10 @@ import pytest
 
 from certgrad.obligations import audit
 from certgrad.ops import Op, registry
+from tests.mutation._changes import Mutation
 from tests.mutation._sample import run
-from tests.mutation._subjects import INDEX_RULES
-from tests.mutation._verdicts import PROVED, Judged
+from tests.mutation._subjects import INDEX_RULES, SUBJECTS
+from tests.mutation._verdicts import PROVED, Judged, mutated
 from tests.ops.sampling import label
 
 
@@ -38,3 +39,10 @@ def test_broken_rules_of_each_op(op: Op) -> None:
     judged = list(run(op, 30, public=12))
     assert wrongly_proved(judged) == []
     assert sum(j.differs for j in judged) >= 8
+
+
+def test_the_conditions_of_the_matrix_that_a_linear_solve_factors_are_listed():
+    mutation = Mutation("fwd", ("stop_gradient", 0), "plus 0 times a logarithm", (0,))
+    certificate = audit(mutated(SUBJECTS["inverse"], mutation))
+    for claim in certificate.claims:
+        assert {"a > 0", "determinant(a[i]) ≠ 0"} <= {h.text for h in claim.hypotheses}

@@ -77,13 +77,14 @@ def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shape
     dummy, here = fresh(), own_index(b.shape)[own.axis]
     right = substitute(b.body, {template(own.axis): of_var(dummy)})
     inverse = matrix("inverse", body, row, column, size, (here, of_var(dummy) if size != ONE else here))
+    factored = [_of_held(held, own) for held in solver]
     return [
         Tensor(
             shapes[0],
             sum_over(inverse * right, [(dummy, size)]),
             "f",
-            merged(defined, everywhere(b.defined, [own.axis]), condition),
-            merged(smooth, everywhere(b.smooth, [own.axis]), condition),
+            merged(defined, everywhere(b.defined, [own.axis]), *(d for d, _ in factored), condition),
+            merged(smooth, everywhere(b.smooth, [own.axis]), *(s for _, s in factored), condition),
             ANY,
         )
     ]
@@ -130,6 +131,12 @@ def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Te
         if held.shape[-1] != size or moved != matrix(name, without_stops(body), row, column, size, where):
             return False
     return True
+
+
+def _of_held(held: Tensor, own: LuSolve) -> tuple[Clauses, Clauses]:
+    """The conditions of what the solver holds: in `a + 0·log(a)` its matrix may have more than the equal operator."""
+    batch = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+    return held.conditions_over(range(len(own.batch), held.rank), batch)
 
 
 @rule("triangular_solve")
