@@ -1,8 +1,9 @@
 """Hypotheses as a certificate states them: formulas, parsed strictly, evaluated on exact numbers. Text is never run.
 
-The syntax is a small part of Python's: comparisons of arithmetic, joined by `or`. Without an index a name is a whole
-array, and the formula holds at every entry after broadcasting. With one, `x[i, j]` is an entry of an array whose star
-groups are one axis each; a variable that no `sum(... for k in range(...))` binds runs over the axis it indexes.
+The syntax is a small part of Python's: comparisons of arithmetic (`0 < x < 1` is two) joined by `or`. Without an index
+a name is a whole array, and the formula holds at every entry after broadcasting. With one, `x[i, j]` is an entry of
+an array whose star groups are one axis each; a variable that no `sum(... for k in range(...))` binds runs over the axis
+it indexes.
 """
 
 from __future__ import annotations
@@ -158,8 +159,12 @@ class _Reader:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
             tests = [self.test(v) for v in node.values]
             return lambda scope: _any(tests, scope)
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        if not isinstance(node, ast.Compare):
             raise FormulaError(f"'{_brief(node)}' is no comparison")
+        if len(node.ops) != 1:
+            sides = [node.left, *node.comparators]
+            links = [self.test(ast.Compare(a, [op], [b])) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+            return lambda scope: all(link(scope) for link in links)
         left, op, right = self.term(node.left), node.ops[0], node.comparators[0]
         if isinstance(op, ast.NotIn) and isinstance(right, ast.Name):
             if right.id == "integers":

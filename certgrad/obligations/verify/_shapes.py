@@ -50,6 +50,9 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     names, stars = case.names, signature.stars
     distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
     yield _shape(case, distinct, dict.fromkeys(stars, (3,) if names else (3, 2)))
+    if not names and len(stars) > 2:  # the shape above has too many entries
+        yield _shape(case, {}, {star: (3 if k == 1 else 2,) for k, star in enumerate(stars)})
+        yield _shape(case, {}, {star: (1 + k % 2,) for k, star in enumerate(stars)})
     yield _shape(case, dict.fromkeys(names, 1), dict.fromkeys(stars, (1,)))
     yield _shape(case, distinct, dict.fromkeys(stars, ()))
     if names:

@@ -77,7 +77,6 @@ def test_what_balls_cannot_tell_is_open() -> None:
         "",
         "x",
         "x +",
-        "x > 0 > y",
         "x > 0 and y > 0",
         "not x > 0",
         "z > 0",
