@@ -17,7 +17,7 @@ def wrongly_proved(judged: list[Judged]) -> list[str]:
 
 LONG = ("cummin", "dynamic_update_slice")  # a minute each
 SOME = [
-    pytest.param(op, marks=() if k % 5 == 0 and op.name not in LONG else pytest.mark.slow, id=label(op))
+    pytest.param(op, marks=() if k % 10 == 0 and op.name not in LONG else pytest.mark.slow, id=label(op))
     for k, op in enumerate(registry)
 ]
 

@@ -18,6 +18,12 @@ few = settings(max_examples=3, deadline=None, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
+def some(pairs, every):
+    """The pairs, of which all but every so manyth are slow."""
+    marked = [(pair, pytest.mark.slow if k % every else ()) for k, pair in enumerate(pairs)]
+    return [pytest.param(*pair, marks=marks, id="-".join(map(label, pair))) for pair, marks in marked]
+
+
 def close(got, want, **tolerance):
     np.testing.assert_allclose(
         np.asarray(got, float), np.asarray(want, float), **(tolerance or {"rtol": 1e-9, "atol": 1e-9})
@@ -75,7 +81,7 @@ def second_derivatives(f, xs, tangents):
     return forward_over_reverse, jax.grad(lambda *xs: jax.jvp(total, xs, tangents)[1], every)(*xs)
 
 
-@pytest.mark.parametrize("op, case", [pair for pair in FIRST if reference(pair[0]).derivatives > 1], ids=label)
+@pytest.mark.parametrize("op, case", some([pair for pair in FIRST if reference(pair[0]).derivatives > 1], 3))
 def test_second_derivatives_are_those_of_the_forward(op, case, x64):
     call = draw(op, case, 2)
     tangents = normal(3, *(x.shape for x in call.floats))
@@ -85,7 +91,7 @@ def test_second_derivatives_are_those_of_the_forward(op, case, x64):
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32], ids=["bfloat16", "float32"])
-@pytest.mark.parametrize("op, case", FIRST, ids=label)
+@pytest.mark.parametrize("op, case", some(FIRST, 2))
 def test_dtype_is_kept_by_value_tangent_and_cotangent(op, case, dtype):
     call = draw(op, case, 4, dtype)
     value, tangent = jax.eval_shape(lambda *xs: jax.jvp(call.run, xs, xs), *call.floats)

@@ -65,8 +65,8 @@ NONE_DIFFERS = {"trunc"}
 
 
 def some(ops: Sequence[Op]) -> list:
-    """Every third op; the others are slow."""
-    return [pytest.param(op, marks=pytest.mark.slow if k % 3 else (), id=label(op)) for k, op in enumerate(ops)]
+    """Every sixth op; the others are slow."""
+    return [pytest.param(op, marks=pytest.mark.slow if k % 6 else (), id=label(op)) for k, op in enumerate(ops)]
 
 
 @pytest.mark.parametrize("op", registry, ids=label)
