@@ -43,17 +43,6 @@ _FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:
     """The forward with each of its steps held constant in turn, reductions first, and with all reductions."""
-    try:
-        instance = family(one, one.cases[0]).prove[0]
-        shapes = instance.shapes()
-        kinds = {"int": "int32", "bool": "bool"}
-        arrays = [
-            jax.ShapeDtypeStruct(s, kinds.get(d, "float32")) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
-        ]
-        traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
-        program = primal_body(traced)
-    except Exception:  # what does not trace has no steps
-        return
     steps: list[tuple[str, str]] = []
 
     def note(eqn: Any, outs: list) -> list:
@@ -63,7 +52,18 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
             steps.append(("", ""))
         return outs
 
-    trace(lambda *xs: evaluate(program.jaxpr, program.consts, xs, note), arrays)
+    try:
+        instance = family(one, one.cases[0]).prove[0]
+        shapes = instance.shapes()
+        kinds = {"int": "int32", "bool": "bool"}
+        arrays = [
+            jax.ShapeDtypeStruct(s, kinds.get(d, "float32")) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
+        ]
+        traced = trace(lambda *xs: rules.forward(list(xs), []), arrays)
+        program = primal_body(traced)
+        trace(lambda *xs: evaluate(program.jaxpr, program.consts, xs, note), arrays)
+    except Exception:  # what does not trace has no steps
+        return
     reductions = {k for k, s in enumerate(steps) if s[0] in _FIRST}
     if len(reductions) > 1:
         yield "terms are missing: all sums and maxima are treated as constants", _holding(rules, reductions)

@@ -20,14 +20,19 @@ from certgrad.obligations._power import power, pred
 from certgrad.obligations._present import show
 from certgrad.obligations._range_products import product_over
 from certgrad.obligations._sums import fresh, substitute, sum_over
-from certgrad.obligations._terms import ONE, access, dimension, number
+from certgrad.obligations._terms import ONE, access, clear_caches, dimension, number
 from certgrad.obligations._terms import ZERO as NOTHING
 
 quick = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)
-def _budget():
+def _terms():
+    """Terms of this test alone: other tests clear the table by which equal atoms are one object."""
+    global N, REGION
+    clear_caches()
+    N = dimension("n")
+    REGION = Region(Facts()).over({J: N, I: N})
     with limited():
         yield
 
