@@ -41,6 +41,7 @@ from .cache import Cache
 from .certificate import (
     CODES,
     FORMAT,
+    HOLDS,
     KERNEL,
     CaseClaim,
     Certificate,
@@ -123,7 +124,7 @@ def _audited(traces: Traces) -> Certificate:
     if not meant:
         return certificate
     other = _audit(traces, Reading(meant))
-    return certificate if other.verdict in OPEN else _up_to_rounding(other, meant)
+    return _up_to_rounding(other, meant) if other.verdict in HOLDS else certificate
 
 
 def _plainly_refuted(case: CaseClaim) -> bool:

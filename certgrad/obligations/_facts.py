@@ -55,6 +55,13 @@ def times(a: int, b: int) -> int:
     return out
 
 
+def signs_of_product(factors: int) -> int:
+    """The signs that a product of any number of factors with these signs can have: an empty one is 1."""
+    if factors == POS:
+        return POS
+    return (ANY if factors & NEG else NONNEG) & (ANY if factors & ZERO else NONZERO)
+
+
 def plus(a: int, b: int) -> int:
     if a == ZERO:
         return b
@@ -179,8 +186,7 @@ class Facts:
         if isinstance(a, Max):
             return self.signs(a.body)
         if isinstance(a, Product):
-            factors = self.signs(a.body)
-            return POS if factors == POS else (ANY if factors & NEG else NONNEG) & (ANY if factors & ZERO else NONZERO)
+            return signs_of_product(self.signs(a.body))
         if isinstance(a, Base):
             return self.signs(a.poly)
         if isinstance(a, Fn):

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from flint import arb, ctx
 
 from ._power import log_of, power
@@ -94,6 +95,10 @@ class Reading:
         self.long.add(abs(value))
         form = self.meant.get(abs(value))
         return None if form is None else form.term() if value > 0 else -form.term()
+
+    def moves(self, array: np.ndarray) -> bool:
+        """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
+        return array.dtype == np.float64 and any(abs(float(x)) in self.meant for x in array.flat)
 
 
 def digits(value: float) -> int:

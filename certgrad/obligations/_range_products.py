@@ -17,7 +17,6 @@ from math import prod
 
 from flint import fmpq
 
-from ._facts import ANY, NEG, NONNEG, NONZERO, POS
 from ._facts import ZERO as SIGN_ZERO
 from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_cases import Indices, resolved
@@ -199,13 +198,6 @@ def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
     bound = tuple(("b", level, k) for k in range(len(order)))
     rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
     return poly_of(intern(Product(bound, tuple(ranges[v] for v in order), rename(value), rename(where))))
-
-
-def signs_of_product(factors: int) -> int:
-    """The signs that a product of factors with these signs can have: an empty one is 1."""
-    if factors == POS:
-        return POS
-    return (ANY if factors & NEG else NONNEG) & (ANY if factors & SIGN_ZERO else NONZERO)
 
 
 def others(a: Product, place: Place) -> Poly:

@@ -65,3 +65,13 @@ def count(x, axis):
 def spread(y, x, axis):
     """The transpose of a sum over the axes: `y` repeated along them, in the shape of `x`."""
     return lax.broadcast_in_dim(y, x.shape, [i for i in range(x.ndim) if i not in axis])
+
+
+def weighted_sum(weights, dx, *, axis):
+    """The JVP of a reduction whose `fwd` saves each entry's weight in the derivative."""
+    return jnp.sum(weights * dx, axis=axis)
+
+
+def weighted_spread(weights, seed, *, axis):
+    """The VJP of such a reduction: the transpose of `weighted_sum`."""
+    return weights * spread(seed, weights, axis)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-from certgrad.ops._reduce import OVER_AXES, spread, takes_any_axes
+from certgrad.ops._reduce import OVER_AXES, spread, takes_any_axes, weighted_spread, weighted_sum
 
 
 def _maximum(x, axis):
@@ -40,14 +40,8 @@ def _(x, *, axis):
     return _maximum(x, axis)
 
 
-@amax.jvp
-def _(share, dx, *, axis):
-    return jnp.sum(share * dx, axis=axis)
-
-
-@amax.vjp
-def _(share, seed, *, axis):
-    return share * spread(seed, share, axis)
+amax.jvp(weighted_sum)
+amax.vjp(weighted_spread)
 
 
 @takes_any_axes
@@ -68,14 +62,8 @@ def _(x, *, axis):
     return _minimum(x, axis)
 
 
-@amin.jvp
-def _(share, dx, *, axis):
-    return jnp.sum(share * dx, axis=axis)
-
-
-@amin.vjp
-def _(share, seed, *, axis):
-    return share * spread(seed, share, axis)
+amin.jvp(weighted_sum)
+amin.vjp(weighted_spread)
 
 
 @takes_any_axes
@@ -97,11 +85,5 @@ def _(x, *, axis):
     return top - low, above - below
 
 
-@ptp.jvp
-def _(share, dx, *, axis):
-    return jnp.sum(share * dx, axis=axis)
-
-
-@ptp.vjp
-def _(share, seed, *, axis):
-    return share * spread(seed, share, axis)
+ptp.jvp(weighted_sum)
+ptp.vjp(weighted_spread)

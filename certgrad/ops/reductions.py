@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
-from certgrad.ops._reduce import OVER_AXES, count, spread, takes_any_axes
+from certgrad.ops._reduce import OVER_AXES, count, spread, takes_any_axes, weighted_spread, weighted_sum
 
 
 @takes_any_axes
@@ -77,14 +77,8 @@ def _(x, *, axis):
     return _logsumexp(x, axis)
 
 
-@logsumexp.jvp
-def _(p, dx, *, axis):
-    return jnp.sum(p * dx, axis=axis)
-
-
-@logsumexp.vjp
-def _(p, seed, *, axis):
-    return p * spread(seed, p, axis)
+logsumexp.jvp(weighted_sum)
+logsumexp.vjp(weighted_spread)
 
 
 @takes_any_axes
@@ -104,11 +98,5 @@ def _(x, *, axis):
     return value - jnp.log(jnp.asarray(count(x, axis), x.dtype)), p
 
 
-@logmeanexp.jvp
-def _(p, dx, *, axis):
-    return jnp.sum(p * dx, axis=axis)
-
-
-@logmeanexp.vjp
-def _(p, seed, *, axis):
-    return p * spread(seed, p, axis)
+logmeanexp.jvp(weighted_sum)
+logmeanexp.vjp(weighted_spread)

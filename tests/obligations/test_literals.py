@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from flint import arb, ctx
 from hypothesis import given, settings
@@ -130,3 +131,20 @@ def test_hypotheses_stay():
 
 def test_a_missing_term_is_refuted_whatever_the_literals():
     assert audited(gelu, lambda x, seed: seed * 0.5 * (1 + lax.erf(x * 0.7071067811865476))).verdict == "refuted"
+
+
+def test_an_entry_of_an_array_is_not_read_otherwise_than_the_same_literal_alone():
+    """A literal has one meaning; arrays of several numbers keep theirs as it is written, so both are not combined."""
+    weights = np.array([2**-0.5, 1.0])
+    three, one = 3 * 2**-0.5, 2**-0.5
+
+    def rules(table):
+        return declare(
+            "b 2 -> b",
+            lambda x: jnp.sum(table * x, -1) + three * jnp.sum(x, -1),
+            lambda x, dx: jnp.sum(table * dx, -1) + 3.0 * (one * jnp.sum(dx, -1)),
+            lambda x, seed: seed[:, None] * table + 3.0 * (one * seed[:, None]),
+        )
+
+    assert audit(rules(np.array([0.5, 1.0]))).verdict == "proved up to rounding"
+    assert audit(rules(weights)).verdict in ("unproved", "refuted")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .._facts import ANY, POS
+from .._facts import ANY, POS, signs_of_product
 from .._index import of_var
 from .._index_terms import index_condition
 from .._power import exp_of, log_of
-from .._range_products import product_over, signs_of_product
+from .._range_products import product_over
 from .._sums import fresh
 from .._tensor import Tensor, own_index
 from .._terms import ONE

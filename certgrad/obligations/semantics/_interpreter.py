@@ -42,6 +42,8 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
     if kind not in "fib":
         raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
     if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
+        if reading is not None and reading.moves(array):
+            raise UnprovedError("an array with an entry that is read as the number it was rounded from")
         return table(array, kind)
     exact = literal_value(array.flat[0] if array.ndim else array)
     if exact is None:

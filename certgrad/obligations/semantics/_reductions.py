@@ -7,11 +7,11 @@ from dataclasses import replace
 from flint import fmpq
 
 from .._conditions import Atomic, Clause, Clauses, merged
-from .._facts import ANY, NONNEG, POS, ZERO
+from .._facts import ANY, NONNEG, POS, ZERO, signs_of_product
 from .._index import Ix, Var, of_const, of_var, template
 from .._isl import inhabited
 from .._power import fn, pred
-from .._range_products import product_over, signs_of_product
+from .._range_products import product_over
 from .._sums import fresh, max_over, substitute, sum_over
 from .._tensor import Tensor, axis_index
 from .._terms import ONE, Poly
