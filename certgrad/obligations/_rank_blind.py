@@ -19,6 +19,8 @@ from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from certgrad._closures import captured
+
 LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 _READS = {"ndim", "len"}
 HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
@@ -326,12 +328,7 @@ def _search(op: Any) -> Iterator[Callable]:
 def named_in(f: FunctionType) -> list[Any]:
     """What a function's code names: globals, closed-over values, attributes of modules outside the libraries."""
     loaded, attributes = loads(f.__code__)
-    found = [f.__globals__.get(n) for n in loaded]
-    for cell in f.__closure__ or ():
-        try:
-            found.append(cell.cell_contents)
-        except ValueError:
-            continue
+    found = [*(f.__globals__.get(n) for n in loaded), *captured(f)]
     modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in LIBRARIES]
     found += [getattr(m, n, None) for m in modules for n in attributes]
     return [v for v in found if v is not None and callable(v)]

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import sum_to, zero
 
 
 @op(
@@ -46,14 +46,8 @@ def sign(x):
     return jnp.sign(x)
 
 
-@sign.jvp
-def _(x, dx):
-    return jnp.zeros_like(dx)
-
-
-@sign.vjp
-def _(x, seed):
-    return jnp.zeros_like(seed)
+sign.jvp(zero)
+sign.vjp(zero)
 
 
 @op(
@@ -71,14 +65,8 @@ def floor(x):
     return jnp.floor(x)
 
 
-@floor.jvp
-def _(x, dx):
-    return jnp.zeros_like(dx)
-
-
-@floor.vjp
-def _(x, seed):
-    return jnp.zeros_like(seed)
+floor.jvp(zero)
+floor.vjp(zero)
 
 
 @op(
@@ -96,14 +84,8 @@ def round(x):
     return jnp.round(x)
 
 
-@round.jvp
-def _(x, dx):
-    return jnp.zeros_like(dx)
-
-
-@round.vjp
-def _(x, seed):
-    return jnp.zeros_like(seed)
+round.jvp(zero)
+round.vjp(zero)
 
 
 @op(

@@ -94,6 +94,22 @@ def _called(one, rank, x, window_shape, strides, padding):
     return one(x, window=window, before=before, size=size, stride=stride)
 
 
+def _max_jvp(x, dx, **how):
+    return jax.jvp(lambda y: _max(y, **how), (x,), (dx,))[1]
+
+
+def _max_vjp(x, seed, **how):
+    return jax.vjp(lambda y: _max(y, **how), x)[1](seed)[0]
+
+
+def _mean_jvp(x, dx, *, window, before, size, stride):
+    return _sum(dx, window, before, size, stride) / _volume(window)
+
+
+def _mean_vjp(x, seed, *, window, before, size, stride):
+    return _spread(seed / _volume(window), x.shape[x.ndim - len(window) :], window, before, stride)
+
+
 _MAX = "Scherer et al. 2010; the cotangent goes to the first greatest entry of each window"
 _MEAN = "LeCun et al. 1989; padding counts, as PyTorch's count_include_pad"
 
@@ -104,14 +120,8 @@ def max_pool1d(x, *, window, before, size, stride):
     return _max(x, window, before, size, stride)
 
 
-@max_pool1d.jvp
-def _(x, dx, **how):
-    return jax.jvp(lambda y: _max(y, **how), (x,), (dx,))[1]
-
-
-@max_pool1d.vjp
-def _(x, seed, **how):
-    return jax.vjp(lambda y: _max(y, **how), x)[1](seed)[0]
+max_pool1d.jvp(_max_jvp)
+max_pool1d.vjp(_max_vjp)
 
 
 @max_pool1d.several
@@ -125,14 +135,8 @@ def max_pool2d(x, *, window, before, size, stride):
     return _max(x, window, before, size, stride)
 
 
-@max_pool2d.jvp
-def _(x, dx, **how):
-    return jax.jvp(lambda y: _max(y, **how), (x,), (dx,))[1]
-
-
-@max_pool2d.vjp
-def _(x, seed, **how):
-    return jax.vjp(lambda y: _max(y, **how), x)[1](seed)[0]
+max_pool2d.jvp(_max_jvp)
+max_pool2d.vjp(_max_vjp)
 
 
 @max_pool2d.several
@@ -146,14 +150,8 @@ def avg_pool1d(x, *, window, before, size, stride):
     return _sum(x, window, before, size, stride) / _volume(window)
 
 
-@avg_pool1d.jvp
-def _(x, dx, *, window, before, size, stride):
-    return _sum(dx, window, before, size, stride) / _volume(window)
-
-
-@avg_pool1d.vjp
-def _(x, seed, *, window, before, size, stride):
-    return _spread(seed / _volume(window), x.shape[x.ndim - 1 :], window, before, stride)
+avg_pool1d.jvp(_mean_jvp)
+avg_pool1d.vjp(_mean_vjp)
 
 
 @avg_pool1d.several
@@ -167,14 +165,8 @@ def avg_pool2d(x, *, window, before, size, stride):
     return _sum(x, window, before, size, stride) / _volume(window)
 
 
-@avg_pool2d.jvp
-def _(x, dx, *, window, before, size, stride):
-    return _sum(dx, window, before, size, stride) / _volume(window)
-
-
-@avg_pool2d.vjp
-def _(x, seed, *, window, before, size, stride):
-    return _spread(seed / _volume(window), x.shape[x.ndim - 2 :], window, before, stride)
+avg_pool2d.jvp(_mean_jvp)
+avg_pool2d.vjp(_mean_vjp)
 
 
 @avg_pool2d.several

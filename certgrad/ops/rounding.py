@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import sum_to, zero
 
 _STEP = {"x = 1": "0"}
 
@@ -23,14 +23,8 @@ def ceil(x):
     return jnp.ceil(x)
 
 
-@ceil.jvp
-def _(x, dx):
-    return jnp.zeros_like(dx)
-
-
-@ceil.vjp
-def _(x, seed):
-    return jnp.zeros_like(seed)
+ceil.jvp(zero)
+ceil.vjp(zero)
 
 
 @op(
@@ -49,14 +43,8 @@ def trunc(x):
     return jnp.trunc(x)
 
 
-@trunc.jvp
-def _(x, dx):
-    return jnp.zeros_like(dx)
-
-
-@trunc.vjp
-def _(x, seed):
-    return jnp.zeros_like(seed)
+trunc.jvp(zero)
+trunc.vjp(zero)
 
 
 @op(

@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from certgrad._closures import captured
+
 FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
 
 
@@ -116,10 +118,6 @@ def place_of(function: Callable) -> tuple[str, int]:
 def closed_over(function: Any) -> tuple[Callable, ...]:
     """The functions that a library's wrapper around a rule closes over, also in lists: the rule's own code."""
     found: list[Callable] = []
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            continue
+    for value in captured(function):
         found += [f for f in (value if isinstance(value, (tuple, list)) else (value,)) if inspect.isfunction(f)]
     return tuple(found)

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad._closures import captured
 from certgrad.obligations._jax_internals import from_library
 from certgrad.obligations._rank_blind import HIDDEN, LIBRARIES, loads, names_in, source_tree
 
@@ -94,7 +95,7 @@ def _of_function(function: FunctionType) -> list[Any] | None:
         return None
     out = [function.__wrapped__] if hasattr(function, "__wrapped__") else []
     if from_library(function.__code__.co_filename):
-        cells = [c.cell_contents for c in function.__closure__ or () if _filled(c)]
+        cells = captured(function)
         out += [v for v in cells if isinstance(v, FunctionType) and not from_library(v.__code__.co_filename)]
     return out
 
@@ -104,7 +105,7 @@ def _used(function: FunctionType) -> Iterator[Any]:
     loaded, attributes = loads(function.__code__)
     values = [function.__globals__[name] for name in loaded if name in function.__globals__]
     values += [getattr(builtins, name) for name in loaded if name not in function.__globals__ and name in _QUESTIONS]
-    values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
+    values += captured(function)
     values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     modules: set[int] = set()
     while values:
@@ -114,14 +115,6 @@ def _used(function: FunctionType) -> Iterator[Any]:
         elif id(value) not in modules and value.__name__.split(".")[0] not in LIBRARIES:
             modules.add(id(value))
             values += [getattr(value, name) for name in attributes if hasattr(value, name)]
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _of_library(value: Any) -> bool:

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from certgrad._closures import captured
 from certgrad.errors import UsageError
 
 MAX_CASES = 64
@@ -132,17 +133,8 @@ def _function(value: Callable) -> str:
     digest = hashlib.blake2b(digest_size=4)
     for part in _code(getattr(value, "__code__", None)):
         digest.update(repr(part).encode())
-    cells = [c.cell_contents for c in getattr(value, "__closure__", None) or () if _filled(c)]
-    digest.update(", ".join(map(text_of, cells)).encode())
+    digest.update(", ".join(map(text_of, captured(value))).encode())
     return f"{name} #{digest.hexdigest()}"
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _code(code: Any) -> Iterator[Any]:
