@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from certgrad.obligations import audit, audit_op, obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
-    from certgrad.rules import check, declare, each, real
+    from certgrad.rules import check, declare, each, equal, real
 
 _PUBLIC = {
     "audit": "certgrad.obligations",
@@ -27,6 +27,7 @@ _PUBLIC = {
     "compile_graph": "certgrad.accel",
     "declare": "certgrad.rules",
     "each": "certgrad.rules",
+    "equal": "certgrad.rules",
     "obligation": "certgrad.obligations",
     "op": "certgrad.ops",
     "real": "certgrad.rules",
@@ -47,6 +48,7 @@ __all__ = [
     "compile_graph",
     "declare",
     "each",
+    "equal",
     "obligation",
     "op",
     "real",

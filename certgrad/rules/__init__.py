@@ -1,4 +1,4 @@
-"""Derivative rules in users' code: `jax.custom_vjp`, `jax.custom_jvp`, plain functions, proved like the library's.
+"""Users' code: derivative rules (`jax.custom_vjp`, `jax.custom_jvp`, plain functions), and functions that are equal.
 
 Submodules load on first use: reading a configuration does not load the kernel.
 """
@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._check import check
     from ._declaration import declare
+    from ._equal import Equality, equal
     from ._report import Report
     from ._statics import each, real
 
 _PUBLIC = {
+    "Equality": "_equal",
     "Report": "_report",
     "check": "_check",
     "declare": "_declaration",
     "each": "_statics",
+    "equal": "_equal",
     "real": "_statics",
 }
 
-__all__ = ["Report", "check", "declare", "each", "real"]
+__all__ = ["Equality", "Report", "check", "declare", "each", "equal", "real"]
 
 
 def __getattr__(name: str) -> Any:

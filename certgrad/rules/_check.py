@@ -92,7 +92,7 @@ def check(
     try:
         return _checked(rule, made, static, surrogate)
     except SystemExit as error:
-        return _report(rule, _untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
+        return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
 
 
 def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str) -> Report:
@@ -102,7 +102,7 @@ def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str,
     settled(rule, found)
     if surrogate:  # whether it is the derivative after all is of little interest
         rule.seconds = SURROGATE_SECONDS
-    certificate = _untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
+    certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
@@ -217,7 +217,7 @@ def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
 def _certificate(rule: UserRule) -> Certificate:
     if rule.params and (why := tells_apart(rule)):
         opened = " and ".join(rule.params)
-        return _untraced(rule, f"{opened} cannot be left open: {why}; give values by certgrad.each")
+        return untraced(rule, f"{opened} cannot be left open: {why}; give values by certgrad.each")
     try:
         return audit(rule)
     except (TraceError, RuleError) as error:
@@ -226,10 +226,10 @@ def _certificate(rule: UserRule) -> Certificate:
             reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
         if rule.params and "certgrad.each" not in reason:
             reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
-        return _untraced(rule, reason)
+        return untraced(rule, reason)
 
 
-def _untraced(rule: UserRule, reason: str) -> Certificate:
+def untraced(rule: UserRule, reason: str) -> Certificate:
     """The certificate of a rule that does not trace: it claims nothing and says why."""
     claims = [
         Claim(

@@ -1,0 +1,118 @@
+"""`certgrad.equal`: two functions that return the same, for all shapes."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.errors import SignatureError, UsageError
+
+
+def square(x, y):
+    return (x + y) ** 2
+
+
+def expanded(x, y):
+    return x * x + 2 * x * y + y * y
+
+
+def off_by_little(x, y):
+    return x * x + 2 * x * y + y * y + 1e-9 * x
+
+
+def test_equal_functions_are_proved_and_say_so() -> None:
+    found = certgrad.equal(square, expanded, "n d, n d")
+    assert found.proved
+    assert str(found) == "square = expanded: proved\nscope: all shapes"
+    assert found.claim.statement == "for all x, y: square(x, y) = expanded(x, y)"
+    assert (found.hypotheses, found.witness, found.reason) == ([], None, "")
+
+
+def test_a_small_difference_is_refuted_by_a_witness() -> None:
+    found = certgrad.equal(square, off_by_little, "n d, n d")
+    assert found.verdict == "refuted"
+    assert found.witness is not None
+    assert found.witness.inputs["x"] == [["1"]]
+    assert "the two sides differ at the witness" in str(found)
+
+
+def test_sums_and_products_of_matrices() -> None:
+    assert certgrad.equal(lambda A, x: jnp.sum(A @ x), lambda A, x: A.sum(0) @ x, "n m, m").verdict == "proved"
+    wrong = certgrad.equal(lambda A, x: A @ x, lambda A, x: x @ A, "n n, n")
+    assert wrong.verdict == "refuted"
+
+
+def test_where_one_side_is_undefined_is_a_hypothesis() -> None:
+    found = certgrad.equal(lambda x: x * x / x, lambda x: x, "n")
+    assert (found.verdict, found.hypotheses) == ("proved under hypotheses", ["x ≠ 0"])
+    assert certgrad.equal(lambda x: jnp.sqrt(x * x), lambda x: x, "n").verdict == "refuted"
+    under = certgrad.equal(lambda x: jnp.sqrt(x * x), lambda x: x, "n", domain="x >= 0")
+    assert (under.verdict, under.hypotheses) == ("proved under hypotheses", ["x ≥ 0"])
+
+
+def test_equality_at_some_sizes_is_no_equality() -> None:
+    """The sizes at which Python takes another branch are looked at too."""
+
+    def sum_of(x):
+        return x[0] if x.shape[0] == 1 else jnp.sum(x)
+
+    def three(x):
+        return 2 * jnp.sum(x) if x.shape[0] == 3 else jnp.sum(x)
+
+    assert certgrad.equal(sum_of, lambda x: jnp.sum(x), "n").verdict == "proved"
+    assert certgrad.equal(three, lambda x: jnp.sum(x), "n").verdict == "refuted"
+
+
+def test_structures_integers_and_scalars() -> None:
+    def step(params, t, lr):
+        return {"w": params["w"] - lr, "t": t + 1}
+
+    def other(params, t, lr):
+        return {"w": -(lr - params["w"]), "t": 1 + t}
+
+    def forgets_to_count(params, t, lr):
+        return {"w": params["w"] - lr, "t": t}
+
+    signature = ({"w": "n"}, ":int", "")
+    assert certgrad.equal(step, other, signature).verdict == "proved"
+    assert certgrad.equal(step, forgets_to_count, signature).verdict == "refuted"
+
+
+def test_a_primal_is_compared_not_its_rule() -> None:
+    @jax.custom_vjp
+    def double(x):
+        return 2 * x
+
+    double.defvjp(lambda x: (2 * x, None), lambda _, seed: (7 * seed,))
+    assert certgrad.equal(double, lambda x: x + x, "n").verdict == "proved"
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    shapes = certgrad.equal(lambda x: x, lambda x: jnp.sum(x), "n d")
+    assert (shapes.verdict, shapes.witness) == ("unproved", None)
+    assert shapes.reason == "Output 0 of <lambda> has shape (n, d), and that of <lambda> ()."
+    nested = certgrad.equal(lambda x: (x, x), lambda x: [x, x], "n d")
+    assert nested.verdict == "unproved"
+    assert "Return values that are nested alike" in nested.reason
+    opaque = certgrad.equal(lambda x: x[: int(x.sum())], lambda x: x, "n")
+    assert opaque.verdict == "unproved"
+    assert "could not trace" in opaque.reason
+    assert certgrad.equal(lambda x: x + 0j, lambda x: x, "n").verdict == "unproved"
+
+
+def test_an_unknown_value_proves_nothing() -> None:
+    def noisy(x):
+        return x + jax.random.normal(jax.random.key(0), x.shape)
+
+    assert certgrad.equal(noisy, lambda x: x, "n").verdict != "proved"
+
+
+def test_declarations_that_do_not_fit() -> None:
+    with pytest.raises(SignatureError, match="takes 2 array arguments"):
+        certgrad.equal(square, expanded, "n")
+    with pytest.raises(SignatureError, match="takes 1 array arguments"):
+        certgrad.equal(square, lambda x: x, "n, n")
+    with pytest.raises(UsageError, match='give it the shape ""'):
+        certgrad.equal(square, expanded, "n", static={"y": certgrad.real()})
+    with pytest.raises(UsageError, match="is no function"):
+        certgrad.equal(square, 3, "n, n")  # type: ignore[arg-type]
