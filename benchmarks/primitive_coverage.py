@@ -68,7 +68,7 @@ def _followed(primitive: str, example: Example, sizes: dict[str, int] | None) ->
         program, specs = traced(example, example.first(), sizes)
     except Exception as error:
         return f"JAX does not trace it: {str(error).strip().splitlines()[0][:90]}"
-    if primitive not in primitives_of(program):
+    if primitive not in primitives_of(program.jaxpr):
         return f"its example does not run it ({example.id})"
     try:
         with limited():

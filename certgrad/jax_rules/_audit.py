@@ -110,7 +110,7 @@ def _runs(subject: Subject, configuration: Configuration) -> bool:
         programs = trace_rules(rule.rules(instance.statics), instance.shapes(), 0, f"'{rule.name}'")
     except CertgradError:
         return True
-    return any(primitives_of(program) & wanted for program in programs.all().values())
+    return any(primitives_of(program.jaxpr) & wanted for program in programs.all().values())
 
 
 def _shortened(reason: str) -> str:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._instances import evaluate_size, family
-from certgrad.obligations._jax_internals import nested_primitives, symbols, trace
+from certgrad.obligations._jax_internals import primitives_of, symbols, trace
 from certgrad.obligations._problem import trace_rules
 
 from ._layers import backward_of
@@ -61,7 +61,7 @@ def examine(rule: UserRule) -> Examined:
     whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
     other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
     seen = Examined(outputs=floats, integers=any(whole), strange=other[0] if other else "")
-    reverse = "custom_vjp_call" in nested_primitives(forward.jaxpr) and rule.kind != "jax.custom_vjp"
+    reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
     if backward is None:
         return replace(seen, reverse_only=reverse)

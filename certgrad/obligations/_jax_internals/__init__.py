@@ -1,0 +1,74 @@
+"""Everything here that touches JAX's internals: tracing at symbolic dimensions, and reading jaxprs.
+
+Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kernel sees only `Program`, equations and
+dimensions as polynomials.
+"""
+
+from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
+from ._primitives import genuine, primitives_of, primitives_with_rules, versions
+from ._programs import (
+    CALLS,
+    Decision,
+    Program,
+    evaluate,
+    inner_program,
+    is_dropped,
+    is_literal,
+    jaxpr_of,
+    of_equation,
+    primal_body,
+    program_of,
+    source_line,
+)
+from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
+from ._text import Serialiser, identity, remembered, serialised, serialised_all
+from ._tracing import abstract, from_library, symbols, trace, wide_floats
+from ._values import DimExpr, bits_function, bits_of, dim_poly, kind_of, literal_value, shape_polys
+
+__all__ = [
+    "CALLS",
+    "Decision",
+    "DimExpr",
+    "LuSolve",
+    "MarkedSolver",
+    "Program",
+    "ScanLoop",
+    "Serialiser",
+    "abstract",
+    "bits_function",
+    "bits_of",
+    "branch_programs",
+    "dim_poly",
+    "evaluate",
+    "from_library",
+    "genuine",
+    "identity",
+    "inner_program",
+    "is_det",
+    "is_dropped",
+    "is_literal",
+    "is_slogdet",
+    "jaxpr_of",
+    "kind_of",
+    "literal_value",
+    "live_equations",
+    "live_inputs",
+    "lu_solve",
+    "marked_solver",
+    "of_equation",
+    "primal_body",
+    "primitives_of",
+    "primitives_with_rules",
+    "program_of",
+    "remembered",
+    "scan_loop",
+    "serialised",
+    "serialised_all",
+    "shape_polys",
+    "source_line",
+    "symbols",
+    "trace",
+    "versions",
+    "while_loop",
+    "wide_floats",
+]

@@ -1,0 +1,111 @@
+"""Loops, branches, and which parts of a program its needed outputs depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._programs import Program, inner_program, is_dropped, is_literal, jaxpr_of
+
+
+def branch_programs(eqn: Any) -> list[Program]:
+    """The branches of a `cond`, the one for index 0 first."""
+    return [Program(jaxpr_of(b), getattr(b, "consts", ())) for b in eqn.params["branches"]]
+
+
+@dataclass(frozen=True)
+class ScanLoop:
+    """A `scan`: its body takes constants, carries and rows, and returns carries and rows."""
+
+    body: Program
+    consts: int
+    carries: int
+    length: Any
+    reverse: bool
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which outputs of the body the needed outputs of the scan depend on, through any number of steps."""
+        return _live_through_steps(self.body.jaxpr, self.consts, self.carries, use)
+
+
+@dataclass(frozen=True)
+class WhileLoop:
+    """A `while`: its test and its body take constants of their own, and the carries."""
+
+    test: Program
+    body: Program
+    test_consts: int
+    body_consts: int
+
+    def live_outputs(self, use: Sequence[bool]) -> list[bool]:
+        """Which carries the needed ones depend on, through any number of steps."""
+        return _live_through_steps(self.body.jaxpr, self.body_consts, len(use), use)
+
+
+def while_loop(eqn: Any) -> WhileLoop:
+    """The parts of a `while` equation."""
+    p = eqn.params
+    test, body = (Program(jaxpr_of(p[k]), getattr(p[k], "consts", ())) for k in ("cond_jaxpr", "body_jaxpr"))
+    return WhileLoop(test, body, p["cond_nconsts"], p["body_nconsts"])
+
+
+def scan_loop(eqn: Any) -> ScanLoop:
+    """The parts of a `scan` equation (jax 0.11 counts its operands by trees)."""
+    p = eqn.params
+    if "num_consts" in p:
+        consts, carries = p["num_consts"], p["num_carry"]
+    else:
+        consts, carries = (len(part) for part in p["ft_in"].unpack()[:2])
+    body = Program(jaxpr_of(p["jaxpr"]), getattr(p["jaxpr"], "consts", ()))
+    return ScanLoop(body, consts, carries, p["length"], bool(p["reverse"]))
+
+
+def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:
+    needed = list(use)
+    while True:
+        carried = live_inputs(body, needed)[consts : consts + carries]
+        more = [n or c for n, c in zip(needed, [*carried, *[False] * len(needed)], strict=False)]
+        if more == needed:
+            return needed
+        needed = more
+
+
+def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
+    """The equations that the needed outputs depend on, in order, each with which of its outputs are needed."""
+    wanted = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
+    kept: list[tuple[Any, list[bool]]] = []
+    for eqn in reversed(jaxpr.eqns):
+        use = [not is_dropped(v) and v in wanted for v in eqn.outvars]
+        if not any(use):
+            continue
+        kept.append((eqn, use))
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
+        wanted.update(v for v in inputs if not is_literal(v))
+    return kept[::-1]
+
+
+def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
+    """Which inputs the needed outputs depend on."""
+    used = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
+    for eqn, use in live_equations(jaxpr, needed):
+        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
+        used.update(v for v in inputs if not is_literal(v))
+    return [v in used for v in jaxpr.invars]
+
+
+def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:
+    """Which operands of an equation its needed outputs depend on."""
+    inner = inner_program(eqn)
+    if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+        return live_inputs(inner.jaxpr, use)
+    if eqn.primitive.name == "cond":
+        branches = [live_inputs(b.jaxpr, use) for b in branch_programs(eqn)]
+        return [True, *(any(used) for used in zip(*branches, strict=True))]
+    if eqn.primitive.name == "scan":
+        loop = scan_loop(eqn)
+        needed = loop.live_outputs(use)
+        starts = [False] * loop.consts + needed[: loop.carries]  # a carry has a start, read or not
+        used = live_inputs(loop.body.jaxpr, needed)
+        return [u or (k < len(starts) and starts[k]) for k, u in enumerate(used)]
+    return [True] * len(eqn.invars)

@@ -1,0 +1,68 @@
+"""Primitives: which there are, whose they are, which a program runs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import jax
+from jax.extend import core as jex
+
+from ._programs import jaxpr_of
+
+
+def primitives_with_rules() -> list[str]:
+    """The names of the primitives that have a JVP or a transpose rule in the installed JAX, its submodules imported."""
+    from jax._src.interpreters import ad
+
+    for module in ("jax.experimental.sparse", "jax.scipy.linalg", "jax.scipy.special", "jax.experimental.shard_map"):
+        with suppress(ImportError):
+            importlib.import_module(module)
+    found = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table}
+    names = {p.name for p in found if genuine(p)}  # other packages register primitives of their own
+    return sorted(n for n in names if not n.startswith("certgrad_"))  # an op's tangent is a primitive of our own
+
+
+_OWN: set[int] = set()
+"""The primitives that modules of JAX and of certgrad hold, by identity; they live as long as the process."""
+
+
+def genuine(primitive: Any) -> bool:
+    """The primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something else."""
+    if id(primitive) not in _OWN:
+        loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
+        modules = [m for top, m in loaded if top in ("jax", "certgrad")]
+        _OWN.update(id(x) for m in modules for x in list(vars(m).values()) if isinstance(x, jex.Primitive))
+    return id(primitive) in _OWN
+
+
+def primitives_of(jaxpr: Any) -> set[str]:
+    """The names of the primitives that a program runs, those of programs inside it too."""
+    return {eqn.primitive.name for eqn in equations_of(jaxpr)}
+
+
+def equations_of(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a program, those of programs inside it too."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for value in eqn.params.values():
+            for part in value if isinstance(value, (tuple, list)) else (value,):
+                if hasattr(jaxpr_of(part), "eqns"):
+                    yield from equations_of(jaxpr_of(part))
+
+
+def versions() -> dict[str, str]:
+    """What a proof depends on, by name."""
+    import flint
+    import islpy
+    import sympy
+
+    return {
+        "flint": flint.__version__,
+        "isl": str(islpy.version.VERSION_TEXT),
+        "jax": jax.__version__,
+        "sympy": sympy.__version__,
+    }
