@@ -17,14 +17,15 @@ def assert_certified(
     differentiable: Sequence[str] | None = None,
     domain: str | Sequence[str] = (),
     surrogate: str = "",
+    approximates: Callable | str | None = None,
     hypotheses: Sequence[str] | None = None,
 ) -> Report:
     """Assert that the derivative rule of a function is proved, and return the report.
 
-    The arguments are those of `certgrad.check`. A surrogate passes. A rule without a gradient for an argument fails,
-    unless `differentiable` leaves that argument out. With `hypotheses`, the proof may rest on these alone. Findings
-    that the project's baseline lists, or that its configuration or a comment on the rule ignores, pass as they do in
-    `certgrad audit`.
+    The arguments are those of `certgrad.check`. A surrogate passes, and so does a rule that is proved for the function
+    that it `approximates`. A rule without a gradient for an argument fails, unless `differentiable` leaves that
+    argument out. With `hypotheses`, the proof may rest on these alone. Findings that the project's baseline lists, or
+    that its configuration or a comment on the rule ignores, pass as they do in `certgrad audit`.
 
     Raises:
         AssertionError: the rule is not proved; the message is the report.
@@ -35,7 +36,13 @@ def assert_certified(
     from certgrad.rules._findings import NO_GRADIENT
 
     report = check(
-        function, signature, static=static, differentiable=differentiable, domain=domain, surrogate=surrogate
+        function,
+        signature,
+        static=static,
+        differentiable=differentiable,
+        domain=domain,
+        surrogate=surrogate,
+        approximates=approximates,
     )
     passed = accepted(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):

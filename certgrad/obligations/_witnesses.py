@@ -8,7 +8,7 @@ from typing import Any
 
 from ._instances import Instance
 from ._problem import rules_of
-from .balls import BallError, Input, Rule, WitnessPoint, agrees_somewhere, find_witness
+from .balls import BallError, Distance, Input, Rule, WitnessPoint, agrees_somewhere, distance, find_witness
 from .balls._witness import SECONDS
 from .certificate import Ball, Witness
 
@@ -55,6 +55,18 @@ def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> b
         further=instance.names,
         domain=lambda values: _inside(op, values),
         name=f"{op.name} {instance.inputs}",
+    )
+
+
+def apart(op: Any, other: Any, instance: Instance) -> Distance:
+    """How far the forward of an op is from that of another one with the same arguments, at drawn points."""
+    return distance(
+        lambda dims: _rule(op, instance.keywords(dims.sizes), wide=True),
+        lambda dims: _rule(other, instance.keywords(dims.sizes), wide=True),
+        _inputs(op, instance),
+        domain=lambda values: _inside(op, values),
+        name=f"{op.name} {instance.inputs}",
+        further=instance.names,
     )
 
 

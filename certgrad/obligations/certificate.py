@@ -191,6 +191,6 @@ def statement(op: Any, kind: str, conditional: bool) -> str:
         where=" under the hypotheses" if conditional else "",
         dx=dx,
         tangent=f"({dx})" if len(floats) > 1 else dx,
-        op=op.name.rpartition(":")[2],
+        op=getattr(op, "derivative_of", "") or op.name.rpartition(":")[2],
         moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
     )

@@ -148,6 +148,19 @@ REMARKS: dict[str, Code] = {
             example='@certgrad.declare("n d -> n")   # CG206: takes 2 array arguments (x, w), but ... has 1\n'
             "@jax.custom_vjp\ndef f(x, w): ...",
         ),
+        Code(
+            code="CG207",
+            kind="derivative_is_of_the_function",
+            title="the derivative is that of an ideal function",
+            statement="the declaration says by `approximates` which function the rule is the derivative of",
+            meaning=(
+                "CG101 and CG102 are then about that function, and CG103 about the one that runs. How far apart the "
+                "two are is measured at drawn points, in ball arithmetic, and not proved. Fails with --strict, unless "
+                "it is ignored."
+            ),
+            example='@certgrad.declare("n -> n", approximates=jnp.exp)   # CG207: f approximates jax.numpy.exp\n'
+            "@jax.custom_jvp\ndef f(x): ...",
+        ),
     )
 }
 """What is said of rules in code beside their obligations. They have no place in a certificate."""

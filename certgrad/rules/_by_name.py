@@ -12,7 +12,7 @@ from certgrad.obligations.certificate import CODES, ORDER, Certificate
 from ._check import check
 from ._declaration import Declaration, declaration_of
 from ._find import Found
-from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, Remark
+from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred
 from ._layers import plain_function, unwrapped
@@ -98,7 +98,15 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
     if report.without_gradient:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
+    if report.approximates:
+        yield Remark(OF_IDEAL, report.approximates)
 
 
 def _options(d: Declaration) -> dict[str, Any]:
-    return {"static": d.static, "differentiable": d.differentiable, "domain": d.domain, "surrogate": d.surrogate}
+    return {
+        "static": d.static,
+        "differentiable": d.differentiable,
+        "domain": d.domain,
+        "surrogate": d.surrogate,
+        "approximates": d.approximates,
+    }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 import certgrad
-from certgrad.errors import RuleError, TraceError
+from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations._audit import audit
 from certgrad.obligations._jax_internals import from_library, versions
 from certgrad.obligations.certificate import (
@@ -25,6 +27,7 @@ from certgrad.obligations.certificate import (
     worst,
 )
 
+from ._approximation import approximation
 from ._causes import diagnosed
 from ._examine import examine, settled
 from ._layers import place_of
@@ -44,6 +47,7 @@ def check(
     differentiable: Sequence[str] | None = None,
     domain: str | Sequence[str] = (),
     surrogate: str = "",
+    approximates: Callable | str | None = None,
     name: str = "",
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
@@ -63,6 +67,9 @@ def check(
             `params` is called `params_w`.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
+        approximates: the function that the rule is the derivative of, if `function` computes only an approximation of
+            it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of that
+            one and the value of `function`; their distance is measured at drawn points and not proved.
         name: what the report calls it; the function's own name if empty.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
@@ -76,6 +83,7 @@ def check(
         only: Sequence[str] | None = differentiable,
         statics: Mapping[str, Any] | None = static,
         integers: bool = False,
+        value_only: bool = False,
     ) -> UserRule:
         return UserRule(
             function,
@@ -86,8 +94,14 @@ def check(
             name=name,
             excluded=excluded,
             integers=integers,
+            ideal=None if integers or value_only else approximates,
+            value_only=value_only,
         )
 
+    if surrogate and approximates is not None:
+        raise UsageError(
+            "`surrogate` says that a rule is no derivative, and `approximates` of what it is one: say one."
+        )
     rule = made()
     try:
         return _checked(rule, made, static, surrogate)
@@ -103,6 +117,12 @@ def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str,
     if surrogate:  # whether it is the derivative after all is of little interest
         rule.seconds = SURROGATE_SECONDS
     certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
+    approximates = ""
+    if rule.ideal is not None:
+        value = made(found.without_gradient, value_only=True)
+        settled(value, found)
+        approximates = approximation(value, rule)
+        certificate = _with_value(certificate, approximates, _certificate(value))
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
@@ -118,7 +138,8 @@ def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str,
         certificate = explained(certificate, rule, arguments)
     if surrogate:
         certificate = _as_surrogate(certificate, surrogate)
-    return _report(rule, certificate, surrogate, found.without_gradient, arguments)
+    report = _report(rule, certificate, surrogate, found.without_gradient, arguments)
+    return replace(report, approximates=approximates)
 
 
 def _report(
@@ -167,6 +188,27 @@ def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[Argu
         for claim in certificate.claims
     ]
     return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _with_value(certificate: Certificate, approximates: str, value: Certificate) -> Certificate:
+    """The claims about an ideal function's derivative, and that about the value of the function which runs."""
+    about = "jvp_is_derivative" if any(c.kind == "jvp_is_derivative" for c in certificate.claims) else "vjp_is_adjoint"
+    claims = [
+        msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, approximates])) if c.kind == about else c
+        for c in certificate.claims
+    ]
+    claims += value.claims
+    return sealed(
+        msgspec.structs.replace(
+            certificate,
+            claims=claims,
+            verdict=worst([c.verdict for c in claims]),
+            digest=hashlib.blake2b(f"{certificate.digest}\n{value.digest}".encode(), digest_size=32).hexdigest(),
+            rules_used=sorted({*certificate.rules_used, *value.rules_used}),
+            traced=[*certificate.traced, *value.traced],
+            literals=list({m.literal: m for m in (*certificate.literals, *value.literals)}.values()),
+        )
+    )
 
 
 def _with_integers(certificate: Certificate, integers: Certificate) -> Certificate:

@@ -32,7 +32,7 @@ from ._findings import ALL_CODES, REMARKS
 from ._statics import from_table
 
 _KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "signatures")
-_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate")
+_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates")
 FAILING = ("refuted", "unproved", "surrogate")
 
 
@@ -181,6 +181,8 @@ def _declared(name: str, value: Any, file: Path) -> Declaration:
         raise UsageError(f"'static' of {where[0].lower()}{where[1:]} is no table of values.")
     if not isinstance(options.get("surrogate", ""), str):
         raise UsageError(f"'surrogate' of {where[0].lower()}{where[1:]} is no text with the reason.")
+    if not isinstance(options.get("approximates", ""), str):
+        raise UsageError(f"'approximates' of {where[0].lower()}{where[1:]} is no text such as 'jax.numpy:exp'.")
     for key in ("differentiable", "domain"):
         said = options.get(key, [])
         if not (isinstance(said, str) and key == "domain") and key in options:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, TypeVar
+
+from certgrad.errors import UsageError
 
 F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
@@ -24,6 +27,7 @@ class Declaration:
     differentiable: Sequence[str] | None = None
     domain: str | Sequence[str] = ()
     surrogate: str = ""
+    approximates: Callable | str | None = None
     origin: str = "declared"
 
 
@@ -34,6 +38,7 @@ def declare(
     differentiable: Sequence[str] | None = None,
     domain: str | Sequence[str] = (),
     surrogate: str = "",
+    approximates: Callable | str | None = None,
 ) -> Callable[[F], F]:
     """Say beside a rule what `certgrad audit` needs to know of it; takes the arguments of `certgrad.check`.
 
@@ -41,13 +46,25 @@ def declare(
     @jax.custom_vjp
     def scale(x, w): ...
     """
-    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate)
+    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates)
 
     def mark(function: F) -> F:
         setattr(function, _ATTRIBUTE, found)
         return function
 
     return mark
+
+
+def named_function(name: str) -> Callable:
+    """The function that a text such as `jax.numpy:exp` names. Raises UsageError."""
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"'{name}' names no function such as 'jax.numpy:exp': {error}.") from None
+    return found
 
 
 def declaration_of(function: Any, plain: Callable) -> Declaration | None:

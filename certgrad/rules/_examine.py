@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,6 +61,8 @@ def examine(rule: UserRule) -> Examined:
     floats = sum(jnp.issubdtype(d, jnp.floating) for d in dtypes)
     whole = [jnp.issubdtype(d, jnp.integer) or jnp.issubdtype(d, jnp.bool_) for d in dtypes]
     other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
+    if rule.ideal is not None:
+        _check_ideal(rule, forward, lambda *xs: rule.call_ideal(xs[:count], rule.choices[0], xs[count:]), arrays)
     seen = Examined(outputs=floats, integers=any(whole), strange=other[0] if other else "")
     reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
@@ -73,12 +76,28 @@ def examine(rule: UserRule) -> Examined:
     return replace(seen, without_gradient=_without_gradient(rule, returned), reverse_only=reverse)
 
 
+def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
+    """The ideal function takes and returns what the function does."""
+    name = f"{rule.derivative_of}, which {rule.name} ({rule.where}) approximates,"
+    try:
+        traced = trace(lambda *xs: jax.tree_util.tree_leaves(ideal(*xs)), arrays)
+    except Exception as error:
+        raise UsageError(f"{name} cannot be called as that is: {type(error).__name__}: {error}") from None
+    found, wanted = ([(v.aval.shape, v.aval.dtype) for v in p.jaxpr.outvars] for p in (traced, forward))
+    if found != wanted:
+        shown, expected = (
+            ", ".join(f"{dtype} ({' '.join(map(str, shape))})" for shape, dtype in outs) for outs in (found, wanted)
+        )
+        raise SignatureError(f"{name} returns {shown}, and not {expected} as that does.")
+
+
 def settled(rule: UserRule, found: Examined) -> None:
     """Take the mode of the rule from what was found."""
     if found.reverse_only:
-        rule.kinds = REVERSE_ONLY
+        rule.claim(REVERSE_ONLY)
     if not rule.moving:  # nothing to prove of a derivative: the fwd is all that is left
-        rule.kinds = VALUE_ONLY
+        rule.ideal = None
+        rule.claim(VALUE_ONLY)
     rule.split_outputs(found.outputs)
 
 

@@ -10,7 +10,9 @@ import msgspec
 
 from certgrad.obligations.certificate import CODES, HOLDS, CaseClaim, Certificate
 
-NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED = "CG201 CG202 CG203 CG204 CG205 CG206".split()
+NOT_AUDITED, INFERRED, NO_GRADIENT, LEFT_OUT, IGNORED, MISDECLARED, OF_IDEAL = (
+    "CG201 CG202 CG203 CG204 CG205 CG206 CG207".split()
+)
 REMARKS = {
     NOT_AUDITED: "not audited",
     INFERRED: "shapes inferred",
@@ -18,6 +20,7 @@ REMARKS = {
     LEFT_OUT: "left out of the claim",
     IGNORED: "needless ignore",
     MISDECLARED: "wrong declaration",
+    OF_IDEAL: "derivative of an ideal",
 }
 """What is said of a rule beside its obligations. Only `--strict` fails on it, but for a wrong declaration."""
 ALL_CODES = (*CODES.values(), *REMARKS)

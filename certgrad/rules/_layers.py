@@ -43,6 +43,15 @@ def bound_by(function: Any) -> tuple[int, frozenset[str]]:
     return count, names
 
 
+def keywords_of(function: Callable) -> set[str]:
+    """The arguments that can be given by name."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return set()
+    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
 def kind_of_rule(value: Any) -> str:
     """Which kind of custom function an object is, as users write it; empty for anything else."""
     if isinstance(value, jax.custom_vjp):

@@ -37,6 +37,8 @@ class Report:
     """The author's reason why the rule deliberately is not the derivative."""
     without_gradient: tuple[str, ...] = ()
     """Float arguments for which the rule returns `None`: nothing is proved of them."""
+    approximates: str = ""
+    """The function that the derivative claims are about, where it is another one, and its distance as measured."""
     arguments: tuple[ArgumentClaim, ...] = ()
     """One for each float argument that the claim is about."""
     notes: tuple[str, ...] = ()
@@ -100,6 +102,8 @@ class Report:
         lines = [f"{self.name} ({self.where}): {self.verdict}"]
         if self.surrogate:
             lines.append(f"surrogate: {self.surrogate}")
+        if self.approximates:
+            lines.append(self.approximates)
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
         if self.dtypes:

@@ -10,6 +10,7 @@ import jax
 
 from certgrad.obligations.certificate import Certificate, Witness
 
+from ._layers import keywords_of
 from ._user_rule import UserRule
 
 
@@ -33,9 +34,14 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
     lines = [
         "import jax, jax.numpy as jnp, numpy as np",
         'jax.config.update("jax_enable_x64", True)',
-        *_import(rule),
-        "",
+        *_import("function", *_place(rule)),
     ]
+    expected = "f"
+    if rule.ideal is not None and kind != "rule_runs_forward":
+        expected = "ideal"
+        module, name = (getattr(rule.ideal, a, "") or "" for a in ("__module__", "__qualname__"))
+        lines += _import("approximated", module, name)
+    lines.append("")
     for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
         lines.append(f"{name} = {_array(witness.inputs[name], spec.dtype)}")
     tangents = [f"d{n}" for n in moving]
@@ -59,12 +65,19 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
         "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
         "",
     ]
+    if rule.ideal is not None:
+        lines += [
+            f"def ideal({points}):",
+            f"    leaves = jax.tree.leaves(approximated({_call_ideal(rule, statics)}))",
+            "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
+            "",
+        ]
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"seeds = [{seeds}]" if witness.seeds else f"seeds = [jnp.ones_like(y) for y in f({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} h * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
     lines += [
         "h = 1e-6",
-        f"change = [(a - b) / (2 * h) for a, b in zip(f({moved('+')}), f({moved('-')}))]",
+        f"change = [(a - b) / (2 * h) for a, b in zip({expected}({moved('+')}), {expected}({moved('-')}))]",
         "expected = sum(np.vdot(c, s) for c, s in zip(change, seeds))",
         f"cotangents = jax.vjp(f, {points})[1](seeds)",
         f"returned = sum(np.vdot(c, d) for c, d in zip(cotangents, [{', '.join(tangents)}]))",
@@ -73,19 +86,36 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
     return "\n".join(lines) + "\n"
 
 
-def _import(rule: UserRule) -> list[str]:
-    """How to get at the function: by its name, where its module has it under that."""
+def _place(rule: UserRule) -> tuple[str, str]:
+    """The function's module, and its name in it."""
     module = rule.name.partition(":")[0] if ":" in rule.name else getattr(rule.plain, "__module__", "") or ""
-    name = rule.name.partition(":")[2] or getattr(rule.plain, "__qualname__", "")
+    return module, rule.name.partition(":")[2] or getattr(rule.plain, "__qualname__", "")
+
+
+def _import(variable: str, module: str, name: str) -> list[str]:
+    """How to get at a function: by its name, where its module has it under that."""
     if not all(part.replace(".", "").isidentifier() for part in (module, name)):
-        return ["function = ...  # the function under audit"]
+        what = "the function under audit" if variable == "function" else "the function that it approximates"
+        return [f"{variable} = ...  # {what}"]
     root, *rest = name.split(".")
-    return [f"from {module} import {root}", f"function = {'.'.join([root, *rest])}"]
+    return [f"from {module} import {root}", f"{variable} = {'.'.join([root, *rest])}"]
+
+
+def _arguments(rule: UserRule, statics: Mapping[str, Any]) -> dict[str, str]:
+    given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
+    return given | {n: _value(v) for n, v in statics.items()}
+
+
+def _call_ideal(rule: UserRule, statics: Mapping[str, Any]) -> str:
+    """As `UserRule.call_ideal` calls it."""
+    given = _arguments(rule, statics)
+    arrays = [given.pop(a.name) for a in rule.arguments]
+    known = keywords_of(rule.ideal) if rule.ideal is not None else ()
+    return ", ".join([*arrays, *(f"{n}={v}" for n, v in given.items() if n in known)])
 
 
 def _call(rule: UserRule, statics: Mapping[str, Any]) -> str:
-    given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
-    given |= {n: _value(v) for n, v in statics.items()}
+    given = _arguments(rule, statics)
     positional = [given.pop(n) for n in rule.positional if n in given]
     return ", ".join([*positional, *(f"{n}={v}" for n, v in given.items())])
 

@@ -118,7 +118,8 @@ def text_of(value: Any) -> str:
 
 def _function(value: Callable) -> str:
     """Its full name, where that leads to it; else its name and a digest of its code."""
-    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    module = getattr(value, "__module__", "")
+    name = getattr(value, "__qualname__", "") or getattr(value, "__name__", "")
     if not name:  # an object that can be called
         return f"{type(value).__module__}.{type(value).__qualname__}"
     found: Any = None

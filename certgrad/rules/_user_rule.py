@@ -3,6 +3,9 @@
 The programs come from JAX's public transformations of the function itself, so they are what runs: `jax.vjp` of it for
 the cotangents and for the primal that its `fwd` returns, `jax.jvp` for a rule in forward mode. A function with a rule
 in reverse mode only has no JVP of its own; its cotangents are compared with the derivative of its primal function.
+
+Where the author says that the function only approximates an ideal one, the claims about the derivative are about that
+one: they belong to a rule with `ideal`, whose forward it is. The claim about the value belongs to the rule without.
 """
 
 from __future__ import annotations
@@ -22,9 +25,20 @@ from certgrad.obligations._budget import SECONDS
 from certgrad.obligations._problem import Rules
 from certgrad.ops._declare import Case
 
-from ._layers import REVERSE, bound_by, closed_over, incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._declaration import named_function
+from ._layers import (
+    REVERSE,
+    bound_by,
+    closed_over,
+    incomplete,
+    keywords_of,
+    kind_of_rule,
+    place_of,
+    plain_function,
+    unwrapped,
+)
 from ._open_number import OpenNumber
-from ._statics import combinations, plain, reals
+from ._statics import combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read
 
 BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
@@ -53,6 +67,8 @@ class UserRule:
         domain: hypotheses on the arguments, in the syntax of an op's domain.
         excluded: arrays that have no gradient.
         integers: look at the outputs that are integers or booleans, and claim their values alone.
+        ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
+        value_only: claim the value alone.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -79,6 +95,8 @@ class UserRule:
         name: str = "",
         excluded: Sequence[str] = (),
         integers: bool = False,
+        ideal: Callable | str | None = None,
+        value_only: bool = False,
     ) -> None:
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
@@ -109,14 +127,18 @@ class UserRule:
         if self.sees_zeros and self.excluded:
             also = {ALSO: ", ".join(self.excluded)}
             self.cases += tuple(replace(c, statics={**c.statics, **also}) for c in self.cases)
-        self.kinds: tuple[str, ...] = REVERSE_ONLY if self.kind in REVERSE else BOTH_MODES
-        if integers:
-            self.kinds = VALUE_ONLY
+        self.ideal = named_function(ideal) if isinstance(ideal, str) else ideal
+        if self.ideal is not None and not callable(self.ideal):
+            raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
+        self.value_only = value_only or integers
+        self.claim(REVERSE_ONLY if self.kind in REVERSE else BOTH_MODES)
         self.forward = self.plain
         self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
         self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
         self.jvp_rule = getattr(self.custom, "jvp", None) if isinstance(self.custom, jax.custom_jvp) else None
         self.further = closed_over(self.jvp_rule or getattr(getattr(self.custom, "fn", None), "jvp", None))
+        if self.ideal is not None:
+            self.further += (self.ideal,)
 
     @property
     def where(self) -> str:
@@ -134,6 +156,17 @@ class UserRule:
         names = [n for n, p in self._all_parameters.items() if p.kind in _POSITIONAL]
         fixed = nondifferentiable(self.custom, list(self._all_parameters))
         return [n for n in names if n not in fixed]
+
+    @property
+    def derivative_of(self) -> str:
+        """The name of the function that the claims about the derivative speak of, where it is another one."""
+        return "" if self.ideal is None else text_of(self.ideal).replace("<lambda>", "ideal")
+
+    def claim(self, kinds: Sequence[str]) -> None:
+        """Take these obligations, but for those that another rule stands for."""
+        if self.value_only:
+            kinds = VALUE_ONLY
+        self.kinds: tuple[str, ...] = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
 
     def check_complete(self) -> None:
         """A function is complete as it is."""
@@ -257,6 +290,21 @@ class UserRule:
 
     def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
         """The function at a flat list of arrays, and at traced values of the numbers that are left open."""
+        positional, given = self._given(arrays, statics, params)
+        return self.function(*positional.values(), **given)
+
+    def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
+        """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""
+        assert self.ideal is not None
+        positional, given = self._given(arrays, statics, params)
+        given = {**positional, **given}
+        arrays = [given.pop(a.name) for a in self.arguments]
+        return self.ideal(*arrays, **{n: v for n, v in given.items() if n in keywords_of(self.ideal)})
+
+    def _given(
+        self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The arguments of a call, those by position and those by name."""
         given: dict[str, Any] = plain(statics)
         for name, value in zip(self.params, params, strict=True):
             # JAX hands a Python number on as it is only where the custom function does not take it as an array.
@@ -265,8 +313,8 @@ class UserRule:
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
             given[argument.name] = jax.tree_util.tree_unflatten(argument.tree, own)
-        positional = [given.pop(n) for n in self.positional if n in given]
-        return self.function(*positional, **given)
+        positional = {n: given.pop(n) for n in self.positional if n in given}
+        return positional, given
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
@@ -277,8 +325,8 @@ class UserRule:
         moving = [k for k, n in enumerate(self.arg_names) if n in names]
         moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
-        def outputs(args: Sequence[Any], params: Sequence[Any]) -> list[Any]:
-            found = jax.tree_util.tree_leaves(self.call(args, statics, params))
+        def outputs(args: Sequence[Any], params: Sequence[Any], call: Callable[..., Any] = self.call) -> list[Any]:
+            found = jax.tree_util.tree_leaves(call(args, statics, params))
             if self.integers:
                 return [jnp.asarray(y, jnp.result_type(float)) for y in found if is_whole(y)]
             floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
@@ -294,7 +342,7 @@ class UserRule:
             return run
 
         def forward(args: list, params: list) -> list:
-            return outputs(args, params)
+            return outputs(args, params, self.call if self.ideal is None else self.call_ideal)
 
         def jvp(args: list, tangents: list, params: list) -> list:
             return jax.jvp(of_moving(args, params), [args[k] for k in moving], list(tangents))[1]
@@ -311,7 +359,9 @@ class UserRule:
                 return jax.jvp(of_moving(args, params, moved), points, [jnp.zeros_like(x) for x in points])[0]
             return jax.vjp(of_moving(args, params, moved), *points)[0]
 
-        return Rules(forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal)
+        return Rules(
+            forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal if self.ideal is None else None
+        )
 
     @property
     def positional(self) -> list[str]:

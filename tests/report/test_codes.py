@@ -26,4 +26,5 @@ def test_every_remark_is_explained() -> None:
         "CG204": "claim_is_about_all_arguments",
         "CG205": "ignore_is_needed",
         "CG206": "declaration_fits",
+        "CG207": "derivative_is_of_the_function",
     }

@@ -1,6 +1,7 @@
 """Concrete programs on rigorous reals: the evaluator that decides refutations, independent of the symbolic kernel."""
 
 from certgrad.obligations.balls._consistent import agrees_somewhere
+from certgrad.obligations.balls._distance import Distance, distance
 from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
 from certgrad.obligations.balls._gaps import (
@@ -26,6 +27,7 @@ __all__ = [
     "UNKNOWN",
     "BallError",
     "Dims",
+    "Distance",
     "Evaluation",
     "Gap",
     "Input",
@@ -40,6 +42,7 @@ __all__ = [
     "adjoint_gap",
     "agrees_somewhere",
     "derivative",
+    "distance",
     "enclosed_root",
     "evaluate",
     "find_witness",

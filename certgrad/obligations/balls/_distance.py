@@ -1,0 +1,95 @@
+"""How far two functions are apart, at drawn points: a measurement in ball arithmetic, and no proof of a bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._draw import SCHEDULE, Domain, draw_dims, draw_inputs, nested, seeded
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._evaluate import evaluate
+from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
+from certgrad.obligations.balls._scalars import UNKNOWN
+
+SHAPES = 6
+POINTS = 3 * len(SCHEDULE)
+SECONDS = 10.0
+PRECISION = 256
+
+
+@dataclass
+class Distance:
+    """The largest differences that were met, entry by entry, and where."""
+
+    entries: int = 0
+    """How many entries of the outputs were compared."""
+    undefined: int = 0
+    """Of how many more only one of the two functions had a finite value."""
+    absolute: arb = field(default_factory=arb)
+    relative: arb = field(default_factory=arb)
+    """To the second function's value."""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    """Where the absolute difference is the largest; empty where there is none."""
+    problem: str = ""
+    """Why points were left out."""
+
+
+def distance(
+    first: Callable[[Dims], Rule],
+    second: Callable[[Dims], Rule],
+    inputs: Sequence[Input],
+    *,
+    domain: Domain,
+    name: str,
+    further: Sequence[str] = (),
+) -> Distance:
+    """Of the forwards of two rules, at points inside the domain. The same call gives the same points, unless it takes
+    longer than it may.
+    """
+    found = Distance()
+    rng = seeded(name, "distance")
+    end = time.monotonic() + SECONDS
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, further), SHAPES):
+        try:
+            one, other = (Programs(rule(dims), inputs, dims) for rule in (first, second))
+            programs = one.forward, other.forward
+        except BallError as error:
+            found.problem = found.problem or str(error)
+            continue
+        for k in range(POINTS):
+            point = draw_inputs(inputs, one.shapes, k, rng, domain)
+            if point is None or time.monotonic() > end:
+                break
+            try:
+                values = [evaluate(p, point, precision=PRECISION).values for p in programs]
+            except BallError as error:
+                found.problem = found.problem or str(error)
+                continue
+            here = {i.name: nested(x) for i, x in zip(inputs, point, strict=True)}
+            for position in one.floats:
+                _compared(found, values[0][position], values[1][position], here)
+    return found
+
+
+def _compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
+    with s.precision(PRECISION):
+        for at in np.ndindex(left.shape):
+            a, b = left[at], right[at]
+            if a is UNKNOWN or b is UNKNOWN or not (s.finite(a) or s.finite(b)):
+                continue
+            if not (s.finite(a) and s.finite(b)):
+                found.undefined += 1
+                continue
+            found.entries += 1
+            apart = abs(s.ball(a) - s.ball(b)).upper()
+            if apart > found.absolute:
+                found.absolute, found.inputs = apart, here
+            if not s.ball(b).contains(0):
+                found.relative = found.relative.max((apart / abs(s.ball(b))).upper())
