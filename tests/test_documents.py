@@ -52,6 +52,21 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     assert len(scope["gradients"]) == len(shapes)
 
 
+def test_the_example_of_the_builder_page_runs() -> None:
+    import numpy as np
+
+    page = (_ROOT / "docs/builder.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shapes = {"W": (3, 2), "b": (3,), "V": (3, 3), "c": (3,), "x": (4, 2), "target": (4, 3)}
+    arrays = {
+        name: np.sin(np.arange(np.prod(shape)) + k).reshape(shape) for k, (name, shape) in enumerate(shapes.items())
+    }
+    scope = {"x_values": arrays.pop("x"), "target_values": arrays.pop("target"), "params": arrays}
+    exec(program, scope)
+    assert np.allclose(scope["value"], scope["same"], rtol=1e-5)
+    assert scope["graph"].check() is None
+
+
 def test_the_example_of_the_solvers_page_runs() -> None:
     page = (_ROOT / "docs/solvers.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -17,7 +17,11 @@ from certgrad.errors import UsageError
 
 def graph(
     target: Annotated[
-        str, typer.Argument(metavar="MODULE:FUNCTION", help="As models/mlp.py:loss or package.module:loss.")
+        str,
+        typer.Argument(
+            metavar="MODULE:FUNCTION",
+            help="As models/mlp.py:loss or package.module:loss; or a model of the builder, which has its specs.",
+        ),
     ],
     spec: Annotated[
         list[str] | None,
@@ -37,9 +41,11 @@ def graph(
     _library.prepare()
     from certgrad.graph import certify, encode, trace
     from certgrad.graph._report import render_markdown, render_text
+    from certgrad.graph.builder import Model
 
     function = load(target)
-    certificate = certify(trace(function, *ordered(function, target, spec or [])))
+    specs = function.specs if isinstance(function, Model) and not spec else ordered(function, target, spec or [])
+    certificate = certify(trace(function, *specs))
     match format:
         case Format.json:
             typer.echo(encode(certificate).decode(), nl=False)

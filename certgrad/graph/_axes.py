@@ -104,6 +104,8 @@ class Sizes:
         """The size of an axis in the family: a symbol, a product of symbols, or a number."""
         axis = axis.root()
         if axis.fixed:
+            if not isinstance(axis.size, int):
+                raise NoFamilyError  # what must be a number is none at this node
             return axis.size
         if axis.factors is not None:
             product: Any = 1

@@ -161,12 +161,17 @@ def captures(program: Program) -> bool:
 
 
 def source_of(eqn: Any) -> tuple[str, str]:
-    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there.
+    """The user's file and line of an equation (`mlp.py:12`), and the name of the function there."""
+    return place_of(eqn.source_info.traceback)
+
+
+def place_of(traceback: Any) -> tuple[str, str]:
+    """The user's file and line in a traceback, and the name of the function there.
 
     What a library on top of JAX does is shown at the line that calls the library.
     """
     first = "", ""
-    for frame in source_info_util.user_frames(eqn.source_info.traceback):
+    for frame in source_info_util.user_frames(traceback):
         if frame.file_name.startswith(_PACKAGE):
             continue
         found = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
@@ -174,6 +179,16 @@ def source_of(eqn: Any) -> tuple[str, str]:
             return found
         first = first if first[0] else found
     return first
+
+
+def here() -> Any:
+    """Where the program is now, as equations record it."""
+    return source_info_util.current().traceback
+
+
+def as_written_at(traceback: Any) -> Any:
+    """A context in which equations are traced as if they stood there."""
+    return source_info_util.UserContextManager(traceback, name_stack=source_info_util.current().name_stack)
 
 
 def called_name(program: Program) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
@@ -78,7 +78,10 @@ def _fit_dims(dims: tuple[Any, ...], shape: Shape, known: Binding) -> Iterator[B
     first, rest = dims[0], dims[1:]
     if isinstance(first, Star):
         key = str(first)
-        lengths = [len(known[key])] if key in known else range(len(shape) + 1)
+        if not any(isinstance(dim, Star) for dim in rest):  # only one length leaves as many axes as there are dims
+            lengths: Iterable[int] = [len(shape) - len(rest)] if len(shape) >= len(rest) else []
+        else:
+            lengths = [len(known[key])] if key in known else range(len(shape) + 1)
         for length in lengths:
             group = shape[:length]
             if len(group) == length and known.get(key, group) == group:

@@ -56,6 +56,13 @@ def test_specs_in_any_order_and_json(certgrad: Run) -> None:
     assert [n.name for n in certificate.graph.inputs] == ["x", "W1", "b1", "W2", "b2", "target"]
 
 
+def test_a_model_of_the_builder_has_its_specs(certgrad: Run) -> None:
+    result = certgrad("graph", str(Path(MLP).with_name("builder.py")) + ":loss")
+    assert result.code == 0
+    assert result.out.startswith("loss over the dimensions m, h, n, batch: proved under hypotheses\n")
+    assert "relu at builder.py:11: every element of `linear(linear(x, W, b), V, c)` ≠ 0" in result.out
+
+
 def test_markdown(certgrad: Run) -> None:
     result = certgrad("graph", f"{MLP}:predict", "--format", "markdown", *options(SPECS[:5]))
     assert result.code == 0
