@@ -24,6 +24,9 @@ def main() -> int:
     parser.add_argument(
         "--public", type=int, default=12, help="audit every k-th mutant as a user would (default: %(default)s)"
     )
+    parser.add_argument(
+        "--no-witnesses", action="store_true", help="search none: what is stopped counts as unproved, ten times faster"
+    )
     parser.add_argument("--salt", default="", help="any text: another sample of the same size")
     parser.add_argument("--verbose", action="store_true", help="print every mutant")
     options = parser.parse_args()
@@ -33,7 +36,7 @@ def main() -> int:
     start = time.perf_counter()
     judged: list[Judged] = []
     seconds: dict[str, float] = {}
-    done = judged_all(counts, options.jobs, options.public, options.salt)
+    done = judged_all(counts, options.jobs, options.public, options.salt, not options.no_witnesses)
     for name, (found, spent) in zip(names, done, strict=True):
         judged += found
         seconds[name] = spent

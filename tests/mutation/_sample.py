@@ -28,10 +28,10 @@ def run(op: Op, count: int | None, public: int = 0, refute: bool = True, salt: s
 
 
 def judged_all(
-    counts: Mapping[str, int | None], jobs: int, public: int, salt: str
+    counts: Mapping[str, int | None], jobs: int, public: int, salt: str, refute: bool = True
 ) -> Iterator[tuple[list[Judged], float]]:
     """For each op by name: the judgement of so many of its mutants, and the seconds it took. In the order given."""
-    judged = partial(_judged, public=public, salt=salt)
+    judged = partial(_judged, public=public, refute=refute, salt=salt)
     if jobs <= 1:
         yield from map(judged, counts.items())
         return
@@ -39,10 +39,10 @@ def judged_all(
         yield from pool.map(judged, counts.items())
 
 
-def _judged(item: tuple[str, int | None], public: int, salt: str) -> tuple[list[Judged], float]:
+def _judged(item: tuple[str, int | None], public: int, refute: bool, salt: str) -> tuple[list[Judged], float]:
     name, count = item
     before = time.perf_counter()
-    return list(run(SUBJECTS[name], count, public, salt=salt)), time.perf_counter() - before
+    return list(run(SUBJECTS[name], count, public, refute, salt)), time.perf_counter() - before
 
 
 def sample(op: Op, count: int | None, salt: str = "") -> list[tuple[Op, Mutation]]:
