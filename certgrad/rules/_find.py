@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +15,7 @@ from ._declaration import Declaration
 from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, load
 from ._nested import makers_in
+from ._offered import imported, offered
 
 _CONTAINERS = (dict, list, tuple)
 MAX_ENTRIES = 1000
@@ -35,7 +34,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Findings:
-    """The rules of a target, and what the target means: the names of its modules, or of its object."""
+    """The rules of a target, and what the target means: the names of its modules and of the rules that these offer from
+    elsewhere, or of its object.
+    """
 
     rules: tuple[Found, ...]
     names: tuple[str, ...]
@@ -44,8 +45,9 @@ class Findings:
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
     """The rules that a target names: `module`, `package`, `path/to/file.py` or `module:object`.
 
-    Each rule once, at the module that defines it. A module of a package that does not import is reported as a problem;
-    modules in `skip` are left out, and `begin` is told of each import.
+    Each rule once, at the module that defines it; that may be another module of the same distribution, where the target
+    offers the rule to its users (`from ._src.act import relu as relu`). A module of a package that does not import is
+    reported as a problem; modules in `skip` are left out, and `begin` is told of each import.
 
     Raises:
         UsageError: the target itself does not import, or names nothing.
@@ -72,8 +74,10 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
             out += _in_module(module, seen, owned)
     for module in modules:
         out += _made_inside(module, out)
+    elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
+    out += elsewhere
     top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
-    return Findings(tuple(sorted(out, key=lambda f: f.name)), tuple(top))
+    return Findings(tuple(sorted(out, key=lambda f: f.name)), (*top, *(one.name for one in elsewhere)))
 
 
 def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
@@ -90,7 +94,7 @@ def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
     for name, value in sorted(vars(module).items(), key=_by_own_name):
-        if not owned and _imported(module, name):
+        if not owned and imported(module, name):
             continue
         yield from _rules_in(module, name, value, seen, owned)
 
@@ -126,31 +130,31 @@ def _rules_in(
 
 def _held_by(module: str, custom: Any) -> bool:
     """The module of a rule's function has the rule under a name: there it is defined, and elsewhere it is borrowed."""
-    for value in list(vars(sys.modules[module]).values()) if module in sys.modules else ():
+    return bool(_name_in(module, custom))
+
+
+def _name_in(module: str, custom: Any) -> str:
+    """The name that a rule has in a module, or an empty text."""
+    for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
         try:
             if unwrapped(value) is custom:
-                return True
+                return name
         except Exception:  # an object may answer any question about its attributes with an error
             continue
-    return False
+    return ""
 
 
-@lru_cache(maxsize=256)
-def _imports(file: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a file imports, `*` among them, and those that it assigns."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return frozenset(), frozenset()
-    imported = [a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names]
-    assigned = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    return frozenset(imported), frozenset(assigned)
-
-
-def _imported(module: ModuleType, name: str) -> bool:
-    """A module has the name from another one."""
-    imported, assigned = _imports(getattr(module, "__file__", None) or "")
-    return name not in assigned and (name in imported or "*" in imported)
+def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]) -> Iterator[Found]:
+    """The rules and classes that a module offers from modules of its distribution outside of the target."""
+    for name, value, home in offered(module, [one.__name__ for one in loaded]):
+        if isinstance(value, type):
+            yield from _rules_in(sys.modules[home], value.__qualname__, value, seen, owned=True)
+            continue
+        try:
+            there = _name_in(home, unwrapped(value))
+        except Exception:  # as above
+            continue
+        yield from _rules_in(sys.modules[home], there or name, value, seen, owned=True)
 
 
 def _by_own_name(item: tuple[str, Any]) -> tuple[bool, bool]:

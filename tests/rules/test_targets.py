@@ -87,6 +87,78 @@ def test_one_object_of_a_file(folder):
     assert "1 proved" in done.stdout
 
 
+HOLDER = """
+import jax
+
+@jax.custom_jvp
+def curve(x):
+    return x**2
+
+curve.defjvp(lambda p, t: (curve(*p), 2 * p[0] * t[0]))
+
+class Curves:
+    @jax.custom_jvp
+    def cubic(x):
+        return x**3
+
+    cubic.defjvp(lambda p, t: (p[0] ** 3, 3 * p[0] ** 2 * t[0]))
+
+hidden = jax.custom_jvp(lambda x: 2 * x)
+hidden.defjvp(lambda p, t: (2 * p[0], 2 * t[0]))
+again = jax.jit(curve)
+"""
+
+
+@pytest.fixture
+def offering(tmp_path, monkeypatch):
+    """A distribution whose public modules offer rules of a private one."""
+    for name, text in {
+        "offering/__init__.py": "",
+        "offering/_src/__init__.py": "",
+        "offering/_src/holder.py": HOLDER,
+        "offering/nn/__init__.py": "from offering._src.holder import Curves, again, curve, hidden as _hidden\n",
+        "offering/itself.py": "from offering._src.holder import curve as curve, hidden\n",
+        "offering/listed.py": "from offering._src.holder import again, hidden\n__all__ = ['hidden']\n",
+        "offering/own_use.py": "from offering._src.holder import curve, hidden as two\n",
+        "another/__init__.py": "from offering._src.holder import curve as curve\n__all__ = ['curve']\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("offering", "another")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("target", "rules"),
+    [
+        ("offering.nn", ["Curves.cubic", "curve"]),
+        ("offering.itself", ["curve"]),
+        ("offering.listed", ["hidden"]),
+        ("offering.own_use", []),
+        ("another", []),
+    ],
+)
+def test_rules_that_a_module_offers_from_elsewhere_in_its_distribution(offering, target, rules):
+    """Each once, where it is defined; what a module imports for its own use or from others is not its own."""
+    found = find(target)
+    assert [f.name for f in found.rules] == [f"offering._src.holder:{name}" for name in rules]
+    assert found.names == (target, *(f.name for f in found.rules))
+
+
+def test_in_the_whole_package_each_rule_is_listed_once(offering):
+    found = find("offering")
+    assert [f.name.partition(":")[2] for f in found.rules] == ["Curves.cubic", "curve", "hidden"]
+    assert found.names == ("offering",)
+
+
+def test_a_public_module_of_jax():
+    found = [f.name for f in find("jax.nn").rules]
+    assert "jax._src.nn.functions:relu" in found
+    assert len(found) == len(set(found))
+
+
 @pytest.mark.parametrize("target", ["nosuch.module", "nosuch.py", "mypkg.rules:nothing", "mypkg.broken"])
 def test_a_target_that_is_not_there(folder, target):
     done = audit(folder, target)
