@@ -37,6 +37,10 @@ from ._reproduction import reproduction
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
+AN_OBJECT = (
+    " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
+    'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
+)
 
 
 def check(
@@ -266,6 +270,8 @@ def _certificate(rule: UserRule) -> Certificate:
         reason = str(error)
         if "UnexpectedTracerError" in reason:
             reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
+        if "AttributeError" in reason:
+            reason += AN_OBJECT
         if rule.params and "certgrad.each" not in reason:
             reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
         return untraced(rule, reason)

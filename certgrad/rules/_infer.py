@@ -16,11 +16,13 @@ from certgrad.obligations._problem import rules_of, trace_rules
 
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped
+from ._parameters import nondifferentiable
 from ._statics import real
-from ._user_rule import UserRule, nondifferentiable
+from ._user_rule import UserRule
 
 CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
 MAX_ARRAYS = 4
+REST = 2
 MAX_TRACES = 200
 MAX_SIGNATURES = 2
 
@@ -29,15 +31,18 @@ def inferred(function: Callable) -> list[Declaration]:
     """Signatures at which the rule traces, those of highest rank first; empty where none was found."""
     plain = plain_function(unwrapped(function))
     try:
-        parameters = list(inspect.signature(plain).parameters.values())
+        found = inspect.signature(plain).parameters.values()
     except (TypeError, ValueError):
         return []
+    parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static = {p.name: p.default for p in parameters if p.default is not p.empty}
     # Without a value an argument that is no array can only be proved for every number.
     static |= {
         n: real() for n in nondifferentiable(unwrapped(function), [p.name for p in parameters]) if n not in static
     }
     arrays = [p for p in parameters if p.name not in static]
+    # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
+    arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]
     if not 1 <= len(arrays) <= MAX_ARRAYS:
         return []
     out: list[Declaration] = []

@@ -28,7 +28,6 @@ from certgrad.ops._declare import Case
 from ._declaration import named_function
 from ._layers import (
     REVERSE,
-    bound_by,
     closed_over,
     incomplete,
     keywords_of,
@@ -38,6 +37,7 @@ from ._layers import (
     unwrapped,
 )
 from ._open_number import OpenNumber
+from ._parameters import POSITIONAL, Parameters
 from ._statics import combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read
 
@@ -51,7 +51,6 @@ USED = "used outputs"
 ALSO = "also perturbed"
 """In place of a static argument: arrays without a gradient that are differentiated all the same."""
 MAX_PATTERNS = 16
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
 """Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
 
@@ -112,6 +111,7 @@ class UserRule:
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
         said = dict(static or {})
         declared = read(signature)
+        self.parameters = Parameters(function, self.custom, self.plain, f"{self.name} ({self.where})")
         self.arguments = self._arguments(declared, signature, said)
         self.params: Mapping[str, str | None] = reals(said)
         self.choices = combinations(said)
@@ -153,9 +153,13 @@ class UserRule:
     @property
     def dynamic(self) -> list[str]:
         """The arguments for which the backward function returns cotangents, in order."""
-        names = [n for n, p in self._all_parameters.items() if p.kind in _POSITIONAL]
-        fixed = nondifferentiable(self.custom, list(self._all_parameters))
-        return [n for n in names if n not in fixed]
+        names = [n for n, p in self.parameters.all.items() if p.kind in POSITIONAL and n not in self.parameters.fixed]
+        return [*names, *[""] * self.parameters.bound, *self.rest]
+
+    @property
+    def positional(self) -> list[str]:
+        """The names of the arguments that can be given by position, in order: up to one that a partial names."""
+        return [*self.parameters.positional, *self.rest]
 
     @property
     def derivative_of(self) -> str:
@@ -179,47 +183,37 @@ class UserRule:
         """The arguments that the signature speaks of: those not static, as many as it has; further defaults stand, and
         are added to the static ones.
         """
-        parameters = self._parameters()
+        parameters = self.parameters.free
         unknown = [n for n in said if n not in parameters]
-        if unknown:
+        if unknown and not self.parameters.keywords:
             raise UsageError(
                 f"{self.name} ({self.where}) has no argument named {unknown[0]!r}; it has {', '.join(parameters)}."
             )
-        fixed = [n for n in nondifferentiable(self.custom, list(self._all_parameters)) if n in parameters]
+        fixed = [n for n in self.parameters.fixed if n in parameters]
         free = [n for n in parameters if n not in said and n not in fixed]
         missing = [n for n in fixed if n not in said and parameters[n].default is inspect.Parameter.empty]
         if missing:
             raise UsageError(f"{self.name} ({self.where}) needs a value for {missing[0]!r}: give it by `static`.")
         required = [n for n in free if parameters[n].default is inspect.Parameter.empty]
-        count = len(declared.inputs)
-        if not len(required) <= count <= len(free):
+        count, rest = len(declared.inputs), self.parameters.rest
+        optional = [n for n in free if n not in required and not (rest and parameters[n].kind not in POSITIONAL)]
+        if len(required) > count or (len(required) + len(optional) < count and not rest):
             raise SignatureError(
                 f"{self.name} ({self.where}) takes {len(required)} array arguments "
                 f"({', '.join(required) or 'none'}), but the signature '{signature}' has {count}. "
                 "Arguments that are not arrays are given by `static`."
             )
-        optional = [n for n in free if n not in required][: count - len(required)]
+        optional = optional[: count - len(required)]
         taken = [n for n in free if n in required or n in optional]
         said |= {n: p.default for n, p in parameters.items() if n not in taken and n not in said}
-        return named(taken, declared.inputs)
-
-    @property
-    def _all_parameters(self) -> Mapping[str, inspect.Parameter]:
-        try:
-            parameters = inspect.signature(self.plain).parameters
-        except (TypeError, ValueError):
-            raise UsageError(f"The arguments of {self.name} cannot be read from its definition.") from None
-        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+        self.rest = [f"{rest}_{k}" for k in range(count - len(taken))]
+        if self.rest and not self.parameters.reaches_rest:
             raise UsageError(
-                f"{self.name} ({self.where}) takes *args or **kwargs: wrap it in a function of named arguments."
+                f"{self.name} ({self.where}) takes arrays by *{rest} after an argument that a partial gives by name: "
+                "wrap it in a function of named arguments."
             )
-        return parameters
-
-    def _parameters(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters that no partial gives."""
-        count, names = bound_by(self.function)
-        given = {*list(self._all_parameters)[:count], *names}
-        return {n: p for n, p in self._all_parameters.items() if n not in given}
+        last = [n for n in taken if parameters[n].kind not in POSITIONAL]
+        return named([*(n for n in taken if n not in last), *self.rest, *last], declared.inputs)
 
     def _held(self, differentiable: Sequence[str] | None) -> list[str]:
         """The float arrays that the claim leaves out."""
@@ -363,27 +357,9 @@ class UserRule:
             forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal if self.ideal is None else None
         )
 
-    @property
-    def positional(self) -> list[str]:
-        """The names of the arguments that can be given by position, in order: up to one that a partial names."""
-        _, names = bound_by(self.function)
-        parameters = self._parameters()
-        named = next((k for k, n in enumerate(self._all_parameters) if n in names), len(self._all_parameters))
-        before = list(self._all_parameters)[:named]
-        return [n for n, p in parameters.items() if p.kind in _POSITIONAL and n in before]
-
     def call_rule(self, rule: Callable, *args: Any, statics: Mapping[str, Any]) -> Any:
         """Call one of the rules with its structural arguments."""
         return rule(*args, **statics)
-
-
-def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
-    """The arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
-    numbers = getattr(custom, "nondiff_argnums", ()) or ()
-    said = getattr(custom, "nondiff_argnames", ()) or ()
-    chosen = [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
-    given = [names[k] for k in chosen if k < len(names)]
-    return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
 
 
 def is_whole(value: Any) -> bool:

@@ -98,7 +98,6 @@ def test_a_rule_that_fails_is_unproved_with_the_reason(bwd, said):
     ("function", "options", "said"),
     [
         (3, {}, "3 is no function"),
-        (lambda *xs: xs[0], {}, r"takes \*args or \*\*kwargs: wrap it"),
         (lambda x: x, {"static": {"q": 1}}, "no argument named 'q'; it has x"),
         (lambda x: x, {"differentiable": ["q"]}, "'q' is no float argument"),
         (lambda x: x, {"domain": "z > 0"}, "names 'z', but there is only x"),

@@ -1,6 +1,7 @@
 """The styles in which people write rules: nested arguments, no gradients, other libraries' decorators."""
 
 import sys
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -249,6 +250,81 @@ def test_flax(graph, tmp_path, monkeypatch):
     assert certgrad.check(rule(lambda r, g: (g * r[1], None)), "n, n -> n").without_gradient == ("w",)
     with pytest.raises(UsageError, match="without defvjp"):
         certgrad.check(nnx.custom_vjp(lambda x: x), "n -> n")
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_module_of_flax_as_an_argument(right):
+    """Its shapes are a module that holds texts; its cotangents are a state."""
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Dense(nnx.Module):
+        def __init__(self, w, b):
+            self.w, self.b = nnx.Param(w), nnx.Param(b)
+
+    def value(module, x):
+        return jnp.sin(x @ module.w[...]) + module.b[...]
+
+    def bwd(residuals, cotangents):
+        module, x = residuals
+        (state, _), g = cotangents
+        z = jnp.cos(x @ module.w[...]) * g
+        return {"w": state["w"].replace(x.T @ z), "b": state["b"].replace(g.sum(0) * (1 if right else 2))}, z @ (
+            module.w[...].T
+        )
+
+    rule = nnx.custom_vjp(value)
+    rule.defvjp(lambda module, x: (value(module, x), (module, x)), lambda r, c: (nnx.State(bwd(r, c)[0]), bwd(r, c)[1]))
+    report = certgrad.check(rule, (Dense("d m", "m"), "n d"))
+    assert {a.name: a.verdict for a in report.arguments} == {
+        "module_b_value": "proved" if right else "refuted",
+        "module_w_value": "proved",
+        "x": "proved",
+    }
+    said = certgrad.check(rule, "{w: d m, b: m}, n d").claims[0].cases[0].reason
+    assert 'such an object that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d")' in said
+
+
+def of_any_number(second):
+    return custom_vjp(lambda *xs: xs[0] * xs[1], lambda *xs: (xs[0] * xs[1], xs), lambda r, g: (g * r[1], second(r, g)))
+
+
+def test_arguments_without_names():
+    assert certgrad.check(of_any_number(lambda r, g: g * r[0]), "n, n -> n").verdict == "proved"
+    wrong = certgrad.check(of_any_number(lambda r, g: 2 * g * r[0]), "n, n -> n")
+    assert [(a.name, a.verdict) for a in wrong.arguments] == [("xs_0", "proved"), ("xs_1", "refuted")]
+    assert certgrad.check(of_any_number(lambda r, g: None), "n, n").without_gradient == ("xs_1",)
+    bound = certgrad.check(partial(of_any_number(lambda r, g: None), jnp.float32(2)), "")
+    assert bound.without_gradient == ("xs_0",)
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "static"),
+    [
+        (lambda x, scale=2.0, *ys: scale * x + ys[0] * ys[1], "n, n, n, n -> n", {}),
+        (lambda *xs, w: xs[0] * w, "n, n -> n", {}),
+        (lambda *xs, axis=0: jnp.sum(xs[0], axis) * xs[1], "n d, d -> d", {}),
+        (lambda x, **options: x * options["c"], "n -> n", {"c": certgrad.real()}),
+        (partial(lambda a, b, *ys: a * b + ys[0], 2.0), "n, n -> n", {}),
+    ],
+)
+def test_args_and_kwargs(function, signature, static):
+    assert certgrad.check(function, signature, static=static).verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (
+            custom_vjp(lambda *xs: xs[0], lambda *xs: (xs[0], ()), lambda *_: (), nondiff_argnums=(1,)),
+            r"one of \*xs as",
+        ),
+        (partial(lambda a, *ys: a + ys[0], a=1.0), r"takes arrays by \*ys after an argument that a partial gives"),
+        (lambda x, *, w: x * w, r"takes 2 array arguments \(x, w\), but the signature 'n' has 1"),
+    ],
+)
+def test_args_that_a_declaration_cannot_reach(function, said):
+    with pytest.raises((UsageError, SignatureError), match=said):
+        certgrad.check(function, "n")
 
 
 def test_rules_of_libraries_are_found_once(tmp_path, monkeypatch):

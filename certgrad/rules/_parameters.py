@@ -1,0 +1,71 @@
+"""The parameters of a rule's function: those with names, and what `*args` and `**kwargs` take beside them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from certgrad.errors import UsageError
+
+from ._layers import bound_by
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class Parameters:
+    """What a function can be given, under its partials.
+
+    Raises:
+        UsageError: its parameters cannot be read, or `nondiff_argnums` points into `*args`.
+    """
+
+    def __init__(self, function: Callable, custom: Any, plain: Callable, shown: str) -> None:
+        try:
+            found = inspect.signature(plain).parameters
+        except (TypeError, ValueError):
+            raise UsageError(f"The arguments of {shown} cannot be read from its definition.") from None
+        self.all = {n: p for n, p in found.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        """Those with names."""
+        self.rest = next((n for n, p in found.items() if p.kind == p.VAR_POSITIONAL), "")
+        """The name of `*args`, if it takes any."""
+        self.keywords = any(p.kind == p.VAR_KEYWORD for p in found.values())
+        """It takes `**kwargs`."""
+        count, self._named = bound_by(function)
+        given = {*list(self.all)[:count], *self._named}
+        self.bound = max(0, count - len(self.all))
+        """How many of `*args` the partials give."""
+        self.free = {n: p for n, p in self.all.items() if n not in given}
+        """Those that no partial gives."""
+        places = [n for n, p in self.all.items() if p.kind in POSITIONAL]
+        if self.rest and any(k >= len(places) for k in _numbers(custom)):
+            raise UsageError(
+                f"{shown} takes one of *{self.rest} as it is (nondiff_argnums): wrap it in a function of named "
+                "arguments."
+            )
+        self.fixed = nondifferentiable(custom, list(self.all))
+        """Those that the custom function takes as they are."""
+
+    @property
+    def positional(self) -> list[str]:
+        """The free ones that can be given by position, in order: up to one that a partial names."""
+        end = next((k for k, n in enumerate(self.all) if n in self._named), len(self.all))
+        before = list(self.all)[:end]
+        return [n for n, p in self.free.items() if p.kind in POSITIONAL and n in before]
+
+    @property
+    def reaches_rest(self) -> bool:
+        """Every parameter before `*args` can be given by position."""
+        return not any(p.kind in POSITIONAL and n in self._named for n, p in self.all.items())
+
+
+def nondifferentiable(custom: Any, names: Sequence[str]) -> list[str]:
+    """The arguments that a custom function takes as they are (`nondiff_argnums`, `nondiff_argnames`)."""
+    said = getattr(custom, "nondiff_argnames", ()) or ()
+    given = [names[k] for k in _numbers(custom) if k < len(names)]
+    return list(dict.fromkeys([*given, *((said,) if isinstance(said, str) else said)]))
+
+
+def _numbers(custom: Any) -> list[int]:
+    numbers = getattr(custom, "nondiff_argnums", ()) or ()
+    return [k for k in (numbers if isinstance(numbers, (tuple, list)) else (numbers,)) if isinstance(k, int)]
