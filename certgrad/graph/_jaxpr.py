@@ -269,7 +269,17 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
         return evaluate(inner, values, dims, numbers)
     if eqn.primitive.name == "dim_as_value":
         return [jax.numpy.asarray(replaced(eqn.params["dim"], dims), numbers.integer)]
-    return bind(eqn, values, {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()})
+    params = {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()}
+    if params.get("update_jaxpr") is not None:
+        params["update_jaxpr"] = _combination(eqn, dims, numbers)
+    return bind(eqn, values, params)
+
+
+def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
+    """How a scatter combines two numbers, as a program on the numbers that it runs with."""
+    program = Program(jaxpr_of(eqn.params["update_jaxpr"]), eqn.params.get("update_consts", ()))
+    scalars = [jax.ShapeDtypeStruct((), numbers.dtype(v.aval.dtype)) for v in program.jaxpr.invars]
+    return jaxpr_of(jax.make_jaxpr(lambda *xs: evaluate(program, xs, dims, numbers))(*scalars))
 
 
 def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:

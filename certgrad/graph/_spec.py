@@ -100,7 +100,7 @@ class Specs:
 
 def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     """The specs, each leaf parsed. Raises UsageError, quoting the spec."""
-    parameters = _parameters(fn)
+    parameters = parameter_names(fn)
     arguments: list[Argument] = []
     trees: list[Any] = []
     static: dict[int, Any] = {}
@@ -177,7 +177,8 @@ def _array(value: Any, name: str) -> Argument:
     return Argument(name, parse(f"{text} ->").inputs[0], str(value.dtype) if kind == "i" else "")
 
 
-def _parameters(fn: Callable[..., Any]) -> list[str]:
+def parameter_names(fn: Callable[..., Any]) -> list[str]:
+    """The names of a function's positional arguments; none where they cannot be told."""
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):

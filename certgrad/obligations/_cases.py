@@ -256,7 +256,14 @@ def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
 
 
 def eliminated(poly: Poly, equation: Poly) -> Poly:
-    """The term on the set where `equation` = 0: an entry that the equation determines is replaced."""
+    """The term on the set where `equation` = 0: an entry that the equation determines is replaced.
+
+    A multiple of the equation is 0 there, even where it determines no entry.
+    """
+    if len(poly) == len(equation) and not equation.is_zero:
+        mono, c = next(iter(equation.items()))
+        if poly == equation.scale(poly.coefficient(mono) / c):
+            return NOTHING
     solved = solve(equation)
     if solved is None:
         return poly

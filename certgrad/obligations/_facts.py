@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from flint import fmpq
 
@@ -337,10 +338,16 @@ class Facts:
     def _side_constraints(self, polys: list[Poly]) -> list[Constraint]:
         """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
         out: dict[Mono, list[Constraint]] = {}
-        for mono in (m for p in polys for m in p if m and m not in out):
+        queue = [m for p in polys for m in p if m]
+        for mono in queue:
+            if mono in out:
+                continue
             term = Poly({mono: fmpq(1)})
             signs = self.mono_signs(mono)
             here: list[Constraint] = []
+            for less in self._shrunk(mono, term) if self._has_upper_bounds else ():
+                here.append(less)
+                queue += [m for m in less.poly if m]
             if not signs & NEG:
                 here.append(Constraint(term, signs == POS))
             elif not signs & POS:
@@ -356,6 +363,38 @@ class Facts:
                     here.append(Constraint(term - ONE, False))
             out[mono] = here
         return [c for cs in out.values() for c in cs]
+
+    def _shrunk(self, mono: Mono, term: Poly) -> list[Constraint]:
+        """u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
+        out = []
+        for a, e in mono:
+            bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY
+            if bound & NEG or self.atom_signs(a) & NEG:
+                continue
+            rest = monomial({**dict(mono), a: e - 1} if e > 1 else {b: k for b, k in mono if b is not a})
+            signs = ANY if rest.single() is None else self._by_form(rest)
+            if not signs & NEG:
+                out.append(Constraint(rest - term, bound == POS and signs == POS))
+        return out
+
+    def _up_to_one(self, a: Atom) -> int:
+        """The signs that 1 − a can have, by a fact that says so. A power xᵏ of 0 < x ≤ 1 with k ≥ 0 is at most 1."""
+        if isinstance(a, Fn) and a.name == "whole_power":
+            base, exponent = a.args[0].atom(), self.signs(a.args[1])
+            if base is None or exponent & NEG or self.atom_signs(base) != POS:
+                return ANY
+            bound = self._up_to_one(base)
+            return bound if exponent == POS else bound | ZERO
+        out = ANY
+        for fact in self.relevant(poly_of(a)):
+            if fact.poly == ONE - poly_of(a):
+                out &= fact.signs
+        return out
+
+    @cached_property
+    def _has_upper_bounds(self) -> bool:
+        """Some assumption is about 1 − a for an atom a."""
+        return any((ONE - f.poly).atom() is not None for f in self.facts)
 
     # --- universal facts, instantiated at the accesses that a question mentions ---
 

@@ -14,7 +14,7 @@ from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._implicit import solution_forms, without_repeated
 from ._index import of_var, template
-from ._index_cases import Indices
+from ._index_cases import Indices, resolved
 from ._induction import by_induction, oriented
 from ._order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from ._pairing import paired, paired_by_coordinates
@@ -32,6 +32,7 @@ from ._terms import (
     ZERO,
     Access,
     Atom,
+    Base,
     Poly,
     Pred,
     Rec,
@@ -282,9 +283,9 @@ def _within_domain(hypotheses: Sequence[Clause], problem: Problem) -> bool:
 
 
 def _plain(clauses: Sequence[Clause]) -> bool:
-    """Every hypothesis is short to read: no predicate inside, no guard."""
+    """Every hypothesis is short to read: no predicate inside, no power of a sum, no guard."""
     return all(
-        not c.guards and not any(isinstance(a, Pred) for x in c.alternatives for a in deep_atoms(x.poly))
+        not c.guards and not any(isinstance(a, Pred | Base) for x in c.alternatives for a in deep_atoms(x.poly))
         for c in clauses
     )
 
@@ -307,7 +308,10 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = forward_obligation(problem)
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
-        asked = [c.rewritten(lambda p: ordered(p, Indices(facts=facts))) for c in conditions]
+        known = Indices(facts=facts)
+        asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
+        if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
+            asked = [c.rewritten(lambda p: resolved(p, known)) for c in asked]
         left = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"

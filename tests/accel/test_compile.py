@@ -125,3 +125,15 @@ def test_arguments_that_do_not_fit(compiled: CompiledGraph, change, message: str
 def test_no_gradient_without_a_loss() -> None:
     with pytest.raises(UsageError, match="does not return one real number"):
         compile_graph(trace(lambda x: x * x, "x: n")).value_and_grad(jnp.ones(3))
+
+
+def test_scattered_cotangents_add_up_in_the_dtype_that_runs() -> None:
+    def loss(table, rows):
+        return jnp.sum(table[rows] ** 2)
+
+    run = compile_graph(trace(loss, "n d", "k:int"))
+    table, rows = jnp.arange(6, dtype=jnp.float32).reshape(3, 2), jnp.array([0, 2, 2])
+    value, (gradient, _) = run.value_and_grad(table, rows)
+    expected = jax.grad(loss)(table, rows)
+    assert gradient.dtype == jnp.float32
+    assert jnp.array_equal(gradient, expected)

@@ -1,11 +1,15 @@
 """Signs never exclude a sign that occurs: random facts that hold at a point, and a random question about it."""
 
-from flint import arb, ctx
+from fractions import Fraction
+from math import prod
+
+from flint import arb, ctx, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations._facts import ANY, NEG, POS, ZERO, Fact, Facts, negated, plus, times
-from certgrad.obligations._terms import access, clear_caches
+from certgrad.obligations._power import fn
+from certgrad.obligations._terms import ONE, access, clear_caches, number
 from tests.obligations.terms_strategy import pairs, tables
 
 quick = settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
@@ -77,6 +81,52 @@ def test_tables_of_signs():
                     product, total = x * y, x + y
                     assert times(a, b) & (ZERO if product == 0 else bit[product > 0])
                     assert plus(a, b) & (ZERO if total == 0 else bit[total > 0])
+
+
+halves = st.integers(-4, 4).map(lambda k: Fraction(k, 2))
+
+
+@settings(quick, max_examples=150)
+@given(
+    st.fixed_dictionaries({"a": halves.filter(bool), "b": halves, "x": halves}),
+    st.integers(-2, 3),
+    st.lists(
+        st.tuples(st.integers(-2, 2), st.lists(st.sampled_from(["a", "b", "x", "power"]), max_size=3)), max_size=4
+    ),
+    st.lists(st.integers(0, 7), min_size=6, max_size=6),
+)
+def test_bounds_by_one_never_exclude_the_truth(values, exponent, question, wider):
+    """Products of numbers up to 1, and powers of them, are below what they shrink: only where the facts say so."""
+    terms = {name: access(name, ()) for name in values}
+    power = fn("whole_power", terms["a"], access("t", ()))
+    exact = {**values, "power": values["a"] ** exponent}
+    known = [*((terms[n], v) for n, v in values.items()), *((ONE - terms[n], 1 - values[n]) for n in ("a", "b"))]
+    facts = [
+        Fact(p, sign_of_value(v) | extra, universal=False)
+        for (p, v), extra in zip([*known, (access("t", ()), exponent)], wider, strict=True)
+    ]
+    asked, truth = number(0), Fraction(0)
+    for c, factors in question:
+        asked = asked + prod([(terms | {"power": power})[f] for f in factors], start=ONE).scale(fmpq(c))
+        truth += c * prod(exact[f] for f in factors)
+    signs = Facts(facts)
+    assert not signs.contradictory
+    assert signs.signs(asked) & sign_of_value(truth)
+
+
+def test_products_of_numbers_up_to_one():
+    a, x, t = access("a", ()), access("x", ()), access("t", ())
+    unit = [Fact(a, POS, universal=False), Fact(ONE - a, POS, universal=False)]
+    power = fn("whole_power", a, t)
+    counted = Facts([*unit, Fact(t, POS | ZERO, universal=False)])
+    assert Facts(unit).signs(x * x - a * x * x) == POS | ZERO
+    assert Facts(unit).signs(x - a * x) == ANY
+    assert counted.signs(ONE - a * power) == POS
+    assert counted.signs(ONE - power) == POS | ZERO
+    assert Facts(unit).signs(ONE - power) == ANY, "the exponent may be negative"
+    assert Facts([unit[1], Fact(t, POS, universal=False)]).signs(ONE - power) == ANY, "the base may be below −1"
+    assert Facts([unit[0], Fact(ONE - a, POS | ZERO, universal=False)]).signs(ONE - a * a) == POS | ZERO
+    clear_caches()
 
 
 _ = ctx

@@ -116,3 +116,27 @@ def test_declarations_that_do_not_fit() -> None:
         certgrad.equal(square, expanded, "n", static={"y": certgrad.real()})
     with pytest.raises(UsageError, match="is no function"):
         certgrad.equal(square, 3, "n, n")  # type: ignore[arg-type]
+
+
+def test_a_value_that_is_never_negative_is_its_absolute_value() -> None:
+    """On the boundary of the predicate its own argument is 0, also where that determines no entry."""
+
+    def square(x, y):
+        return x**2 + 3 * y**2
+
+    found = certgrad.equal(lambda x, y: jnp.abs(square(x, y)), square, "n, n")
+    assert found.verdict == "proved"
+    apart = certgrad.equal(lambda x, y: jnp.abs(square(x, y) - 1), lambda x, y: square(x, y) - 1, "n, n")
+    assert apart.verdict == "refuted"
+
+
+def test_a_domain_decides_conditions_inside_conditions() -> None:
+    """A counter that stops at its largest value: below it, the condition is that of the plain counter."""
+
+    def counted(x, t):
+        return 1 / (x ** jnp.where(t < 100, t + 1, 100) - 1)
+
+    found = certgrad.equal(counted, lambda x, t: 1 / (x ** (t + 1) - 1), ", :int", domain=("t < 100", "0 < x", "x < 1"))
+    assert found.verdict == "proved under hypotheses"
+    assert not any("100 ≥ 0]" in h for h in found.hypotheses), found.hypotheses
+    assert certgrad.equal(counted, lambda x, t: 1 / (x ** (t + 1) - 1), ", :int", domain="x > 1").verdict != "proved"

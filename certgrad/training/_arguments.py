@@ -1,0 +1,81 @@
+"""The arguments of a loss as named arrays: by the names that its specs give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from certgrad.errors import UsageError
+from certgrad.graph._spec import Specs
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Which array belongs to which argument. `params['W1']` is an array of the argument `params`."""
+
+    specs: Specs
+    groups: Mapping[str, range]
+    """The argument's place among all leaves of the arguments."""
+    leaves: Sequence[str | None]
+    """The name of each leaf; None for what is no array."""
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays, in order."""
+        return [n for n in self.leaves if n is not None]
+
+    def spec(self, name: str) -> str:
+        """The shape of an array, as its spec has it."""
+        return str(next(a.spec for a in self.specs.arguments if a.name == name))
+
+    def is_real(self, name: str) -> bool:
+        return next(a.spec.dtype for a in self.specs.arguments if a.name == name) == "float"
+
+    def chosen(self, names: Sequence[str], what: str) -> list[str]:
+        """The arrays that these names stand for: arrays themselves, or arguments with all of theirs."""
+        out: list[str] = []
+        for name in names:
+            if name in self.names:
+                out.append(name)
+            elif name in self.groups:
+                out += [n for k in self.groups[name] if (n := self.leaves[k]) is not None and self.is_real(n)]
+            else:
+                raise UsageError(f"There is no {what} '{name}'. {self._known()}")
+        return list(dict.fromkeys(out))
+
+    def named(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays in these values of arguments, by name. Raises UsageError for unknown names and other nestings."""
+        out: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in self.names:
+                out[name] = value
+                continue
+            if name not in self.groups:
+                raise UsageError(f"There is no argument '{name}'. {self._known()}")
+            found, places = jax.tree.leaves(value), self.groups[name]
+            if len(found) != len(places):
+                raise UsageError(
+                    f"{name} holds {len(found)} arrays, and its spec {len(places)}. Pass it nested as its spec is."
+                )
+            out |= {n: x for k, x in zip(places, found, strict=True) if (n := self.leaves[k]) is not None}
+        return out
+
+    def _known(self) -> str:
+        groups = [g for g in self.groups if g not in self.names]
+        arrays = f"The arrays are {', '.join(self.names)}"
+        return arrays + (f"; the arguments that hold several are {', '.join(groups)}." if groups else ".")
+
+
+def arguments_of(specs: Specs, parameters: Sequence[str]) -> Arguments:
+    """The arguments of a function with these parameters, traced at these specs."""
+    names = iter(a.name for a in specs.arguments)
+    leaves: list[str | None] = []
+    groups: dict[str, range] = {}
+    for k, tree in enumerate(specs.tree):
+        first = len(leaves)
+        leaves += [None if first + j in specs.static else next(names) for j in range(tree.num_leaves)]
+        groups[parameters[k] if k < len(parameters) else f"x{k}"] = range(first, len(leaves))
+    return Arguments(specs, groups, leaves)

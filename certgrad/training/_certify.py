@@ -1,0 +1,107 @@
+"""The certificate of a training step: of the loss's graph, of the seed of a scalar loss, of the update."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import jax.numpy as jnp
+
+from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
+from certgrad.obligations.certificate import HOLDS, worst
+from certgrad.rules import Equality, equal
+from certgrad.training._updates import Update
+from certgrad.training.certificate import FORMAT, Statement, StepCertificate
+
+SEED = (
+    "Let J be the derivative of a scalar loss, a row, and s ↦ Jᵀs its sweep. Then the sweep of the seed 1 is the "
+    "gradient: ⟨Jᵀ·1, dx⟩ = J·dx for every dx."
+)
+
+
+@lru_cache
+def seed_theorem() -> Theorem:
+    """The seed of a scalar loss is 1, proved by the kernel for rows of any length."""
+
+    def change(J, dx):  # type: ignore[no-untyped-def]
+        return (J @ dx)[0]
+
+    def against_the_sweep_of_one(J, dx):  # type: ignore[no-untyped-def]
+        return jnp.dot(J.T @ jnp.ones(1, J.dtype), dx)
+
+    found = equal(change, against_the_sweep_of_one, "1 n, n")
+    holds = found.verdict == "proved"
+    digest = found.certificate.digest[:32]
+    return Theorem(
+        name="the seed of a scalar loss", statement=SEED, verdict="proved" if holds else "unproved", digest=digest
+    )
+
+
+def step_certificate(
+    gradient: GraphCertificate,
+    update: Update,
+    program: str,
+    trained: list[str],
+    unchanged: list[str],
+    equality: Equality,
+    invariant: Equality | None,
+) -> StepCertificate:
+    """What the parts say together."""
+    seed = seed_theorem()
+    verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
+    kept = _kept(equality, update, invariant)
+    asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
+    asked += [f"gradient: {d}" for d in gradient.dimensions]
+    asked += [f"update: {h}" for h in equality.hypotheses if h not in kept]
+    findings = list(gradient.findings)
+    if not equality.proved:
+        findings.append(f"the update {program} is {equality.verdict}: {equality.reason}")
+    loss = gradient.graph.name
+    names = ", ".join(trained)
+    conclusions = [
+        Conclusion(
+            name="gradient",
+            statement=f"g = ∂{loss}/∂θ for θ in {names}: backprop of the seed 1",
+            holds=gradient.verdict in HOLDS and seed.verdict in HOLDS,
+        ),
+        Conclusion(
+            name="update",
+            statement=f"{'; '.join(update.formula)}, for every θ in {names}",
+            holds=equality.proved,
+        ),
+        Conclusion(
+            name="the rest",
+            statement=f"unchanged: {', '.join(unchanged) or 'no other parameter'}",
+            holds=equality.proved,
+        ),
+    ]
+    return StepCertificate(
+        format=FORMAT,
+        loss=loss,
+        update=Statement(
+            name=update.name,
+            formula=list(update.formula),
+            source=update.source,
+            hyperparameters=list(update.hyperparameters),
+            state=[*update.moments, *(["t"] if update.counts else [])],
+        ),
+        program=program,
+        trained=trained,
+        unchanged=unchanged,
+        verdict=verdict,
+        conclusions=conclusions,
+        hypotheses=asked,
+        kept=kept,
+        findings=findings,
+        gradient=gradient,
+        seed=seed,
+        equality=equality.certificate,
+        invariant=None if invariant is None else invariant.certificate,
+    )
+
+
+def _kept(equality: Equality, update: Update, invariant: Equality | None) -> list[str]:
+    """The hypotheses on the state that need not be asked: zeros satisfy them, and every stated step keeps them."""
+    prefixes = tuple(f"{m}_" for m in update.nonnegative)
+    held = [h for h in equality.hypotheses if h.startswith(prefixes) and h.endswith(" ≥ 0")] if prefixes else []
+    counted = [h for h in equality.hypotheses if update.counts and h == "t ≥ 0"]
+    return (held if invariant is not None and invariant.proved else []) + counted

@@ -1,0 +1,167 @@
+"""That a program takes the stated step: of every trained parameter, and of no other. Proved by the kernel."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from certgrad.errors import RuleError, UsageError
+from certgrad.rules import Equality, equal
+from certgrad.training._updates import Named, Run, Update
+
+THETA, GRADIENT, COUNT = "theta", "g", "t"
+
+
+def applied(run: Run, params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Any]:
+    """One step: `run` on the parameters that have a gradient; the others are handed on as they are.
+
+    Raises RuleError where `run` does not return exactly those parameters.
+    """
+    trained = {n: params[n] for n in grads}
+    found = run(trained, grads, state, hyper)
+    if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Mapping):
+        raise RuleError("An update returns two things: the new parameters by name, and the new state.")
+    new, kept = found
+    missing, unknown = [n for n in trained if n not in new], [n for n in new if n not in trained]
+    if missing or unknown:
+        what = f"does not return {missing[0]}" if missing else f"returns {unknown[0]}, which it was not given"
+        raise RuleError(f"The update {what}. It returns every parameter that it was given, by the same name.")
+    return {**params, **new}, kept
+
+
+def prove_update(
+    update: Update,
+    trained: Mapping[str, str],
+    frozen: Mapping[str, str] | None = None,
+    run: Run | None = None,
+    domain: Sequence[str] = (),
+) -> Equality:
+    """Prove that a program takes the stated step, for all shapes, all gradients and all hyperparameters.
+
+    Args:
+        update: the statement.
+        trained: the shape of each parameter that is trained: `{"W": "d h", "b": "h"}`.
+        frozen: the shapes of parameters that must stay as they are.
+        run: the program, as `Update.run`; the update's own if None.
+        domain: further hypotheses, beside those of the statement, over `theta_W`, `g_W`, `m_W`, `t`, `lr` and the like:
+            `"t < 2147483647"` for a program whose counter stops there.
+
+    Raises:
+        UsageError: no parameter is trained, or one is both trained and frozen.
+    """
+    problem = _Shapes(update, trained, frozen or {})
+    program = update.run if run is None else run
+
+    def runs(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
+        new, kept = applied(program, params, grads, state, hyper)
+        return problem.result(new, kept)
+
+    def stated(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
+        t = state[COUNT] + 1 if update.counts else None
+        moments = {n: tuple(state[m][n] for m in update.moments) for n in grads}
+        found = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
+        kept: dict[str, Any] = {m: {n: found[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
+        if update.counts:
+            kept[COUNT] = t
+        return problem.result({**params, **{n: found[n][0] for n in grads}}, kept)
+
+    name = getattr(program, "__name__", "the update").lstrip("_")
+    return equal(
+        problem.flat(runs, name),
+        problem.flat(stated, f"stated {update.name}"),
+        problem.signature,
+        domain=(*problem.domain, *domain),
+    )
+
+
+def prove_kept(update: Update) -> Equality | None:
+    """Prove that a stated step of any parameter leaves the moments nonnegative that the statement says are; None where
+    it says that of none.
+
+    With `v ≥ 0` at the start, which is 0, the hypothesis `v ≥ 0` then holds at every step.
+    """
+    if not update.nonnegative:
+        return None
+    problem = _Shapes(update, {"θ": "n"}, {})
+    places = [1 + update.moments.index(m) for m in update.nonnegative]
+
+    def after(params: Named, grads: Named, state: Named, hyper: Named) -> list[Any]:
+        moments = tuple(state[m]["θ"] for m in update.moments)
+        t = state[COUNT] + 1 if update.counts else None
+        found = update.stated(params["θ"], grads["θ"], moments, t, hyper)
+        return [found[k] for k in places]
+
+    def absolute(*args: Any) -> list[Any]:
+        return [jnp.abs(y) for y in after(*args)]
+
+    kept = ", ".join(update.nonnegative)
+    return equal(
+        problem.flat(after, f"the new {kept}"),
+        problem.flat(absolute, f"the absolute value of the new {kept}"),
+        problem.signature,
+        domain=problem.domain,
+    )
+
+
+class _Shapes:
+    """The arguments of a step as arrays with names that formulas can have: `theta_W`, `g_W`, `m_W`, `t`, `lr`."""
+
+    def __init__(self, update: Update, trained: Mapping[str, str], frozen: Mapping[str, str]) -> None:
+        both = [n for n in trained if n in frozen]
+        if both:
+            raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")
+        if not trained:
+            raise UsageError("No parameter is trained. Name at least one.")
+        self.update = update
+        self.keys = _identifiers([*trained, *frozen])
+        shapes = {self.keys[n]: spec for n, spec in {**trained, **frozen}.items()}
+        moved = {self.keys[n]: spec for n, spec in trained.items()}
+        count = {COUNT: ":int"} if update.counts else {}
+        hyper = dict.fromkeys(update.hyperparameters, "")
+        self.arguments: dict[str, Any] = {THETA: shapes, GRADIENT: moved}
+        self.arguments |= dict.fromkeys(update.moments, moved) | count | hyper
+        self.signature = tuple(self.arguments.values())
+        entries = [f"{m}_{self.keys[n]} >= 0" for m in update.nonnegative for n in trained]
+        self.domain = (*update.conditions, *entries)
+
+    def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """A step of named arrays as a function of the arguments by position."""
+        named = {key: n for n, key in self.keys.items()}
+
+        def function(*args: Any) -> Any:
+            given = dict(zip(self.arguments, args, strict=True))
+            trees = {k: {named[key]: x for key, x in v.items()} if isinstance(v, dict) else v for k, v in given.items()}
+            state = {k: trees[k] for k in (*self.update.moments, *([COUNT] if self.update.counts else []))}
+            hyper = {k: trees[k] for k in self.update.hyperparameters}
+            return step(trees[THETA], trees[GRADIENT], state, hyper)
+
+        function.__name__ = name
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        function.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in self.arguments])  # type: ignore[attr-defined]
+        return function
+
+    def result(self, params: Named, state: Named) -> Any:
+        """What a step returns, with the names that formulas have."""
+        if not isinstance(state, Mapping):
+            raise RuleError("The new state of an update is a dictionary like the old one.")
+
+        def keyed(value: Any) -> Any:
+            return {self.keys.get(n, n): x for n, x in value.items()} if isinstance(value, Mapping) else value
+
+        return keyed(params), {k: keyed(v) for k, v in state.items()}
+
+
+def _identifiers(names: Sequence[str]) -> dict[str, str]:
+    """Each name as an identifier of its own: `params['W1']` is `params_W1`."""
+    out: dict[str, str] = {}
+    for name in names:
+        base = re.sub(r"\W+", "_", name).strip("_") or "x"
+        key, k = base, 2
+        while key in out.values():
+            key, k = f"{base}_{k}", k + 1
+        out[name] = key
+    return out

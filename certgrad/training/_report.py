@@ -1,0 +1,48 @@
+"""A training step's certificate for people."""
+
+from __future__ import annotations
+
+import textwrap
+
+from certgrad.obligations.certificate import Certificate
+from certgrad.training.certificate import StepCertificate
+
+WIDTH = 100
+
+
+def render(certificate: StepCertificate, width: int | None = None) -> str:
+    """What a step does, what that rests on, and under which hypotheses."""
+    width = max(width or WIDTH, 60)
+    graph, update = certificate.gradient, certificate.update
+    lines = [f"training step of {certificate.loss} by {update.name}: {certificate.verdict}", ""]
+    lines.append(f"for every θ in {', '.join(certificate.trained)}, with g = ∂{certificate.loss}/∂θ")
+    lines += [f"  {line}" for line in update.formula]
+    lines.append(f"unchanged: {', '.join(certificate.unchanged) or 'no other parameter'}")
+    sections = [
+        (
+            "because",
+            [
+                f"g is the gradient: {graph.verdict} ({len(graph.graph.nodes)} nodes, {len(graph.lemmas)} lemmas)",
+                f"the seed of a scalar loss is 1: {certificate.seed.verdict}",
+                f"what runs ({certificate.program}) is that update: {certificate.equality.verdict}, "
+                f"{_scope(certificate.equality)}, every gradient, every value of "
+                f"{', '.join(update.hyperparameters)}",
+            ],
+        ),
+        ("under the hypotheses", certificate.hypotheses or ["none"]),
+        ("which hold at the start and are kept by every step (proved)", certificate.kept),
+        ("findings", certificate.findings),
+        ("the formula is that of", [update.source]),
+    ]
+    for title, entries in sections:
+        if entries:
+            lines += ["", title]
+            for entry in entries:
+                lines += textwrap.wrap(
+                    entry, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+                )
+    return "\n".join(lines) + "\n"
+
+
+def _scope(certificate: Certificate) -> str:
+    return "; ".join(dict.fromkeys(c.scope or "no shapes" for claim in certificate.claims for c in claim.cases))

@@ -1,0 +1,196 @@
+"""A training step that runs what is certified: one evaluation, one reverse sweep, one update, compiled together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.accel import compile_graph
+from certgrad.errors import CertgradError, UsageError
+from certgrad.graph import TracedGraph
+from certgrad.graph._certify import Certification, certification
+from certgrad.graph._spec import parameter_names
+from certgrad.obligations._domain_points import inside
+from certgrad.obligations.certificate import HOLDS
+from certgrad.training._arguments import Arguments, arguments_of
+from certgrad.training._certify import step_certificate
+from certgrad.training._context import Context
+from certgrad.training._proof import COUNT, applied, prove_kept, prove_update
+from certgrad.training._updates import Named, Run, Update
+from certgrad.training.certificate import StepCertificate
+
+
+class StepNotCertifiedError(CertgradError):
+    """A training step that is not proved is not run."""
+
+
+class TrainingStep:
+    """θ' = the stated update of θ and ∂L/∂θ, for each trained parameter, on whatever device JAX has.
+
+    The gradient comes from the reverse sweep that the loss's certificate is about, and the update is the program that
+    was proved to be the stated one.
+    """
+
+    def __init__(
+        self, certificate: StepCertificate, loss: Certification, update: Update, arguments: Arguments, run: Run
+    ) -> None:
+        self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
+        self.trained = list(certificate.trained)
+        self._compiled = compile_graph(loss)
+        self._program = jax.jit(self._take)
+
+    def start(self, *, key: Any = None, hyperparameters: Mapping[str, Any] | None = None, **parameters: Any) -> Context:
+        """The context before the first step: values of the parameters, by name, and of the hyperparameters.
+
+        Raises UsageError, naming it, for a parameter or hyperparameter that is missing or unknown.
+        """
+        named = {n: jnp.asarray(x) for n, x in self.arguments.named(parameters).items()}
+        missing = [n for n in self.trained if n not in named]
+        if missing:
+            raise UsageError(f"The parameter {missing[0]} has no value. Pass one, as start({_example(missing)}).")
+        trained = {n: named[n] for n in self.trained}
+        return Context(
+            parameters=named,
+            gradients={},
+            state=self.update.start(trained),
+            hyperparameters=self._hyperparameters(hyperparameters or {}),
+            key=jax.random.key(0) if key is None else key,
+        )
+
+    def __call__(self, context: Context, **data: Any) -> tuple[Context, jax.Array]:
+        """Take one step on these data. Returns the context after it, with the gradients, and the loss before it.
+
+        Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
+        """
+        given = self.arguments.named(data)
+        missing = [n for n in self.arguments.names if n not in given and n not in context.parameters]
+        if missing:
+            raise UsageError(
+                f"The loss needs a value for {missing[0]}. Pass it, as step(context, {_example(missing)})."
+            )
+        both = [n for n in given if n in context.parameters]
+        if both:
+            raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
+        parameters, state, loss, gradients = self._program(
+            context.parameters, context.state, context.hyperparameters, given
+        )
+        ordered = {n: parameters[n] for n in context.parameters}
+        gradients = {n: gradients[n] for n in self.trained}
+        return replace(context, parameters=ordered, state=state, gradients=gradients, step=context.step + 1), loss
+
+    def _take(self, parameters: Named, state: Named, hyper: Named, data: Named) -> Any:
+        values = {**parameters, **data}
+        specs = self.arguments.specs
+        sweep, leaves = self._compiled.sweep(*specs.nest([values[n] for n in self.arguments.names]))
+        reached = sweep.forward(leaves)
+        (loss,) = sweep.outputs(reached)
+        cotangents = sweep.backward(reached, [jnp.ones((), loss.dtype)])
+        inputs = zip(self.arguments.names, self._compiled.certified.traced.ir.inputs, leaves, strict=True)
+        found = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
+        gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
+        hyper = {k: jnp.asarray(v, loss.dtype) for k, v in hyper.items()}
+        new, kept = applied(self.run, parameters, gradients, state, hyper)
+        return new, kept, loss, gradients
+
+    def _hyperparameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        table = self.update.hyperparameters
+        unknown = [k for k in given if k not in table]
+        if unknown:
+            raise UsageError(f"{self.update.name} has no hyperparameter '{unknown[0]}'; it has {', '.join(table)}.")
+        values = {k: given.get(k, default) for k, default in table.items()}
+        missing = [k for k, v in values.items() if v is None]
+        if missing:
+            raise UsageError(
+                f"{self.update.name} needs a value for {missing[0]}: start(hyperparameters={{'{missing[0]}': …}}, …)."
+            )
+        exact = {k: Fraction(repr(float(v))) for k, v in values.items()} | {COUNT: Fraction(0)}
+        broken = next((c for c in self.update.conditions if not inside((c,), exact)), None)
+        if broken is not None:
+            shown = ", ".join(f"{k} = {v}" for k, v in values.items())
+            raise UsageError(f"{self.update.name} is proved where {broken}, and that does not hold of {shown}.")
+        return values
+
+
+def certify_step(
+    graph: TracedGraph | Certification,
+    update: Update,
+    parameters: Sequence[str],
+    *,
+    frozen: Sequence[str] = (),
+    run: Run | None = None,
+    domain: Sequence[str] = (),
+) -> StepCertificate:
+    """The certificate of a training step. A part that is not proved is a finding, and the rest is still reported.
+
+    Args:
+        graph: of a scalar loss, from `certgrad.trace`.
+        update: the stated update.
+        parameters: the arguments of the loss that are trained, by name: an array (`W1`), or an argument with all its
+            arrays (`params`).
+        frozen: arguments that the step hands on as they are.
+        run: the program that takes the step, where it is not the update's own: an optimizer of another library, say.
+        domain: further hypotheses for the update, as `prove_update` takes them.
+
+    Raises:
+        UsageError: the graph does not return one real number, or a name is not one of its real arguments.
+    """
+    loss = graph if isinstance(graph, Certification) else certification(graph)
+    return _certified(loss, update, parameters, frozen, run, domain)[0]
+
+
+def training_step(
+    graph: TracedGraph | Certification,
+    update: Update,
+    parameters: Sequence[str],
+    *,
+    frozen: Sequence[str] = (),
+    run: Run | None = None,
+    domain: Sequence[str] = (),
+) -> TrainingStep:
+    """The certified step as a program. Arguments and errors are those of `certify_step`.
+
+    Raises StepNotCertifiedError, with the findings, for a step that is not proved.
+    """
+    loss = graph if isinstance(graph, Certification) else certification(graph)
+    certificate, arguments = _certified(loss, update, parameters, frozen, run, domain)
+    if certificate.verdict not in HOLDS:
+        raise StepNotCertifiedError(
+            f"The training step of {certificate.loss} is {certificate.verdict}, so it is not run: "
+            f"{'; '.join(certificate.findings)}. Mend what is named, or train with JAX alone."
+        )
+    return TrainingStep(certificate, loss, update, arguments, update.run if run is None else run)
+
+
+def _certified(
+    loss: Certification,
+    update: Update,
+    parameters: Sequence[str],
+    frozen: Sequence[str],
+    run: Run | None,
+    domain: Sequence[str],
+) -> tuple[StepCertificate, Arguments]:
+    traced = loss.traced
+    if not traced.ir.scalar_loss:
+        raise UsageError(f"{traced.ir.name} does not return one real number, so there is no gradient to step along.")
+    arguments = arguments_of(traced.specs, parameter_names(traced.fn) if traced.fn else [])
+    trained = arguments.chosen(parameters, "parameter")
+    unchanged = arguments.chosen(frozen, "frozen parameter")
+    whole = next((n for n in trained if not arguments.is_real(n)), None)
+    if whole is not None:
+        raise UsageError(f"{whole} is an array of integers or booleans, which has no gradient. Do not train it.")
+    unmoved = [n for n in unchanged if arguments.is_real(n)]
+    equality = prove_update(
+        update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unmoved}, run, domain
+    )
+    program = getattr(run, "__name__", "a program") if run is not None else update.name
+    certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, prove_kept(update))
+    return certificate, arguments
+
+
+def _example(names: Sequence[str]) -> str:
+    return f"{names[0]}=…" if names[0].isidentifier() else f"**{{'{names[0]}': …}}"

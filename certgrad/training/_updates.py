@@ -1,0 +1,159 @@
+"""Stated updates: the formula of one parameter's step, as published, and a program that takes a step of all of them.
+
+The formula is the statement. The program is what runs, over dictionaries of named arrays; `_proof` proves that it is
+the formula for every parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Named = Mapping[str, Any]
+Run = Callable[[Named, Named, Named, Named], tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Of parameters, gradients, state and hyperparameters, all by name: the new parameters and the new state."""
+Stated = Callable[[Any, Any, tuple[Any, ...], Any, Named], tuple[Any, ...]]
+"""Of one parameter, its gradient, its moments, the new count of steps and the hyperparameters: the new parameter, then
+its new moments."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """An optimizer's step as a statement about one parameter θ with gradient g, and a program for many.
+
+    The state holds each of `moments` for each parameter, in its shape, and the count `t` of steps taken if `counts`.
+    Both are zero at the start.
+    """
+
+    name: str
+    formula: tuple[str, ...]
+    """For people: what `stated` says."""
+    stated: Stated
+    run: Run
+    hyperparameters: Mapping[str, float | None]
+    """The default of each, or None where a value must be given."""
+    source: str
+    moments: tuple[str, ...] = ()
+    counts: bool = False
+    conditions: tuple[str, ...] = ()
+    """On the hyperparameters, in the syntax of domains."""
+    nonnegative: tuple[str, ...] = ()
+    """Moments that are never negative: 0 at the start, and each step keeps it."""
+
+    def start(self, parameters: Named) -> dict[str, Any]:
+        """The state before the first step."""
+        state: dict[str, Any] = {m: {n: jnp.zeros_like(p) for n, p in parameters.items()} for m in self.moments}
+        return {**state, "t": jnp.zeros((), jnp.int32)} if self.counts else state
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.name} ({self.source})", *(f"  {line}" for line in self.formula)])
+
+
+def _each(names: Named, one: Callable[[str], Any]) -> dict[str, Any]:
+    return {n: one(n) for n in names}
+
+
+def _sgd(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
+    return jax.tree.map(lambda p, g: p - hyper["lr"] * g, dict(params), dict(grads)), state
+
+
+def _momentum(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
+    trace = jax.tree.map(lambda g, m: hyper["momentum"] * m + g, dict(grads), dict(state["m"]))
+    return jax.tree.map(lambda p, m: p - hyper["lr"] * m, dict(params), trace), {"m": trace}
+
+
+def _adam_direction(grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], dict[str, Any]]:
+    """m̂ / (√v̂ + ε) for each parameter, and the new state. The corrections are computed once for all."""
+    t = state["t"] + 1
+    b1, b2 = hyper["b1"], hyper["b2"]
+    first, second = 1 - b1**t, 1 - b2**t
+    m = _each(grads, lambda n: b1 * state["m"][n] + (1 - b1) * grads[n])
+    v = _each(grads, lambda n: b2 * state["v"][n] + (1 - b2) * jnp.square(grads[n]))
+    return _each(grads, lambda n: (m[n] / first) / (jnp.sqrt(v[n] / second) + hyper["eps"])), {"t": t, "m": m, "v": v}
+
+
+def _adam(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
+    direction, new = _adam_direction(grads, state, hyper)
+    return _each(params, lambda n: params[n] - hyper["lr"] * direction[n]), new
+
+
+def _adamw(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
+    direction, new = _adam_direction(grads, state, hyper)
+    decay = hyper["weight_decay"]
+    return _each(params, lambda n: params[n] - hyper["lr"] * (direction[n] + decay * params[n])), new
+
+
+def _stated_adam(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    m, v = moments
+    m = hyper["b1"] * m + (1 - hyper["b1"]) * g
+    v = hyper["b2"] * v + (1 - hyper["b2"]) * g**2
+    m_hat = m / (1 - hyper["b1"] ** t)
+    v_hat = v / (1 - hyper["b2"] ** t)
+    return theta - hyper["lr"] * m_hat / (jnp.sqrt(v_hat) + hyper["eps"]), m, v
+
+
+def _stated_adamw(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    stepped, m, v = _stated_adam(theta, g, moments, t, hyper)
+    return stepped - hyper["lr"] * hyper["weight_decay"] * theta, m, v
+
+
+def _stated_momentum(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    m = hyper["momentum"] * moments[0] + g
+    return theta - hyper["lr"] * m, m
+
+
+_ADAM_MOMENTS = (
+    "t' = t + 1",
+    "m' = b1·m + (1 − b1)·g",
+    "v' = b2·v + (1 − b2)·g²",
+)
+_ADAM_CONDITIONS = ("0 < b1", "b1 < 1", "0 < b2", "b2 < 1", "eps > 0", "t >= 0")
+
+SGD = Update(
+    name="sgd",
+    formula=("θ' = θ − lr·g",),
+    stated=lambda theta, g, moments, t, hyper: (theta - hyper["lr"] * g,),
+    run=_sgd,
+    hyperparameters={"lr": None},
+    source="gradient descent",
+)
+MOMENTUM = Update(
+    name="momentum",
+    formula=("m' = momentum·m + g", "θ' = θ − lr·m'"),
+    stated=_stated_momentum,
+    run=_momentum,
+    hyperparameters={"lr": None, "momentum": 0.9},
+    moments=("m",),
+    source="Polyak 1964, as torch.optim.SGD has it",
+)
+ADAM = Update(
+    name="adam",
+    formula=(*_ADAM_MOMENTS, "θ' = θ − lr·m̂ / (√v̂ + eps), m̂ = m' / (1 − b1^t'), v̂ = v' / (1 − b2^t')"),
+    stated=_stated_adam,
+    run=_adam,
+    hyperparameters={"lr": 1e-3, "b1": 0.9, "b2": 0.999, "eps": 1e-8},
+    moments=("m", "v"),
+    counts=True,
+    conditions=_ADAM_CONDITIONS,
+    nonnegative=("v",),
+    source="Kingma and Ba 2015, algorithm 1",
+)
+ADAMW = Update(
+    name="adamw",
+    formula=(
+        *_ADAM_MOMENTS,
+        "θ' = θ − lr·m̂ / (√v̂ + eps) − lr·weight_decay·θ, m̂ = m' / (1 − b1^t'), v̂ = v' / (1 − b2^t')",
+    ),
+    stated=_stated_adamw,
+    run=_adamw,
+    hyperparameters={"lr": 1e-3, "b1": 0.9, "b2": 0.999, "eps": 1e-8, "weight_decay": 1e-2},
+    moments=("m", "v"),
+    counts=True,
+    conditions=_ADAM_CONDITIONS,
+    nonnegative=("v",),
+    source="Loshchilov and Hutter 2019, algorithm 2, with lr as the schedule",
+)
