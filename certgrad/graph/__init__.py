@@ -5,8 +5,21 @@ certificate = certify(graph)
 """
 
 from certgrad.graph._certify import certify
+from certgrad.graph._describe import describe
 from certgrad.graph._trace import TracedGraph, trace
+from certgrad.graph._wellformed import check
 from certgrad.graph.certificate import GraphCertificate, decode, encode
-from certgrad.graph.ir import Graph, Node, check
+from certgrad.graph.ir import Graph, Node
 
-__all__ = ["Graph", "GraphCertificate", "Node", "TracedGraph", "certify", "check", "decode", "encode", "trace"]
+__all__ = [
+    "Graph",
+    "GraphCertificate",
+    "Node",
+    "TracedGraph",
+    "certify",
+    "check",
+    "decode",
+    "describe",
+    "encode",
+    "trace",
+]

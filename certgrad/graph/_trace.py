@@ -16,7 +16,8 @@ from certgrad.graph._family import INLINED
 from certgrad.graph._fold import exact_literal
 from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
-from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref, check, line_of
+from certgrad.graph._wellformed import check, line_of
+from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
 from certgrad.obligations._jax_internals import (
     Program,
     branch_programs,
@@ -72,15 +73,16 @@ class TracedGraph:
 
     def check(self) -> str | None:
         """The first broken invariant of the graph, or the first node that is not what its equation says."""
-        if problem := check(self.ir):
-            return problem
+        return check(self.ir) or self._check_equations()
+
+    def _check_equations(self) -> str | None:
         for node in self.nodes:
             if (equation := self.equations.get(node.id)) is not None:
                 if problem := self._check_equation(node, equation):
                     return problem + line_of(node)
                 for body in self.bodies.get(node.id, ()):
-                    if problem := body.check():
-                        return f"node {node.id} ({node.name}), inside: {problem}"
+                    if problem := body._check_equations():
+                        return f"node {node.id} ({node.name}), inside its {body.ir.name}: {problem}"
             elif node.kind not in ("input", "constant"):
                 return f"node {node.id} ({node.name}) has no equation behind it"
         return None

@@ -120,62 +120,6 @@ class Graph(Struct, frozen=True):
         return "\n".join([*lines, f"return {', '.join(map(str, self.outputs))}"])
 
 
-ARITY: dict[str, tuple[int, int]] = {
-    **dict.fromkeys("abs cos exp log log1p expm1 neg sin sqrt rsqrt tanh logistic integer_pow square".split(), (1, 1)),
-    **dict.fromkeys("broadcast_in_dim reshape squeeze transpose reduce_sum reduce_max reduce_min".split(), (1, 1)),
-    **dict.fromkeys("add sub mul div max min pow atan2 dot_general eq ne lt le gt ge".split(), (2, 2)),
-    "iota": (0, 0),
-    "dim_as_value": (0, 0),
-    "clamp": (3, 3),
-    "select_n": (2, 1 << 16),
-    "concatenate": (1, 1 << 16),
-}
-"""How many operands the common primitives take."""
-
-
-def check(graph: Graph) -> str | None:
-    """The first broken invariant, precisely; None where the graph is well formed."""
-    for position, node in enumerate(graph.nodes):
-        if problem := _check_node(graph, position, node):
-            return problem + line_of(node)
-    for k, operand in enumerate(graph.outputs):
-        if isinstance(operand, Ref) and (problem := _check_ref(graph, len(graph.nodes), operand, f"output {k}")):
-            return problem
-    return None
-
-
-def line_of(node: Node) -> str:
-    """Where a node comes from, at the end of a message about it."""
-    return f" (the node comes from {node.source})" if node.source else ""
-
-
-def _check_node(graph: Graph, position: int, node: Node) -> str | None:
-    where = f"node {node.id} ({node.name})"
-    if node.id != position:
-        return f"{where} stands at position {position}; a node's id is its position"
-    if not node.outputs:
-        return f"{where} has no output"
-    low, high = (0, 0) if node.kind in ("input", "constant") else ARITY.get(node.name, (0, 1 << 16))
-    if node.kind in ("input", "constant", "primitive") and not low <= len(node.operands) <= high:
-        wanted = str(low) if low == high else f"{low} or more"
-        return f"{where} has {len(node.operands)} operands; a node of this kind has {wanted}"
-    for k, operand in enumerate(node.operands):
-        if isinstance(operand, Ref) and (problem := _check_ref(graph, position, operand, f"{where}, operand {k}")):
-            return problem
-    return None
-
-
-def _check_ref(graph: Graph, position: int, ref: Ref, where: str) -> str | None:
-    if not 0 <= ref.node < len(graph.nodes):
-        return f"{where} is {ref}, but there is no such node (the graph has {len(graph.nodes)})"
-    if ref.node >= position:
-        return f"{where} is {ref}, which does not come before it; parents come before their children"
-    count = len(graph.nodes[ref.node].outputs)
-    if not 0 <= ref.output < count:
-        return f"{where} is output {ref.output} of node {ref.node}, which has {count}"
-    return None
-
-
 def encode(graph: Graph) -> bytes:
     """Deterministic JSON."""
     return msgspec.json.format(msgspec.json.encode(graph, order="deterministic"), indent=2) + b"\n"

@@ -1,0 +1,153 @@
+"""Whether a graph is well formed, and the first thing that is wrong with it, with the node and the user's line."""
+
+from __future__ import annotations
+
+import re
+
+from certgrad.graph._primitives import MANY, PRIMITIVES
+from certgrad.graph.ir import FORMAT, ArrayType, Graph, Literal, Node, Operand
+
+_SIZE = re.compile(r"[A-Za-z_]\w*|[0-9]+|[-+*(), ]")
+_FUNCTIONS = frozenset({"floordiv", "mod", "max", "min"})
+_BODIES = {"scan": (1, 1), "cond": (1, MANY), "while": (2, 2)}
+_DTYPE = re.compile(r"bool|u?int(2|4|8|16|32|64)|b?float\d+\w*|key<\w+>|float0")
+
+
+def check(graph: Graph) -> str | None:
+    """The first broken invariant, precisely; None where the graph is well formed.
+
+    A node's id is its position, its parents exist and come before it, it has as many operands as its kind takes, its
+    shapes are over the graph's dimensions; the graphs inside a node are well formed and fit it. Shapes and dtypes are
+    compared with those of the operation itself by `TracedGraph.check`, which has the operation.
+    """
+    if graph.format != FORMAT:
+        return f"the format is {graph.format}; this version reads format {FORMAT}"
+    for name in graph.dims:
+        if not name.isidentifier() or graph.dims.count(name) > 1:
+            return f"the dimension '{name}' is {'listed twice' if name.isidentifier() else 'no name'}"
+    return _Checker(graph, frozenset(graph.dims)).run()
+
+
+def line_of(node: Node) -> str:
+    """Where a node comes from, at the end of a message about it."""
+    return f" (the node comes from {node.source})" if node.source else ""
+
+
+class _Checker:
+    """One graph, over the dimensions of the outermost one."""
+
+    def __init__(self, graph: Graph, dims: frozenset[str], seen: set[int] | None = None) -> None:
+        self.graph, self.dims = graph, dims
+        self.seen: set[int] = set() if seen is None else seen
+        """Types that are fine, by identity: nodes share them."""
+
+    def run(self) -> str | None:
+        names: set[str] = set()
+        for position, node in enumerate(self.graph.nodes):
+            if problem := self._node(position, node):
+                return problem + line_of(node)
+            if node.kind == "input":
+                if node.name in names:
+                    return f"node {node.id} is a second input named {node.name}; inputs have names of their own"
+                names.add(node.name)
+        for k, operand in enumerate(self.graph.outputs):
+            if problem := self._operand(len(self.graph.nodes), operand, f"output {k}"):
+                return problem
+        return None
+
+    def _node(self, position: int, node: Node) -> str | None:
+        where = f"node {node.id} ({node.name})"
+        if node.id != position:
+            return f"{where} stands at position {position}; a node's id is its position"
+        if not node.outputs:
+            return f"{where} has no output"
+        low, high = _arity(node)
+        if not low <= len(node.operands) <= high:
+            return f"{where} has {len(node.operands)} operands; a node of this kind has {_range(low, high)}"
+        for k, operand in enumerate(node.operands):
+            if problem := self._operand(position, operand, f"{where}, operand {k}"):
+                return problem
+        for k, output in enumerate(node.outputs):
+            if id(output) not in self.seen:
+                if problem := self._type(output, f"{where}, output {k}"):
+                    return problem
+                self.seen.add(id(output))
+        return self._bodies(node, where) if node.bodies or node.kind in _BODIES else None
+
+    def _operand(self, position: int, operand: Operand, where: str) -> str | None:
+        if isinstance(operand, Literal):
+            return None if _DTYPE.fullmatch(operand.dtype) else f"{where} has the dtype {operand.dtype}, which is none"
+        count = len(self.graph.nodes)
+        if not 0 <= operand.node < count:
+            return f"{where} is {operand}, but there is no such node (the graph has {count})"
+        if operand.node >= position:
+            return f"{where} is {operand}, which does not come before it; parents come before their children"
+        outputs = len(self.graph.nodes[operand.node].outputs)
+        if not 0 <= operand.output < outputs:
+            return f"{where} is output {operand.output} of node {operand.node}, which has {outputs}"
+        return None
+
+    def _type(self, output: ArrayType, where: str) -> str | None:
+        if not _DTYPE.fullmatch(output.dtype):
+            return f"{where} has the dtype {output.dtype}, which is none"
+        for size in output.shape:
+            if size.isdigit():
+                continue
+            parts = _SIZE.findall(size)
+            if "".join(parts) != size or not any(p.isidentifier() for p in parts):
+                return f"{where} has an axis of length '{size}', which is no size"
+            for name in filter(str.isidentifier, parts):
+                if name not in self.dims and name not in _FUNCTIONS:
+                    known = ", ".join(sorted(self.dims)) or "none"
+                    return f"{where} has an axis of length '{size}', but {name} is no dimension of the graph ({known})"
+        return None
+
+    def _bodies(self, node: Node, where: str) -> str | None:
+        low, high = _BODIES.get(node.kind, (0, 0))
+        if not low <= len(node.bodies) <= high:
+            return f"{where} has {len(node.bodies)} graphs inside; a node of this kind has {_range(low, high)}"
+        for body in node.bodies:
+            if problem := _Checker(body, self.dims, self.seen).run():
+                return f"{where}, inside its {body.name}: {problem}"
+            if problem := self._fits(node, body):
+                return f"{where}, inside its {body.name}: {problem}"
+        return None
+
+    def _fits(self, node: Node, body: Graph) -> str | None:
+        """A scan's body takes what the scan takes, a row of what it runs over; a branch all but the index."""
+        if node.kind == "while":
+            return None
+        operands = node.operands[1:] if node.kind == "cond" else node.operands
+        if len(body.inputs) != len(operands):
+            return f"it takes {len(body.inputs)} values, but the node gives it {len(operands)}"
+        if len(body.outputs) != len(node.outputs):
+            return f"it returns {len(body.outputs)} values, but the node has {len(node.outputs)}"
+        given = [
+            (f"operand {k}", n.outputs[0], self.graph.type_of(o), node.kind == "scan")
+            for k, (n, o) in enumerate(zip(body.inputs, operands, strict=True))
+        ]
+        carries = node.params.get("num_carry", "")
+        first = int(carries) if node.kind == "scan" and carries.isdigit() else len(node.outputs)
+        returned = [
+            (f"output {k}", body.type_of(o), out, k >= first)
+            for k, (o, out) in enumerate(zip(body.outputs, node.outputs, strict=True))
+        ]
+        for what, inside, outside, row in (*given, *returned):
+            stacked = row and inside.shape == outside.shape[1:]
+            if inside.dtype != outside.dtype or not (stacked or inside.shape == outside.shape):
+                return f"{what} is {inside}, but {outside} at the node"
+        return None
+
+
+def _arity(node: Node) -> tuple[int, int]:
+    if node.kind in ("input", "constant"):
+        return 0, 0
+    if node.kind == "primitive" and node.name in PRIMITIVES:
+        return PRIMITIVES[node.name][:2]
+    return (1, MANY) if node.kind == "cond" else (0, MANY)
+
+
+def _range(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low} or more" if high == MANY else f"{low} to {high}"

@@ -1,0 +1,50 @@
+"""The long description of a node."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad import ops
+from certgrad.graph import describe, trace
+from certgrad.graph._primitives import PRIMITIVES
+from tests.graph.models import MLP, mlp
+
+
+def test_a_primitive() -> None:
+    graph = trace(mlp, *MLP).ir
+    lines = describe(graph, 9).splitlines()
+    assert lines[0] == "%9 max: the greater one, entry by entry"
+    assert lines[1].startswith("written at models.py:")
+    assert lines[1].endswith(", in mlp")
+    assert lines[2:] == [
+        "operand 0: %8 f64[n, h], `x @ W1 + b1`",
+        "operand 1: the number 0.0",
+        "output: f64[n, h]",
+        "read by %10",
+    ]
+    assert describe(graph, 0).splitlines()[0] == "%0 x: an input of the graph"
+    assert describe(graph, 18).splitlines()[-1] == "read by the result"
+
+
+def test_an_op_and_a_loop() -> None:
+    def f(x):
+        return jax.lax.scan(lambda c, row: (c + row, c), jnp.zeros_like(x[0]), ops.softmax(x, axis=0))
+
+    graph = trace(f, "x: n d").ir
+    op, scan = (next(n.id for n in graph.nodes if n.kind == kind) for kind in ("op", "scan"))
+    assert "%2 softmax: an op of certgrad, with its own rules" in describe(graph, op)
+    assert "axis: 0" in describe(graph, op).splitlines()
+    described = describe(graph, scan)
+    assert "inside, body: 3 nodes, given carry0, row0" in described
+    assert "output 1: f64[n, d]" in described
+    assert described.endswith("read by the result 0, the result 1")
+
+
+def test_there_is_no_such_node() -> None:
+    with pytest.raises(IndexError):
+        describe(trace(lambda x: x, "x:").ir, 7)
+
+
+def test_the_words_of_primitives() -> None:
+    assert all((words and words[0].islower()) or words[0] in "0123456789" for _, _, words in PRIMITIVES.values())
+    assert all(0 <= low <= high for low, high, _ in PRIMITIVES.values())
