@@ -14,7 +14,7 @@ from certgrad.graph._certify import Certification, certification
 from certgrad.graph._jaxpr import Numbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import GraphCertificate
-from certgrad.graph.ir import Ref
+from certgrad.graph.ir import Graph, Ref
 from certgrad.obligations.certificate import HOLDS
 
 
@@ -67,6 +67,11 @@ class CompiledGraph:
             if a.spec.dtype == "float" and not jnp.issubdtype(x.dtype, jnp.floating):
                 raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
         real = jnp.result_type(*floats) if floats else jnp.result_type(float)
+        if real != jnp.float64 and (place := _wide_bits(self.certified.traced.ir)):
+            raise UsageError(
+                f"{self.certified.traced.ir.name} draws random numbers in 64 bits{place}, as it was traced. Enable "
+                "jax_enable_x64 and pass arrays of float64, or make the random numbers an argument."
+            )
         leaves = [x.astype(real) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in leaves]
         return Sweep(self.certified.induction, sizes, Numbers(real, jnp.result_type(int))), leaves
 
@@ -104,6 +109,17 @@ class CompiledGraph:
             moving = sweep.induction.is_moving(Ref(node=node.id))
             flat.append(cotangents.get((node.id, 0), jnp.zeros_like(x)) if moving else None)
         return tuple(self.certified.traced.specs.nest(flat, bare=True))
+
+
+def _wide_bits(graph: Graph) -> str:
+    """Where the graph computes with 64 bits, which exist in 64-bit mode alone; empty where it does not."""
+    for node in graph.nodes:
+        if any(o.dtype == "uint64" for o in node.outputs):
+            return f" ({node.name} at {node.source})" if node.source else f" ({node.name})"
+        for body in node.bodies:
+            if place := _wide_bits(body):
+                return place
+    return ""
 
 
 def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:

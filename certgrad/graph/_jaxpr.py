@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import source_info_util
+from jax._src.export import shape_poly
 from jax._src.interpreters import ad
 from jax.extend import core as jex
 
@@ -35,6 +36,8 @@ Dims = Mapping[str, Any]
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 _PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
+UnknownDimensionError = shape_poly.UnexpectedDimVar
+"""A size was asked for that is not among those given."""
 LINEAR = "certgrad_linear"
 """The primitive by which an op of certgrad computes its tangent (`certgrad._jax_compat`)."""
 

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._jaxpr import Numbers, UnknownDimensionError
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
@@ -228,6 +228,8 @@ def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
         with scalars.precision(PRECISION):
             return _holds(here, table, {}, rigorous=True)
     except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
+        return False
+    except UnknownDimensionError:  # the values depend on a size
         return False
 
 

@@ -163,7 +163,9 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
 def _text(value: Any) -> str:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return str(np.dtype(value))
-    return "(" + ", ".join(map(_text, value)) + ")" if isinstance(value, tuple | list) else str(value)
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(map(_text, value)) + ")"
+    return str(getattr(value, "__name__", "a function")) if callable(value) else str(value)
 
 
 _HIDDEN = frozenset(

@@ -137,3 +137,14 @@ def test_scattered_cotangents_add_up_in_the_dtype_that_runs() -> None:
     expected = jax.grad(loss)(table, rows)
     assert gradient.dtype == jnp.float32
     assert jnp.array_equal(gradient, expected)
+
+
+def test_random_numbers_run_as_they_were_traced() -> None:
+    def f(x):
+        return jnp.sum(x * jax.random.uniform(jax.random.key(0), x.shape))
+
+    run = compile_graph(trace(f, "n d"))
+    with pytest.raises(UsageError, match=r"draws random numbers in 64 bits \(random_bits at test_compile.py:"):
+        run.value_and_grad(np.ones((3, 2), np.float32))
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(run.value_and_grad(np.ones((3, 2)))[1][0], jax.grad(f)(jnp.ones((3, 2))))

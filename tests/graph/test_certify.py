@@ -227,3 +227,18 @@ def test_integers_and_constants_need_no_lemma() -> None:
     found = certificate(lambda x, k: x * k, "x: n", "k: n:int")
     assert found.verdict == "proved"
     assert found.steps[1].cotangents == []
+
+
+def test_values_that_depend_on_a_size_alone() -> None:
+    """They cannot be computed once for all sizes: the hypothesis stays."""
+
+    def f(x):
+        return x * jax.scipy.special.erfinv(jnp.arange(x.shape[0]) / (2.0 * x.shape[0]))
+
+    assert "erf_inv" in " ".join(h.text for h in certify(trace(f, "x: n")).hypotheses)
+
+
+def test_the_text_of_a_graph_does_not_depend_on_the_process() -> None:
+    text = str(trace(lambda x: x * jax.random.uniform(jax.random.key(0), x.shape), "n"))
+    assert "threefry_seed" in text
+    assert " at 0x" not in text

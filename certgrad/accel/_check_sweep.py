@@ -1,0 +1,63 @@
+"""Whether an executed reverse sweep is the one that the certificate speaks of: every cotangent is a sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.accel._compile import CompiledGraph
+from certgrad.accel._sweep import Sweep
+from certgrad.graph._wellformed import line_of
+from certgrad.graph.ir import Ref
+
+ROUNDING = 1e3
+"""How many units of rounding the order of a sum may change, relative to its greatest term."""
+
+
+def check_sweep(compiled: CompiledGraph, *args: Any) -> str | None:
+    """The first value whose cotangent is not the sum of what its readers give it, at these arguments; None if none is.
+
+    The sweep is run once, with ones as seeds. Then, from the cotangents that it found, each node is asked again for
+    what it gives to its operands, and these are added up: the equations that define backprop, one a value. A cotangent
+    that was overwritten, dropped or added twice breaks its own.
+    """
+    sweep, leaves = compiled.sweep(*args)
+    values = sweep.forward(leaves)
+    seeds = [jnp.ones_like(y) if jnp.issubdtype(y.dtype, jnp.floating) else None for y in sweep.outputs(values)]
+    found = sweep.backward(values, seeds)
+    expected = _contributions(sweep, values, seeds, found)
+    for node in reversed(sweep.induction.traced.nodes):
+        for k in range(len(node.outputs)):
+            terms = expected.get((node.id, k), [])
+            given = found.get((node.id, k))
+            if not terms and given is None:
+                continue
+            readers = ", ".join(name for name, _ in terms)
+            where = f"the cotangent of node {node.id} ({node.name})"
+            if given is None or not _is_sum(given, [ct for _, ct in terms]):
+                return f"{where} is not the sum of what {readers or 'nobody'} gives it{line_of(node)}"
+    return None
+
+
+def _contributions(sweep: Sweep, values: Any, seeds: Any, found: Any) -> dict[tuple[int, int], list[tuple[str, Any]]]:
+    """What each value is given: by the seeds, and by every node that reads it."""
+    out: dict[tuple[int, int], list[tuple[str, Any]]] = {}
+    for k, (operand, seed) in enumerate(zip(sweep.induction.traced.ir.outputs, seeds, strict=True)):
+        if isinstance(operand, Ref) and sweep.induction.is_moving(operand) and seed is not None:
+            out.setdefault((operand.node, operand.output), []).append((f"seed {k}", seed))
+    for node in sweep.induction.traced.nodes:
+        arrived = [found.get((node.id, k)) for k in range(len(node.outputs))]
+        if any(ct is not None for ct in arrived):
+            for operand, ct in sweep.node_vjp(node, values, arrived):
+                out.setdefault((operand.node, operand.output), []).append((f"%{node.id} {node.name}", ct))
+    return out
+
+
+def _is_sum(given: Any, terms: list[Any]) -> bool:
+    parts = [np.asarray(t, np.float64) for t in terms]
+    scale = max((float(np.max(np.abs(p), initial=0.0)) for p in parts), default=0.0)
+    bound = ROUNDING * float(jnp.finfo(given.dtype).eps) * scale
+    difference = np.abs(np.asarray(given, np.float64) - sum(parts))
+    return bool(np.all(difference <= bound))
