@@ -38,10 +38,6 @@ def verify(
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
     draws: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Points drawn for each case.")] = DRAWS,
     seed: Annotated[str, typer.Option(metavar="TEXT", help="Draw other points; the same text, the same points.")] = "",
-    unchecked: Annotated[
-        str,
-        typer.Option(metavar="OPS", help="Ops, with commas, whose certificates must come out as not checked."),
-    ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only problems and the summary line.")] = False,
 ) -> None:
     """Check certificates a second time, by evaluation, independently of the proof.
@@ -50,11 +46,8 @@ def verify(
     concrete shapes and rational points inside the hypotheses, and on the boundaries of what they compare. This is no
     proof: it is a check of the proof by other means.
 
-    A hypothesis may be beyond evaluation. `--unchecked` names the ops of such certificates: all others must be
-    verified, and these must not.
-
-    Exit codes: 0 all verified, but for those of `--unchecked`; 1 something failed, could not be checked, or is not a
-    proof; 2 usage or bad input; 3 internal error; 5 no certificates in the folder.
+    Exit codes: 0 all verified; 1 something failed, could not be checked, or is not a proof; 2 usage or bad input;
+    3 internal error; 5 no certificates in the folder.
     """
     from certgrad.cli import _certificates
     from certgrad.report import verification
@@ -71,17 +64,7 @@ def verify(
         typer.echo(verification.as_json(results, certgrad.__version__).decode(), nl=False)
     else:
         typer.echo(verification.as_text(results, seconds, quiet=quiet, width=_console.width()), nl=False)
-    expected = {name.strip() for name in unchecked.split(",") if name.strip()}
-    passed = True
-    for one in results:
-        wanted = "not checked" if one.result.op in expected else "verified"
-        passed = passed and one.result.outcome == wanted
-        if one.result.outcome == "verified" != wanted:
-            typer.echo(f"{one.result.op} is verified: take it out of --unchecked.", err=True)
-    unknown = sorted(expected - {one.result.op for one in results})
-    if unknown:
-        typer.echo(f"--unchecked names no certificate that was read: {', '.join(unknown)}.", err=True)
-        passed = False
+    passed = all(one.result.outcome == "verified" for one in results)
     raise typer.Exit(ExitCode.DISCHARGED if passed else ExitCode.REFUTED)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -16,15 +15,11 @@ from certgrad.errors import CertgradError
 
 from . import _witnesses
 from ._budget import FIRST_STEPS, SECONDS, BudgetError, limited
-from ._cases import facts_of
 from ._conditions import Clause, of_solver
 from ._conventions import conventions
 from ._covered import Covered
-from ._decisions import Fixed, asked_by_rule, at_sizes, contrary_cases, same_with_numbers_in_float32, shapes_text
-from ._entailment import entailed
-from ._facts import Facts
+from ._decisions import Fixed, asked_by_rule, contrary_cases, same_with_numbers_in_float32, shapes_text
 from ._formula import formula
-from ._index import of_const
 from ._instances import Family, Instance
 from ._jax_internals import serialised_all, versions
 from ._literals import ClosedForm, Reading, closed_form
@@ -33,9 +28,9 @@ from ._problem import Problem, Programs, build, kinds_of
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
+from ._redundant import beyond, specialised
 from ._satisfiable import satisfiable
-from ._simplify import simplified
-from ._terms import ZERO, clear_caches
+from ._terms import clear_caches
 from ._traces import Trace, Traces
 from .cache import Cache
 from .certificate import (
@@ -308,7 +303,8 @@ def _in_one_dtype(
                 general[kind] = outcomes[kind].hypotheses
             else:
                 own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
-                result.hypotheses = _beyond(result.hypotheses, own, general.get(kind, ()), fixed, op.arg_names)
+                here = specialised(general.get(kind, ()), instances.prove[0], instance, fixed, op.arg_names)
+                result.hypotheses = beyond(result.hypotheses, own, here, op.arg_names)
             results[kind].append(result)
         return programs
 
@@ -404,7 +400,7 @@ def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, rec
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return _Result("unproved", [], NO_SOLUTION)
         axes = dict(zip(op.arg_names, instance.inputs, strict=True))
-        listed = _listed(outcome.hypotheses, axes | dict.fromkeys(op.params, ()), op.arg_names)
+        listed = _listed(outcome, axes | dict.fromkeys(op.params, ()), op.arg_names)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     residual = show(outcome.residual) if outcome.residual is not None else ""
     residual = residual if len(residual) < 600 else f"{residual[:600]} …"
@@ -421,16 +417,16 @@ def _refuted(witness: Witness, residual: str = "") -> _Result:
     return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
 
 
-def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
+def _listed(outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     table: dict[str, Hypothesis] = {}
-    for clause in clauses:
+    for clause in outcome.hypotheses:
         text = show_clause(clause, inputs=inputs)
         table.setdefault(
             text,
             Hypothesis(
                 text=text,
-                formula=formula(clause, axes),
+                formula=formula(clause, axes, outcome.ranges),
                 latex=show_clause(clause, "latex", inputs),
                 prose=prose(clause, inputs),
                 source=clause.origin,
@@ -438,31 +434,6 @@ def _listed(clauses: Iterable[Clause], axes: Mapping[str, Sequence[str]], inputs
             ),
         )
     return [table[k] for k in sorted(table)]
-
-
-def _beyond(
-    listed: list[Hypothesis], clauses: Sequence[Clause], general: Sequence[Clause], fixed: Fixed, inputs: Sequence[str]
-) -> list[Hypothesis]:
-    """Without the hypotheses that follow from the general ones at these sizes: i ≤ 1 is i ≤ n − 1 at n = 2.
-
-    `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
-    """
-    if not listed or not fixed:
-        return listed
-    set_ = simplified((at_sizes(g, fixed) for g in general), Facts())
-    here = [c for g in set_ for c in _at_first_index(g)]
-    signs, others = facts_of(here)
-    facts = Facts(signs)
-    said = {show_clause(c, inputs=inputs) for c in here}
-    said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
-    return [h for h in listed if h.text not in said]
-
-
-def _at_first_index(clause: Clause) -> list[Clause]:
-    """The clause, and what it says where some of its indices are 0, as along an axis of size 1."""
-    free = sorted(clause.free)[:4]
-    choices = [set(s) for k in range(len(free) + 1) for s in combinations(free, k)]
-    return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
 
 
 def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:

@@ -2,7 +2,8 @@
 
 The syntax is that of a domain: comparisons of arithmetic on entries, joined by `or`. Names without an index stand for
 whole arrays, which broadcast; `x[i, j]` is an entry of an array whose star groups are one axis each, for every `i` and
-`j`; `sum(x[i, k] for k in range(n))` binds. What has no such form has no formula, and is then not re-checked.
+`j`; `sum(x[i, k] for k in range(n) if k <= j)` binds, and so does `all(... for j in range(n))`, which says over what an
+index runs that numbers no axis of an argument. What has no such form has no formula, and is then not re-checked.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from flint import fmpq
 
 from ._conditions import Clause, polys
 from ._index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from ._order import sole_maximum
 from ._terms import (
     ONE,
     Access,
@@ -51,15 +53,25 @@ class _NoFormula(Exception):
     """The clause holds something that formulas cannot say."""
 
 
-def formula(clause: Clause, axes: Mapping[str, Sequence[str]]) -> str:
-    """The clause as a formula, or "" where it has none. `axes` gives the axes of each input as they are written."""
+def formula(clause: Clause, axes: Mapping[str, Sequence[str]], ranges: Mapping[Var, Poly]) -> str:
+    """The clause as a formula, or "" where it has none.
+
+    `axes` gives the axes of each input as they are written, `ranges` the sizes that free index variables stay below.
+    """
     writer = _Writer(None if _aligned(clause, axes) else {}, axes)
     try:
         parts = [f"({writer.poly(g)}) {'==' if v else '!='} 0" for g, v in clause.guards]
-        parts += [_RELATIONS[a.relation].format(writer.poly(a.poly)) for a in clause.alternatives]
+        once = sole_maximum(clause)
+        if once is not None:
+            parts.append(f"{writer.bound('argmax_count', once)} == 1")
+        else:
+            parts += [_RELATIONS[a.relation].format(writer.poly(a.poly)) for a in clause.alternatives]
+        text = " or ".join(parts)
+        unbound = sorted(clause.free - writer.axes_of) if writer.names is not None else []
+        bounds = [f"for {writer.var(v)} in range({writer.poly(ranges[v])})" for v in unbound]
     except (_NoFormula, KeyError):
         return ""
-    return " or ".join(parts)
+    return f"all({' '.join([text, *bounds])})" if bounds else text
 
 
 def _aligned(clause: Clause, axes: Mapping[str, Sequence[str]]) -> bool:
@@ -85,6 +97,8 @@ class _Writer:
 
     def __init__(self, names: dict[Var, str] | None, taken: Container[str]) -> None:
         self.names = names
+        self.axes_of: set[Var] = set()
+        """The variables that number an axis of an argument."""
         letters = (f"{letter}{k or ''}" for k in range(100) for letter in "ijkl")
         self.letters: Iterator[str] = (name for name in letters if name not in taken)
 
@@ -108,7 +122,7 @@ class _Writer:
         if isinstance(a, Access):
             if self.names is None or not a.index:
                 return a.tensor
-            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+            return self.entry(a)
         if isinstance(a, Num):
             return a.name
         if isinstance(a, Dim) and a.name.isidentifier():
@@ -125,17 +139,32 @@ class _Writer:
             return f"(1 - step({self.index(a.ix)}) - step(-({self.index(a.ix)})))"
         if isinstance(a, Fn) and len(a.args) == 1 and a.name != "stop":
             return f"{a.name}({self.poly(a.args[0])})"
-        if isinstance(a, (Sum, Max, Product, Matrix)) and (not isinstance(a, (Max, Product)) or a.where == ONE):
-            return self.binder(a)
+        if isinstance(a, (Sum, Max, Product, Matrix)):
+            name = _OF_MATRICES.get(a.name) if isinstance(a, Matrix) else _BINDERS[type(a)]
+            return self.bound(name, a)
         raise _NoFormula
 
-    def binder(self, a: Sum | Max | Product | Matrix) -> str:
-        name = _OF_MATRICES.get(a.name) if isinstance(a, Matrix) else _BINDERS[type(a)]
+    def entry(self, a: Access | Entry) -> str:
+        self.axes_of |= {v for ix in a.index if (v := ix.variable()) is not None}
+        return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+
+    def bound(self, name: str | None, a: Sum | Max | Product | Matrix) -> str:
         if name is None:
             raise _NoFormula
         body = self.poly(Poly({a.body: fmpq(1)}) if isinstance(a, Sum) else a.body)
         bounds = [f"for {self.var(v)} in range({self.poly(n)})" for v, n in zip(a.vars, a.ranges, strict=True)]
-        return f"{name}({' '.join([body, *bounds])})"
+        kept = self.kept(a.where) if isinstance(a, (Max, Product)) else []
+        return f"{name}({' '.join([body, *bounds, *kept])})"
+
+    def kept(self, where: Poly) -> list[str]:
+        """Which values of the variables take part, as conditions that must all hold."""
+        if where == ONE:
+            return []
+        single = where.single()
+        factors = [a for a, _ in single[0]] if single is not None and single[1] == 1 else []
+        if factors and all(isinstance(a, IxPred) for a in factors):
+            return [f"if {self.index(a.ix)} >= 0" for a in factors if isinstance(a, IxPred)]
+        return [f"if {self.poly(where)} != 0"]
 
     def var(self, v: Var) -> str:
         if self.names is None:
@@ -158,7 +187,7 @@ class _Writer:
 
     def integer(self, a: IntegerAtom) -> str:
         if isinstance(a, Entry):
-            return f"{a.tensor}[{', '.join(map(self.index, a.index))}]"
+            return self.entry(a)
         if isinstance(a, (Quotient, Remainder)):
             return f"(({self.index(a.ix)}) {'//' if isinstance(a, Quotient) else '%'} ({self.poly(a.divisor)}))"
         if isinstance(a, RowMajor):

@@ -13,7 +13,7 @@ from ._entailment import entailed
 from ._facts import ZERO as SIGN_ZERO
 from ._facts import Fact, Facts
 from ._implicit import solution_forms, without_repeated
-from ._index import of_var, template
+from ._index import Var, of_var, template
 from ._index_cases import Indices, resolved
 from ._induction import by_induction, oriented
 from ._order import Unique, attained, attained_once, ordered, sole_maximum, unique
@@ -57,6 +57,8 @@ class Outcome:
     surrogate: bool = False
     relations: list[str] = field(default_factory=list)
     """Relations between the carries of loops that the proof found and proved by induction."""
+    ranges: Mapping[Var, Poly] = field(default_factory=dict)
+    """Sizes that the free index variables of the hypotheses stay below, where there is one size only."""
 
     @property
     def proved(self) -> bool:
@@ -352,13 +354,22 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                     residue = residue and _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
-        return Outcome(hypotheses, relations=list(relations))
+        return Outcome(hypotheses, relations=list(relations), ranges=_ranges(problem, kind))
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
     except NoDerivativeError as error:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
+    """The sizes of the axes that template variables number in the programs of a claim, where they agree."""
+    pulled_back = [problem.inputs[k] for k in problem.differentiable] if kind == "vjp_is_adjoint" else []
+    sizes: dict[Var, set[Poly]] = {}
+    for v, n in (pair for t in (*problem.forward, *pulled_back) for pair in t.variables):
+        sizes.setdefault(v, set()).add(n)
+    return {v: found.pop() for v, found in sizes.items() if len(found) == 1}
 
 
 def _not_followed(problem: Problem, kind: str) -> str:

@@ -3,19 +3,20 @@
 The syntax is a small part of Python's: comparisons of arithmetic (`0 < x < 1` is two) joined by `or`. Without an index
 a name is a whole array, and the formula holds at every entry after broadcasting. With one, `x[i, j]` is an entry of
 an array whose star groups are one axis each; a variable that no `sum(... for k in range(...))` binds runs over the axis
-it indexes.
+it indexes. Binders may leave values out (`max(x[k] for k in range(size(n)) if k <= j)`), and `all(... for j in
+range(...))` is a comparison for every value of an index that is no axis of an array.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from flint import arb, fmpq
@@ -31,7 +32,7 @@ MAX_LENGTH = 10_000
 """The longest formula that is read, in characters."""
 
 MAX_TERMS = 10_000
-"""The longest sum that is added up."""
+"""How many values a binder goes through at most."""
 
 MAX_ROWS = 6
 """The largest determinant that is expanded."""
@@ -60,8 +61,10 @@ class _Scope:
     indices: dict[str, int] = field(default_factory=dict)
 
 
-Term = Callable[[_Scope], Real]
-Test = Callable[[_Scope], bool]
+T = TypeVar("T")
+_Reads = Callable[[_Scope], T]
+Term = _Reads[Real]
+Test = _Reads[bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +145,7 @@ class _Reader:
         self.arrays = arrays
         self.used: set[str] = set()
         self.indexed = False
-        self.bound: list[str] = []
+        self.bound_names: list[str] = []
         self.places: dict[str, list[tuple[str, int]]] = {}
 
     def find_variables(self, node: ast.expr) -> None:
@@ -159,6 +162,9 @@ class _Reader:
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
             tests = [self.test(v) for v in node.values]
             return lambda scope: _any(tests, scope)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "all":
+            binder, holds = self.bound(node, self.test)
+            return lambda scope: all(map(holds, binder.scopes(scope)))
         if not isinstance(node, ast.Compare):
             raise FormulaError(f"'{_brief(node)}' is no comparison")
         if len(node.ops) != 1:
@@ -190,7 +196,7 @@ class _Reader:
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             return self.entry(node.value.id, node.slice)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
-            return self.call(node.func.id, node.args[0])
+            return self.fold(node) if node.func.id in _FOLDS else self.call(node.func.id, node.args[0])
         raise FormulaError(f"'{_brief(node)}' is not arithmetic")
 
     def arithmetic(self, node: ast.BinOp) -> Term:
@@ -209,7 +215,7 @@ class _Reader:
         return lambda scope: operation(left(scope), right(scope))
 
     def name(self, name: str) -> Term:
-        if name in self.bound or name in self.places:
+        if name in self.bound_names or name in self.places:
             return lambda scope: fmpq(scope.indices[name])
         if name == "pi" and name not in self.arrays:
             return lambda scope: arb.pi()
@@ -232,7 +238,7 @@ class _Reader:
         self.indexed = True
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         for axis, part in enumerate(parts):
-            if isinstance(part, ast.Name) and part.id not in self.bound and part.id not in self.arrays:
+            if isinstance(part, ast.Name) and part.id not in self.bound_names and part.id not in self.arrays:
                 self.places.setdefault(part.id, []).append((name, axis))
         places = [self.term(part) for part in parts]
 
@@ -249,8 +255,6 @@ class _Reader:
         if name == "size" and isinstance(node, ast.Name):
             dim = node.id
             return lambda scope: _size(scope, dim)
-        if name in _FOLDS and isinstance(node, ast.GeneratorExp):
-            return self.fold(name, node)
         inner = self.term(node)
         if name == "floor":
             return lambda scope: s.floor(inner(scope))
@@ -263,32 +267,57 @@ class _Reader:
         function = FUNCTIONS[name]
         return lambda scope: function(inner(scope))
 
-    def fold(self, name: str, node: ast.GeneratorExp) -> Term:
+    def fold(self, node: ast.Call) -> Term:
+        assert isinstance(node.func, ast.Name)
+        fold = _FOLDS[node.func.id]
+        binder, body = self.bound(node, self.term)
+        if binder.conditions and fold in (_determinant, _smallest_minor):
+            raise FormulaError(f"'{_brief(node)}' leaves entries of a matrix out")
+        return lambda scope: fold(list(map(body, binder.scopes(scope))), list(map(len, binder.counts(scope))))
+
+    def bound(self, node: ast.Call, read: Callable[[ast.expr], _Reads[T]]) -> tuple[_Binder, _Reads[T]]:
+        """What `name(... for v in range(...) if ...)` binds, and what `read` makes of its body."""
+        wrong = FormulaError(f"'{_brief(node)}' does not bind over ranges")
+        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
+            raise wrong
         ranges: list[tuple[str, Term]] = []
-        for one in node.generators:
+        for one in node.args[0].generators:
             call = one.iter
-            plain = isinstance(one.target, ast.Name) and not one.ifs and not one.is_async
-            if not (plain and isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-                raise FormulaError(f"'{_brief(node)}' is no sum over ranges")
-            if call.func.id != "range" or len(call.args) != 1 or call.keywords:
-                raise FormulaError(f"'{_brief(node)}' is no sum over ranges")
-            assert isinstance(one.target, ast.Name)
+            if not (isinstance(one.target, ast.Name) and not one.is_async and isinstance(call, ast.Call)):
+                raise wrong
+            if not (isinstance(call.func, ast.Name) and call.func.id == "range" and len(call.args) == 1):
+                raise wrong
+            if call.keywords:
+                raise wrong
             ranges.append((one.target.id, self.term(call.args[0])))
-            self.bound.append(one.target.id)
-        body = self.term(node.elt)
-        del self.bound[len(self.bound) - len(ranges) :]
-        return lambda scope: _folded(name, ranges, body, scope)
+            self.bound_names.append(one.target.id)
+        conditions = [self.test(condition) for one in node.args[0].generators for condition in one.ifs]
+        body = read(node.args[0].elt)
+        del self.bound_names[len(self.bound_names) - len(ranges) :]
+        return _Binder(ranges, conditions), body
 
 
-def _folded(name: str, ranges: list[tuple[str, Term]], body: Term, scope: _Scope) -> Real:
-    counts = [range(s.as_int(n(scope))) for _, n in ranges]
-    if prod(map(len, counts)) > MAX_TERMS:
-        raise FormulaError(f"a sum of more than {MAX_TERMS} terms")
-    values = []
-    for choice in product(*counts):
-        names = dict(zip((v for v, _ in ranges), choice, strict=True))
-        values.append(body(_Scope(scope.arrays, scope.sizes, scope.entry, {**scope.indices, **names})))
-    return _FOLDS[name](values, [len(count) for count in counts])
+@dataclass(frozen=True)
+class _Binder:
+    """Variables with their ranges, and the conditions under which values of them take part."""
+
+    ranges: Sequence[tuple[str, Term]]
+    conditions: Sequence[Test]
+
+    def counts(self, scope: _Scope) -> list[range]:
+        counts = [range(s.as_int(n(scope))) for _, n in self.ranges]
+        if prod(map(len, counts)) > MAX_TERMS:
+            raise FormulaError(f"a sum of more than {MAX_TERMS} terms")
+        return counts
+
+    def scopes(self, scope: _Scope) -> Iterator[_Scope]:
+        """The scope with each choice of values that takes part."""
+        names = [v for v, _ in self.ranges]
+        for choice in product(*self.counts(scope)):
+            indices = {**scope.indices, **dict(zip(names, choice, strict=True))}
+            inner = _Scope(scope.arrays, scope.sizes, scope.entry, indices)
+            if all(condition(inner) for condition in self.conditions):
+                yield inner
 
 
 def _sum(values: list[Real], counts: list[int]) -> Real:
@@ -312,6 +341,12 @@ def _maximum(values: list[Real], counts: list[int]) -> Real:
     for value in values[1:]:
         total = s.maximum(total, value)
     return total
+
+
+def _argmax_count(values: list[Real], counts: list[int]) -> Real:
+    """At how many places the maximum is attained."""
+    top = _maximum(values, counts)
+    return fmpq(sum(s.compare(value, top) == 0 for value in values))
 
 
 def _determinant(values: list[Real], counts: list[int]) -> Real:
@@ -344,6 +379,7 @@ _FOLDS: dict[str, Callable[[list[Real], list[int]], Real]] = {
     "sum": _sum,
     "prod": _product,
     "max": _maximum,
+    "argmax_count": _argmax_count,
     "determinant": _determinant,
     "smallest_minor": _smallest_minor,
 }

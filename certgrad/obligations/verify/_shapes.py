@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, takewhile
 from math import prod
 from random import Random
 from typing import Any
 
 MAX_ENTRIES = 64
 """The largest input that is drawn."""
+ENOUGH = 4
+"""Where fewer shapes are that small, sizes of 1 and 2 are tried as well."""
+_TRIES = 40
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,10 @@ class Shape:
 
 def shapes(op: Any, case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
-    seen = set()
+    seen: set[object] = set()
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
-    for shape in draws:
+    small = () if op.broadcast else (_small(case, rng) for _ in range(_TRIES))
+    for shape in chain(draws, takewhile(lambda _: len(seen) < ENOUGH, small)):
         sizes = [n for x in shape.inputs for n in x]
         key = str((shape.sizes, shape.inputs)) if case.names != case.signature.names else shape.inputs
         if key not in seen and min(sizes, default=1) > 0 and max(map(prod, shape.inputs), default=0) <= MAX_ENTRIES:
@@ -62,6 +67,11 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
     for _ in range(extra if names else extra - 1):
         sizes = {name: rng.randint(1, 4) for name in names}
         yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})
+
+
+def _small(case: Any, rng: Random) -> Shape:
+    sizes = {name: rng.randint(1, 2) for name in case.names}
+    return _shape(case, sizes, {star: (rng.randint(1, 2),) for star in case.signature.stars})
 
 
 def _shape(case: Any, sizes: dict[str, int], groups: dict[str, tuple[int, ...]]) -> Shape:

@@ -26,16 +26,6 @@ from tests.obligations.verify.forging import (
 )
 from tests.ops.sampling import label
 
-MOVING = "no formula says that a maximum over a moving range is unique"
-NOT_CHECKED = {
-    "cummax": MOVING,
-    "cummin": MOVING,
-    "max_pool1d": MOVING,
-    "max_pool2d": MOVING,
-    "std": "its formulas are written for fewer axes where a group of axes is empty",
-}
-"""Ops whose certificates are not checked. A mend must take them out here, in CI and in docs/certificates.md."""
-
 UNDECIDED = {"triplet_margin": 16}
 """Points on boundaries that stay open: two distances that are irrational and tie there."""
 
@@ -44,8 +34,6 @@ FEW_POINTS = {"cholesky": 7}
 
 ALONE = "no point that is drawn is outside this hypothesis alone and decides the claim"
 NOT_SEEN = {
-    "norm": (r"jvp.*: \(Σij x\[j,i\]\^2\) > 0", ALONE),
-    "var": (r".*: (correction|m|n) ≠", ALONE),
     "remainder": (r"jvp.*: y ≠ 0", ALONE),
     "fmod": (r"jvp.*: y ≠ 0", ALONE),
     "i1": (r"jvp.*: x ≠ 0", "the claim holds at 0 too, as far as evaluation says"),
@@ -54,9 +42,6 @@ NOT_SEEN = {
     "betaln": (r".*: (a \+ b|a) is", ALONE),
     "cross_entropy": (r"jvp.*: x ≠ eps$", ALONE),
     "triplet_margin": (r"jvp.*: sqrt\(eps\^2 \+ \(Σi anchor\[i\]\^2\) \+ \(Σi neg", "points of this seam stay open"),
-    "max_pool1d": (r".*", MOVING),
-    "max_pool2d": (r".*", MOVING),
-    "std": (r".*", NOT_CHECKED["std"]),
 }
 """Hypotheses, as `claim: text`, whose loss evaluation does not see: exactly these."""
 
@@ -72,9 +57,6 @@ def some(ops: Sequence[Op]) -> list:
 @pytest.mark.parametrize("op", registry, ids=label)
 def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
     result = verify(certificate_of(op.name))
-    if op.name in NOT_CHECKED:
-        assert result.outcome == "not checked"
-        return
     assert (result.outcome, result.problems) == ("verified", ())
     assert result.cases == len(op.cases)
     if op.name in FEW_POINTS:
@@ -88,11 +70,10 @@ def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
 def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
     certificate = certificate_of(op.name)
     unseen, _ = NOT_SEEN.get(op.name, (r"(?!)", ""))
-    missed = "not checked" if op.name in NOT_CHECKED else "verified"
     for claim in certificate.claims:
         for hypothesis in claim.hypotheses:
             result = verify(without_hypothesis(certificate, op, claim.kind, hypothesis.text))
-            wanted = missed if re.match(unseen, f"{claim.kind}: {hypothesis.text}") else "failed"
+            wanted = "verified" if re.match(unseen, f"{claim.kind}: {hypothesis.text}") else "failed"
             assert result.outcome == wanted, (claim.id, hypothesis.text)
 
 
@@ -109,8 +90,7 @@ def test_mutants_with_forged_digests_fail(op: Op) -> None:
             continue
         if found is not None and not mutation.shapewise:
             differing += 1
-            wanted = "not checked" if op.name in NOT_CHECKED else "failed"
-            assert verify(forged, mutant).outcome == wanted, mutation
+            assert verify(forged, mutant).outcome == "failed", mutation
     assert bool(differing) == (op.name not in NONE_DIFFERS)
 
 
