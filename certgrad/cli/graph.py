@@ -32,6 +32,9 @@ def graph(
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say of every hypothesis why it is discharged or kept (text, markdown).")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
 ) -> None:
     """Trace a JAX function at symbolic shapes, and prove that its backprop is the adjoint of its derivative.
@@ -50,9 +53,9 @@ def graph(
         case Format.json:
             typer.echo(encode(certificate).decode(), nl=False)
         case Format.markdown:
-            typer.echo(render_markdown(certificate), nl=False)
+            typer.echo(render_markdown(certificate, explain), nl=False)
         case Format.text:
-            typer.echo(render_text(certificate, _console.width()), nl=False)
+            typer.echo(render_text(certificate, _console.width(), explain), nl=False)
     failing = {"refuted", "unproved", "surrogate"} if strict else {"refuted"}
     raise typer.Exit(ExitCode.REFUTED if certificate.verdict in failing else ExitCode.DISCHARGED)
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from certgrad.graph._explain import broken_in_floats
+from certgrad.graph._explain import lines as explained
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, Theorem
 from certgrad.graph.ir import Literal, Node
 
 WIDTH = 100
 
 
-def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
-    """The certificate as plain text: nodes with their lemmas, hypotheses, findings, conclusions."""
+def render_text(certificate: GraphCertificate, width: int | None = None, explain: bool = False) -> str:
+    """The certificate as plain text: nodes with their lemmas, hypotheses, findings, conclusions.
+
+    `explain`: also why each hypothesis of a lemma was discharged at its node, or kept.
+    """
     width = max(width or WIDTH, 60)
     graph = certificate.graph
     lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
@@ -20,7 +25,9 @@ def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
     sections = [
         ("hypotheses", _grouped(certificate) or ["none"]),
         ("hypotheses on dimensions", certificate.dimensions),
-        ("discharged", _discharged(certificate)),
+        ("discharged", [] if explain else _discharged(certificate)),
+        ("every hypothesis of a lemma at its node, and why it is discharged or kept", _why(certificate, explain)),
+        ("used above, true of real numbers, and for floating point to break", broken_in_floats(certificate)),
         ("findings", certificate.findings),
         ("lemmas, each for all sizes of its dimensions", [_lemma(one) for one in certificate.lemmas]),
         ("how steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
@@ -31,19 +38,20 @@ def render_text(certificate: GraphCertificate, width: int | None = None) -> str:
         if entries:
             lines += ["", title]
             for entry in entries:
+                indent = "  " + " " * (len(entry) - len(entry.lstrip()))
                 lines += textwrap.wrap(
-                    entry,
+                    entry.lstrip(),
                     width,
-                    initial_indent="  ",
-                    subsequent_indent="    ",
+                    initial_indent=indent,
+                    subsequent_indent=f"{indent}  ",
                     break_long_words=False,
                     break_on_hyphens=False,
                 )
     return "\n".join(lines) + "\n"
 
 
-def render_markdown(certificate: GraphCertificate) -> str:
-    """The certificate as Markdown."""
+def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str:
+    """The certificate as Markdown; `explain` as in `render_text`."""
     graph = certificate.graph
     lines = [f"# `{graph.name}`: {certificate.verdict}", ""]
     lines += [f"Over the dimensions {', '.join(f'`{d}`' for d in graph.dims) or '(none)'}.", ""]
@@ -55,7 +63,9 @@ def render_markdown(certificate: GraphCertificate) -> str:
     sections = [
         ("Hypotheses", _grouped(certificate) or ["none"]),
         ("Hypotheses on dimensions", certificate.dimensions),
-        ("Discharged", _discharged(certificate)),
+        ("Discharged", [] if explain else _discharged(certificate)),
+        ("Every hypothesis of a lemma at its node", _why(certificate, explain)),
+        ("Used above, and for floating point to break", broken_in_floats(certificate)),
         ("Findings", certificate.findings),
         ("Lemmas", [_lemma(one) for one in certificate.lemmas]),
         ("How steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
@@ -64,8 +74,13 @@ def render_markdown(certificate: GraphCertificate) -> str:
     ]
     for title, entries in sections:
         if entries:
-            lines += ["", f"## {title}", "", *(f"- {entry}" for entry in entries)]
+            lines += ["", f"## {title}", ""]
+            lines += [" " * (len(entry) - len(entry.lstrip())) + f"- {entry.lstrip()}" for entry in entries]
     return "\n".join(lines) + "\n"
+
+
+def _why(certificate: GraphCertificate, explain: bool) -> list[str]:
+    return explained(certificate) if explain else []
 
 
 def _rows(certificate: GraphCertificate) -> list[list[str]]:

@@ -48,6 +48,14 @@ def test_the_example(certgrad: Run) -> None:
     assert "gradient: the gradient of loss is backprop of 1" in result.out
 
 
+def test_the_example_explained(certgrad: Run) -> None:
+    result = certgrad("graph", f"{MLP}:loss", "--explain", *options(SPECS))
+    assert result.code == 0
+    text = " ".join(result.out.split())
+    assert "max at mlp.py:12 (%9): x ≠ 0, where x = `x @ W1 + b1` (%8): kept: nothing is known of the sign of" in text
+    assert "div at mlp.py:18 (%18): y ≠ 0, where y = `c*n` (%16): discharged, `c*n` > 0" in text
+
+
 def test_specs_in_any_order_and_json(certgrad: Run) -> None:
     result = certgrad("graph", f"{MLP}:loss", "--format", "json", *options(SPECS[::-1]))
     assert result.code == 0
