@@ -96,8 +96,15 @@ def paired_by_coordinates(
         coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
         free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
         rest = monomial({a: e for a, e in factors if a not in taken}).scale(c)
-        for v, (ix, _) in zip(free, coordinates, strict=True):
-            rest = rest * index_equal(ix.minus(of_var(v)))
+        place: dict[Var, Ix] = {}  # Σ_{v<n} [u = v]·k(v) = k(u), for a coordinate u < n
+        for v, (ix, n) in zip(free, coordinates, strict=True):
+            alone = ix.variable()
+            if alone in opened and alone not in place and opened[alone] == n:
+                place[alone] = of_var(v)
+            else:
+                rest = rest * index_equal(ix.minus(of_var(v)))
+        opened = {v: n for v, n in opened.items() if v not in place}
+        rest = Rewriter(place)(rest) if place else rest
         groups[key] = groups.get(key, ZERO) + (sum_over(rest, list(opened.items())) if opened else rest)
         ranges[key] = free
     return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
