@@ -53,6 +53,11 @@ class Family:
         return _run(self.bound, _operands(self.equation, args))
 
     @property
+    def possibly_empty(self) -> tuple[str, ...]:
+        """The node's sizes that can be 0 at some dimensions: `n - 1`."""
+        return tuple(dict.fromkeys(str(size) for size in self.sizes.values() if not _jaxpr.is_positive(size)))
+
+    @property
     def text(self) -> str:
         """Shapes and parameters, as text: equal for nodes of one family."""
         return f"{self.shapes} {_text(self.bound)}"
@@ -66,7 +71,10 @@ class Family:
 
 
 def families_of(equation: Equation) -> list[Family]:
-    """The families of an operation that its primitives' rules propose, the widest first."""
+    """The families of an operation that its primitives' rules propose, the widest first.
+
+    A lemma speaks of sizes of at least 1, so that none is for a node with an empty axis.
+    """
     rules: list[Rule | None] = [*rules_for(equation.name)]
     if equation.name in INLINED:
         rules = [None]
@@ -76,7 +84,7 @@ def families_of(equation: Equation) -> list[Family]:
             family = _proposed(equation, rule)
         except (NoFamilyError, TypeError, KeyError, ValueError, IndexError, StopIteration):
             continue
-        if family.sizes and _is_instance(family):
+        if family.sizes and 0 not in family.sizes.values() and _is_instance(family):
             found.append(family)
     return found
 

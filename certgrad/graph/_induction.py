@@ -240,9 +240,9 @@ class Induction:
                 continue
             hypotheses.append(at_node(node, clause, arguments, self.expressions))
             self.asked.append(asked)
-        for text in proof.dimensions:
-            if (here := _dimensions(text, judgement.instantiation)) is not None:
-                self.dimensions.append(f"{here} (in the rule of %{node.id} {node.name}, {node.source})")
+        here = [_dimensions(text, judgement.instantiation) for text in proof.dimensions]
+        here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
+        self.dimensions += [f"{text} (in the rule of %{node.id} {node.name}, {node.source})" for text in here if text]
         if verdict in HOLDS:
             verdict = HOLDS[bool(hypotheses)]
         elif not reason:

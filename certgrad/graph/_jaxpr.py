@@ -17,6 +17,7 @@ import numpy as np
 from jax._src import source_info_util
 from jax._src.export import shape_poly
 from jax._src.interpreters import ad
+from jax.errors import InconclusiveDimensionOperation
 from jax.extend import core as jex
 
 import certgrad
@@ -144,10 +145,28 @@ def _primitives(eqn: Any) -> Iterator[Any]:
             yield from _primitives(one)
 
 
-def program_function(program: Program) -> Callable[..., list[Any]]:
-    """A traced program as a function of arrays."""
-    closed = jex.ClosedJaxpr(program.jaxpr, list(program.consts))
-    return lambda *args: list(jex.jaxpr_as_fun(closed)(*args))
+def primal_function(equation: Equation) -> Callable[..., list[Any]]:
+    """What an equation that calls a program runs, of its distinct operands: rules inside the program play no part."""
+    inner = equation.inner
+    assert inner is not None
+
+    def run(*args: Any) -> list[Any]:
+        values = dict(zip(equation.variables, args, strict=True))
+        return _primal(inner, [v.val if is_literal(v) else values[v] for v in equation.eqn.invars])
+
+    return run
+
+
+def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
+    env: dict[Any, Any] = dict(zip(program.jaxpr.invars, args, strict=True))
+    env.update(zip(program.jaxpr.constvars, program.consts, strict=False))
+    for eqn in program.jaxpr.eqns:
+        values = [v.val if is_literal(v) else env[v] for v in eqn.invars]
+        inner = inner_program(eqn)
+        env.update(
+            zip(eqn.outvars, bind(eqn, values, eqn.params) if inner is None else _primal(inner, values), strict=True)
+        )
+    return [v.val if is_literal(v) else env[v] for v in program.jaxpr.outvars]
 
 
 def program_equation(fn: Callable[..., Any], avals: Sequence[Any]) -> Equation:
@@ -217,6 +236,14 @@ def dimension_table(names: Sequence[str], fixed: Mapping[str, str]) -> dict[str,
     used = [n for text in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", text)]
     table: dict[str, Any] = dict(symbols(list(dict.fromkeys([*(n for n in names if n not in fixed), *used]))))
     return table | {n: evaluate_size(text, table) for n, text in fixed.items()}
+
+
+def is_positive(size: Any) -> bool:
+    """The size is at least 1 whatever its dimension variables are: `n`, `2*n - 1`, but not `n - 1`."""
+    try:
+        return bool(size >= 1)
+    except InconclusiveDimensionOperation:
+        return False
 
 
 def replaced(value: Any, dims: Dims) -> Any:

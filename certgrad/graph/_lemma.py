@@ -108,6 +108,8 @@ class Instance:
 
     proof: Proof
     sizes: dict[str, Any]
+    nonempty: tuple[str, ...] = ()
+    """Sizes of the node that the lemma takes to be at least 1, though they can be 0."""
 
 
 _STORE: dict[Any, Proof] = {}
@@ -141,27 +143,32 @@ class Lemmas:
         key = id(operation.equation)
         if key not in self.families:
             self.families[key] = families_of(operation.equation)
-        for family in self.families[key]:
-            found = self._in_family(operation, family)
+        families = self.families[key]
+        for family in families:
+            found = None if family.possibly_empty else self._in_family(operation, family)
             if found is not None and (found.proof.holds or (found.proof.programs and not operation.search)):
                 return found  # an attempt that fails for all sizes is not repeated at some
-        return self._as_it_stands(operation)
+        own = self._as_it_stands(operation)
+        for family in (f for f in families if f.possibly_empty and not own.proof.holds):
+            found = self._in_family(operation, family)
+            if found is not None and found.proof.holds:
+                return found
+        return own
 
     def _in_family(self, operation: Operation, family: Family) -> Instance | None:
         """The family's lemma where it speaks of the node's sizes; else that of a narrower family that contains them."""
-        symbolic = any(is_symbolic(size) for size in family.sizes.values())
-        proof = self._proved(operation, family, everywhere=symbolic)
-        for _ in range(CASES if not symbolic else 0):
-            case = None if proof.programs is None else broken_decision(proof.programs, family.sizes)
-            if case is None:
-                break
-            if not case:
-                return None
-            family = family.at(case)
+        if any(is_symbolic(size) for size in family.sizes.values()):
+            return Instance(self._proved(operation, family, everywhere=True), family.sizes, family.possibly_empty)
+        for _ in range(CASES):
             proof = self._proved(operation, family, everywhere=False)
-        if not symbolic and proof.holds and not self._runs_there(operation, family, proof):
-            return None
-        return Instance(proof, family.sizes)
+            if proof.programs is None or (proof.holds and self._runs_there(operation, family, proof)):
+                return Instance(proof, family.sizes)
+            # JAX's caches ask of dimensions too, now and then: what was asked is looked at where programs differ.
+            case = broken_decision(proof.programs, family.sizes)
+            if not case:
+                return None if proof.holds or case is not None else Instance(proof, family.sizes)
+            family = family.at(case)
+        return None
 
     def _runs_there(self, operation: Operation, family: Family, proof: Proof) -> bool:
         """JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols set to these."""
@@ -461,6 +468,8 @@ def _failure(
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
     # What is too large to prove is too large to search.
     search = operation.search and not outcome.reason.startswith("budget")
+    if kind == "jvp_is_derivative" and _rule_is_reverse(operation.equation):
+        search = False  # the jvp is no rule that runs: nothing of it could be refuted
     witness = _witness(operation, shapes, programs, names, kind) if search else None
     reason = "the two sides differ at the witness" if witness else outcome.reason
     verdict: VerdictName = "refuted" if witness else "unproved"

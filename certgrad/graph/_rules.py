@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.graph._jaxpr import Equation, program_function, without_linear
+from certgrad.graph._jaxpr import Equation, primal_function, without_linear
 from certgrad.obligations._problem import Rules, Shapes
 
 Outputs = Callable[..., list[Any]]
@@ -36,7 +36,7 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
     forward = _real_outputs(run)
     tangent_of = forward
     if equation.name.startswith("custom_vjp_call") and equation.inner is not None:
-        tangent_of = _real_outputs(program_function(equation.inner))
+        tangent_of = _real_outputs(primal_function(equation))
     own = equation.name in ("custom_jvp_call", "jit", "pjit") or equation.name.startswith("custom_vjp_call")
     wrap = without_linear if own else lambda fn: fn
     active = shapes.active

@@ -23,7 +23,7 @@ from certgrad.obligations._index import Var, template
 from certgrad.obligations._jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
 from certgrad.obligations._order import different_entries, sole_maximum
 from certgrad.obligations._satisfiable import _true
-from certgrad.obligations._terms import Access, Dim, deep_atoms
+from certgrad.obligations._terms import Access, Dim, Poly, deep_atoms
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
@@ -54,9 +54,15 @@ class Asked:
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""
-        polys = [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
-        read = {a.tensor for p in polys for a in deep_atoms(p) if isinstance(a, Access)}
+        read = {a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)}
         return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in read}
+
+    def sizes_in_it(self) -> set[str]:
+        """The lemma's dimensions that it speaks of."""
+        return {a.name for p in self._polys() for a in deep_atoms(p) if isinstance(a, Dim)}
+
+    def _polys(self) -> list[Poly]:
+        return [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
@@ -67,7 +73,8 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
     rng = random.Random(20)
     programs: dict[tuple[int, ...], Any] = {}
     for attempt in range(TRIES):
-        sizes = {d: 1 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
+        # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
+        sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
         key = tuple(sizes.values())
         try:
             if key not in programs:
@@ -210,7 +217,8 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
 def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
     """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
     wanted = list(dict.fromkeys(asked.keys().values()))
-    here = Asked(asked.clause, asked.arguments, asked.dims)
+    used = asked.sizes_in_it()
+    here = Asked(asked.clause, asked.arguments, {n: size for n, size in asked.dims.items() if n in used})
     keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
 
     def run() -> list[Any]:

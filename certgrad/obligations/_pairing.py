@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ._index import Var, of_var
+from ._index import Ix, Var, of_var
 from ._index_terms import index_equal
 from ._sums import Rewriter, open_sum, sum_over
 from ._terms import ONE, ZERO, Access, Atom, Mono, Poly, Sum, monomial

@@ -1,0 +1,94 @@
+"""Attacks on the induction: what a node may be given that its lemma does not speak of. No wrong one is proved, and each
+right one is, with no more hypotheses than it needs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from certgrad.graph import GraphCertificate, certify, trace
+from certgrad.graph import _lemma as lemmas
+
+
+def rule(f, backward, forward=None):
+    """`f` with this custom VJP, whose residuals are its arguments."""
+    g = jax.custom_vjp(f)
+    g.defvjp(forward or (lambda *args: (f(*args), args)), backward)
+    return g
+
+
+def shaped(*shape: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, np.float32)
+
+
+def certified(fn, *specs) -> GraphCertificate:
+    return certify(trace(fn, *specs))
+
+
+def asked(found: GraphCertificate) -> list[str]:
+    return [h.text.split(": ", 1)[1] for h in found.hypotheses]
+
+
+wrong = rule(lambda x: x * x, lambda r, g: (3 * r[0] * g,))
+right = rule(lambda x: x * x, lambda r, g: (2 * r[0] * g,))
+product = rule(lambda x, y: x * y, lambda r, g: (g * r[1], g * r[0]))
+
+
+class TestEmptyRanges:
+    """A lemma speaks of sizes of at least 1."""
+
+    def test_a_sum_of_nothing_is_not_positive(self) -> None:
+        found = certified(lambda x: jnp.log(jnp.sum(jnp.exp(x[3:]))), shaped(3))
+        assert found.verdict == "unproved"
+
+    def test_a_sum_over_a_range_that_may_be_empty(self) -> None:
+        found = certified(lambda x: jnp.log(jnp.sum(jnp.exp(x[1:]))), "n")
+        assert asked(found) == ["every element of `sum(exp(gather(x, 1)))` > 0"]
+        assert any(text.startswith("where n = 1: ") for text in found.dimensions)
+
+    def test_a_maximum_needs_an_entry(self) -> None:
+        found = certified(lambda x: jnp.max(x[1:], initial=0.0), "n")
+        assert found.verdict == "proved under hypotheses"
+        assert any(text.startswith("n - 1 ≥ 1 (in the rule of %") for text in found.dimensions)
+
+    def test_a_range_that_is_never_empty(self) -> None:
+        assert certified(lambda x: jnp.log(jnp.sum(jnp.exp(jnp.repeat(x, 2)))), "n").verdict == "proved"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda f: jax.jit(lambda x: lax.scan(lambda c, v: (c + f(v), None), 0.0, x)[0]),
+        lambda f: lambda x: jnp.sum(jax.checkpoint(lambda y: jnp.sin(f(y)))(x)),
+        lambda f: lambda x: lax.switch(x.shape[0] * 0 + 1, [jnp.sum, lambda y: jnp.sum(f(y))], x),
+        lambda f: lambda x: jnp.sum(jax.vmap(lambda y: f(y) * y)(x)),
+        lambda f: lambda x: jnp.sum(rule(lambda y: f(y) + y, lambda r, g: (jax.vjp(f, *r)[1](g)[0] + g,))(x)),
+    ],
+    ids=["scan in jit", "remat", "switch", "vmap", "another rule"],
+)
+def test_a_rule_inside(place) -> None:
+    assert certified(place(right), "n").verdict == "proved"
+    assert certified(place(wrong), "n").verdict in ("refuted", "unproved")
+
+
+def test_a_wrong_rule_inside_a_function_with_a_right_one_does_not_run() -> None:
+    outer = rule(lambda y: wrong(y) + y, lambda r, g: (2 * r[0] * g + g,))
+    assert certified(lambda x: jnp.sum(outer(x)), "n").verdict == "proved"
+
+
+def test_a_rule_on_a_number_and_on_one_value_twice() -> None:
+    assert certified(lambda x: jnp.sum(x * right(2.0)), "n").verdict == "proved"
+    assert certified(lambda x: jnp.sum(product(x, x)), "n").verdict == "proved"
+
+
+def test_what_a_cache_of_jax_asks_makes_no_other_lemma(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of JAX's caches are compared as chance has it: a question about sizes that changes no program."""
+    monkeypatch.setattr(lemmas, "broken_decision", lambda programs, sizes: {"n": str(sizes["n"])})
+    found = certified(lambda x: x.T, shaped(4, 5))
+    assert [one.signature for one in found.lemmas] == ["x [n, m] -> [m, n]"]
+
+
+def test_hypotheses_that_hold_at_one_size_alone_prove_nothing() -> None:
+    found = certified(lambda x: jnp.sum(jnp.log(x)) + jnp.sum(jnp.log(-x[1:])), "n")
+    assert found.findings[-1].startswith("vacuous")
