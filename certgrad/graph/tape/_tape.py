@@ -1,0 +1,258 @@
+"""The eager tape: operations are recorded as they run, each with its value, its parents and its VJP closure."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import certgrad
+from certgrad.errors import TraceError, UsageError
+from certgrad.graph._jaxpr import at_place, place_of_caller
+from certgrad.graph._trace import TracedGraph, trace
+from certgrad.graph.tape._sweep import Sweep, swept
+from certgrad.graph.tape._value import Value, is_real, is_value
+
+_PACKAGE = str(Path(certgrad.__file__).parent)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One operation that ran, or an input."""
+
+    id: int
+    name: str
+    outputs: tuple[Any, ...]
+    """The arrays that it returned."""
+    parents: tuple[Value, ...] = ()
+    """The values on the tape that it read, in order; one that is read twice stands there twice."""
+    arguments: str = ""
+    """Its arguments, for the views: `%0, 2.0, axis=1`."""
+    vjp: Callable[[Sequence[Any]], list[Any]] | None = field(default=None, repr=False)
+    """From a cotangent for each real output to one for each real parent; None where no parent is real."""
+    replay: Callable[[Sequence[Any]], list[Any]] | None = field(default=None, repr=False)
+    """The outputs at other values of the parents: the same call again."""
+    source: str = ""
+    place: Any = field(default=None, repr=False)
+
+    @property
+    def is_input(self) -> bool:
+        return self.replay is None
+
+
+class Tape:
+    """Records operations on its values, in the order in which they run.
+
+    tape = Tape()
+    x, W = tape.input("x", x), tape.input("W", W)
+    loss = np.mean(np.maximum(x @ W, 0) ** 2)
+    sweep = tape.backward(loss)
+
+    Operators, the methods of arrays, numpy's functions and the ops of certgrad take values of a tape; for any other JAX
+    function there is `tape.apply`. Nothing is hidden in a value: gradients are what `backward` returns.
+    """
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def input(self, name: str, value: Any) -> Value:
+        """An array that gradients are taken for, by a name. Raises UsageError for a name that is taken or is none."""
+        if not name.isidentifier():
+            raise UsageError(
+                f"'{name}' cannot name an input of a tape. Use a name as Python has them, such as x or W1."
+            )
+        if any(r.is_input and r.name == name for r in self.records):
+            raise UsageError(f"The tape has an input '{name}' already. Name each input once.")
+        array = jnp.asarray(value)
+        self.records.append(Record(len(self.records), name, (array,), source=_source()))
+        return Value(self, len(self.records) - 1, 0, array)
+
+    @property
+    def inputs(self) -> dict[str, Value]:
+        """The inputs by name."""
+        return {r.name: Value(self, r.id, 0, r.outputs[0]) for r in self.records if r.is_input}
+
+    def apply(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """Run a JAX function on values and other arguments, and record it as one operation.
+
+        Returns what it returns, with values in place of arrays. Raises UsageError for values of another tape.
+        """
+        flat, tree = jax.tree.flatten((args, kwargs), is_leaf=is_value)
+        places = [k for k, x in enumerate(flat) if is_value(x)]
+        parents = tuple(flat[k] for k in places)
+        if any(p.tape is not self for p in parents):
+            raise UsageError("A value of one tape was used on another. Keep one tape for one computation.")
+        structure: list[Any] = []
+
+        def call(arrays: Sequence[Any]) -> list[Any]:
+            full = list(flat)
+            for k, x in zip(places, arrays, strict=True):
+                full[k] = x
+            given, named = jax.tree.unflatten(tree, full)
+            leaves, nested = jax.tree.flatten(function(*given, **named))
+            structure[:] = [nested]
+            return [jnp.asarray(y) for y in leaves]
+
+        outputs, vjp = _with_vjp(call, [p.value for p in parents])
+        self.records.append(
+            Record(
+                len(self.records),
+                str(getattr(function, "name", "") or getattr(function, "__name__", "") or "function"),
+                tuple(outputs),
+                parents,
+                _arguments(args, kwargs),
+                vjp,
+                call,
+                _source(),
+                place_of_caller(),
+            )
+        )
+        here = len(self.records) - 1
+        return jax.tree.unflatten(structure[0], [Value(self, here, k, y) for k, y in enumerate(outputs)])
+
+    def backward(self, outputs: Value | Sequence[Value], seeds: Any = None) -> Sweep:
+        """Sweep back from these values, each with its seed; the seed of a scalar is 1 if none is given.
+
+        Raises UsageError for a seed of another shape, a missing one, or an output that is no real number.
+        """
+        chosen: Sequence[Value] = [outputs] if isinstance(outputs, Value) else list(outputs)
+        if seeds is None:
+            given: list[Any] = [None] * len(chosen)
+        else:
+            given = [seeds] if isinstance(outputs, Value) else list(seeds)
+        if len(given) != len(chosen):
+            raise UsageError(f"There are {len(chosen)} outputs and {len(given)} seeds. Pass one seed for each output.")
+        return swept(self, [(y, self._seed(y, s)) for y, s in zip(chosen, given, strict=True)])
+
+    def _seed(self, output: Value, seed: Any) -> Any:
+        if not is_value(output) or output.tape is not self:
+            raise UsageError("Only values of this tape can be swept back from.")
+        if not is_real(output.value):
+            raise UsageError(f"{output.label} is an array of {output.dtype}: only real numbers have gradients.")
+        if seed is None:
+            if output.shape:
+                shape = ", ".join(map(str, output.shape))
+                raise UsageError(
+                    f"{output.label} has shape ({shape}), not that of a scalar. Pass a seed of this shape."
+                )
+            return jnp.ones((), output.dtype)
+        seed = jnp.asarray(seed, output.dtype)
+        if seed.shape != output.value.shape:
+            raise UsageError(
+                f"The seed has shape {seed.shape}, and {output.label} has {output.shape}. Make them the same."
+            )
+        return seed
+
+    def function(self, outputs: Value | Sequence[Value]) -> Callable[..., Any]:
+        """The recorded operations as a function of the inputs, in their order: the same calls, made again."""
+        single = isinstance(outputs, Value)
+        chosen: list[Any] = [outputs] if single else list(outputs)
+        needed = self._needed(chosen)
+        inputs = list(self.inputs.values())
+
+        def tape(*arrays: Any) -> Any:
+            values: dict[int, Sequence[Any]] = {v.record: [x] for v, x in zip(inputs, arrays, strict=True)}
+            for record in self.records:
+                if record.id in needed and record.replay is not None:
+                    with at_place(record.place):
+                        values[record.id] = record.replay([values[p.record][p.output] for p in record.parents])
+            found = [values[y.record][y.output] for y in chosen]
+            return found[0] if single else found
+
+        return tape
+
+    def graph(self, outputs: Value | Sequence[Value], *, name: str = "tape", **specs: str) -> TracedGraph:
+        """The recorded operations as a graph, as `certgrad.trace` makes it of the same program.
+
+        Its shapes are those of the arrays; `specs` names some for all sizes: `x="n d"`. The graph is of the operations
+        that ran: what Python decided while they did is not in it. Raises UsageError or TraceError.
+        """
+        inputs = self.inputs
+        unknown = [n for n in specs if n not in inputs]
+        if unknown:
+            raise UsageError(f"The tape has no input '{unknown[0]}'; it has {', '.join(inputs) or 'none'}.")
+        texts = [f"{n}: {specs.get(n, _spec(v))}" for n, v in inputs.items()]
+        try:
+            return trace(self.function(outputs), *texts, name=name)
+        except TraceError as error:
+            if not specs:
+                raise
+            raise TraceError(
+                f"{error} A recorded call that names sizes, or reads an array that is no input, holds for those sizes "
+                "alone; leave the specs out to have the graph at the sizes of the arrays."
+            ) from error
+
+    def _needed(self, outputs: Sequence[Value]) -> set[int]:
+        needed = {y.record for y in outputs}
+        for record in reversed(self.records):
+            if record.id in needed:
+                needed.update(p.record for p in record.parents)
+        return needed
+
+    def __str__(self) -> str:
+        from certgrad.graph.tape._views import text
+
+        return text(self)
+
+
+def _with_vjp(
+    call: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]
+) -> tuple[list[Any], Callable[[Sequence[Any]], list[Any]] | None]:
+    """The outputs, and the cotangents of the real arrays by those of the real outputs."""
+    moving = [k for k, x in enumerate(arrays) if is_real(x)]
+    if not moving:
+        return call(arrays), None
+    real: list[bool] = []
+
+    def of_moving(*xs: Any) -> tuple[list[Any], list[Any]]:
+        full = list(arrays)
+        for k, x in zip(moving, xs, strict=True):
+            full[k] = x
+        outputs = call(full)
+        real[:] = [is_real(y) for y in outputs]
+        return [y for y, r in zip(outputs, real, strict=True) if r], [
+            y for y, r in zip(outputs, real, strict=True) if not r
+        ]
+
+    floats, vjp, others = jax.vjp(of_moving, *(arrays[k] for k in moving), has_aux=True)
+    first, second = iter(floats), iter(others)
+    outputs = [next(first) if r else next(second) for r in real]
+    return outputs, (lambda seeds: list(vjp(list(seeds)))) if floats else None
+
+
+def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    return ", ".join([*map(_argument, args), *(f"{k}={_argument(v)}" for k, v in kwargs.items())])
+
+
+def _argument(x: Any) -> str:
+    if is_value(x):
+        return str(x.label)
+    if isinstance(x, tuple | list):
+        inner = ", ".join(map(_argument, x))
+        return f"[{inner}]" if isinstance(x, list) else f"({inner}{',' if len(x) == 1 else ''})"
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return f"{x.dtype}[{', '.join(map(str, x.shape))}]" if x.shape else str(x)
+    text = getattr(x, "__name__", "") or repr(x)
+    return text if len(text) < 40 else f"{text[:37]}…"
+
+
+def _spec(value: Value) -> str:
+    kind = "" if is_real(value.value) else ":bool" if value.dtype == jnp.bool_ else ":int"
+    return " ".join(map(str, value.shape)) + kind
+
+
+def _source() -> str:
+    """The line outside this package that is being run: `mlp.py:12`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<")) and "site-packages" not in file:
+            return f"{Path(file).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
