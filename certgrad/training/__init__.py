@@ -6,6 +6,7 @@ context, value = step(context, x=x, target=target)
 """
 
 from certgrad.training._context import Context
+from certgrad.training._log import DamagedLogWarning, Entry, Log, LogError, TrainingLog, read_log
 from certgrad.training._proof import prove_kept, prove_update
 from certgrad.training._report import render
 from certgrad.training._step import StepNotCertifiedError, TrainingStep, certify_step, training_step
@@ -18,8 +19,13 @@ __all__ = [
     "MOMENTUM",
     "SGD",
     "Context",
+    "DamagedLogWarning",
+    "Entry",
+    "Log",
+    "LogError",
     "StepCertificate",
     "StepNotCertifiedError",
+    "TrainingLog",
     "TrainingStep",
     "Update",
     "certify_step",
@@ -27,6 +33,7 @@ __all__ = [
     "encode",
     "prove_kept",
     "prove_update",
+    "read_log",
     "render",
     "training_step",
 ]
