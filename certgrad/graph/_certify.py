@@ -19,7 +19,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node
 from certgrad.obligations._jax_internals import versions
-from certgrad.obligations.certificate import HOLDS, KERNEL, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, Witness, worst
 
 
 @dataclass
@@ -168,11 +168,13 @@ def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:
     text = f"{where} is {'a surrogate' if step.verdict == 'surrogate' else step.verdict}: {step.reason}"
     lemma = lemmas.get(step.lemma)
     witness = next((o.witness for o in lemma.obligations if o.witness), None) if lemma else None
-    if witness is not None:
-        point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
-        sides = f"{witness.lhs.midpoint} against {witness.rhs.midpoint}"
-        text += f" ({point}; the two sides are {sides})"
-    return text
+    return text if witness is None else f"{text} ({at_witness(witness)})"
+
+
+def at_witness(witness: Witness) -> str:
+    """The point of a witness and what the two sides are there: `x = [1]; the two sides are 2.0 against 1.0`."""
+    point = ", ".join(f"{k} = {_flat(v)}" for k, v in witness.inputs.items())
+    return f"{point}; the two sides are {witness.lhs.midpoint} against {witness.rhs.midpoint}"
 
 
 def _flat(value: object) -> str:

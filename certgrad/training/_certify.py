@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import jax.numpy as jnp
 
+from certgrad.graph._certify import at_witness
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
 from certgrad.obligations.certificate import HOLDS, worst
 from certgrad.rules import Equality, equal
+from certgrad.training._proof import GRADIENT, THETA
 from certgrad.training._updates import Update
 from certgrad.training.certificate import FORMAT, Statement, StepCertificate
 
+_ON_VALUES = re.compile(rf"\b({GRADIENT}|{THETA})_")
+"""In a hypothesis on a gradient or a parameter: a hypothesis of an update is on its state and its hyperparameters."""
 SEED = (
     "Let J be the derivative of a scalar loss, a row, and s ↦ Jᵀs its sweep. Then the sweep of the seed 1 is the "
     "gradient: ⟨Jᵀ·1, dx⟩ = J·dx for every dx."
@@ -54,7 +59,14 @@ def step_certificate(
     asked += [f"update: {h}" for h in equality.hypotheses if h not in kept]
     findings = list(gradient.findings)
     if not equality.proved:
-        findings.append(f"the update {program} is {equality.verdict}: {equality.reason}")
+        where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
+        findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
+    if beyond := [h for h in equality.hypotheses if _ON_VALUES.search(h)]:
+        verdict = worst([verdict, "unproved"])
+        findings.append(
+            f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
+            "ever like that, under the hypotheses of the gradient, is not known"
+        )
     loss = gradient.graph.name
     names = ", ".join(trained)
     conclusions = [
@@ -66,12 +78,12 @@ def step_certificate(
         Conclusion(
             name="update",
             statement=f"{'; '.join(update.formula)}, for every θ in {names}",
-            holds=equality.proved,
+            holds=equality.proved and not beyond,
         ),
         Conclusion(
             name="the rest",
             statement=f"unchanged: {', '.join(unchanged) or 'no other parameter'}",
-            holds=equality.proved,
+            holds=equality.proved and not beyond,
         ),
     ]
     return StepCertificate(

@@ -110,8 +110,24 @@ def test_what_is_not_proved_does_not_run(graph: Any) -> None:
     assert "the update too_far is refuted" in render(certificate)
     with pytest.raises(StepNotCertifiedError, match="the update too_far is refuted"):
         training_step(graph, SGD, PARAMETERS, run=too_far)
+    assert "the two sides are" in certificate.findings[-1]
     with pytest.raises(StepNotCertifiedError, match="relu at models"):
         training_step(certgrad.trace(mlp_with(wrong_mask), *MLP, name="loss"), SGD, PARAMETERS)
+
+
+def test_a_hypothesis_on_the_gradient_is_no_step(graph: Any) -> None:
+    """Whether it can hold together with those of the loss is not known: the gradient may be 0 everywhere."""
+
+    def normalized(params, grads, state, hyper):
+        return {n: p - hyper["lr"] * grads[n] * grads[n] / grads[n] for n, p in params.items()}, state
+
+    certificate = certify_step(graph, SGD, ["W1"], run=normalized)
+    assert certificate.equality.verdict == "proved under hypotheses"
+    assert certificate.verdict == "unproved"
+    assert certificate.findings == [
+        "the update normalized is the stated one where g_W1 ≠ 0; whether gradients and parameters are ever like that, "
+        "under the hypotheses of the gradient, is not known"
+    ]
 
 
 def test_parameters_in_a_structure() -> None:
