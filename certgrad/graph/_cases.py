@@ -45,7 +45,11 @@ def contrary_cases(programs: Programs | _One, fixed: Fixed, everything: bool) ->
     Without `everything`, only what code other than JAX's asked.
     """
     found = contrary(programs, fixed, everything)  # type: ignore[arg-type]
-    cases = [{d: re.sub(r"\b1\*", "", v) for d, v in f.items()} for f in found if not isinstance(f, str)]
+    cases = [
+        {d: re.sub(r"^\((\w+)\)$", r"\1", re.sub(r"\b1\*", "", v)) for d, v in f.items()}
+        for f in found
+        if not isinstance(f, str)
+    ]
     return cases, [f for f in found if isinstance(f, str)]
 
 
@@ -56,7 +60,14 @@ def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
     def renamed(text: str) -> str:
         return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), text)
 
-    return " and ".join(f"{renamed(d)} = {renamed(v)}" for d, v in sorted(fixed.items()))
+    def equation(d: str, v: str) -> str:
+        alone = re.compile(rf"\b{re.escape(d)}\b")
+        if not alone.search(v):
+            return f"{renamed(d)} = {renamed(v)}"
+        other = next(j for j in ("j", "i", f"{d}_") if j not in (renamed(d), *fixed))  # of a residue class
+        return f"{renamed(d)} = {alone.sub(other, v)} for some {other}"
+
+    return " and ".join(equation(d, v) for d, v in sorted(fixed.items()))
 
 
 def other_programs(traced: TracedGraph) -> Iterator[Case]:
@@ -91,6 +102,22 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         yield from (Case(fixed, None, q) for q in questions)
         if _text(other.program, {}) != _text(traced.program, fixed):
             yield Case(fixed, other)
+
+
+def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
+    """The function at sizes that are numbers, as they are when it runs, and whether it is another program there.
+
+    Code can tell a number from a symbol and ask no question of either. The second sizes are for a function that treats
+    one of the first on its own.
+    """
+    for start, step in ((5, 2), (8, 3)) if traced.ir.dims else ():
+        fixed: Fixed = {d: str(start + step * k) for k, d in enumerate(traced.ir.dims)}
+        try:
+            other = traced.retraced(fixed)
+        except CertgradError:
+            yield Case(fixed, None), True
+            continue
+        yield Case(fixed, other), _text(other.program, {}) != _text(traced.program, fixed)
 
 
 def _text(program: Program, fixed: Fixed) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from certgrad.errors import TraceError
-from certgrad.graph._cases import other_programs
+from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import Induction, Shared
 from certgrad.graph._regions import with_regions
@@ -18,6 +19,7 @@ from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node
+from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._jax_internals import versions
 from certgrad.obligations.certificate import HOLDS, KERNEL, Witness, worst
 
@@ -57,11 +59,18 @@ def _certificate(induction: Induction) -> GraphCertificate:
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = _with_cotangents(induction)
     hypotheses = [h for s in steps for h in s.hypotheses]
-    dimensions = sorted(dict.fromkeys([*induction.dimensions, *_elsewhere(traced, hypotheses, shared)]))
+    elsewhere, unanswered = _elsewhere(traced, hypotheses, shared)
+    if all(s.verdict in HOLDS for s in steps):
+        more, tell = _at_numbers(traced, hypotheses, shared)
+        elsewhere, unanswered = elsewhere + more, unanswered + tell
+    dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
+    findings += unanswered
     laws = theorems(_kinds(traced))
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
-    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws)])
+    verdict = worst(
+        [*(s.verdict for s in steps), *(law.verdict for law in laws), *(["unproved"] if unanswered else [])]
+    )
     assumptions = list(ASSUMPTIONS)
     if verdict in HOLDS:
         point = satisfiable(traced, induction.asked)
@@ -150,17 +159,61 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     return out
 
 
-def _elsewhere(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared) -> list[str]:
-    """What sizes ask for at which the function traces to another program: that is certified too, or excluded."""
-    known = {h.text for h in hypotheses}
-    out = []
+def _elsewhere(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared) -> tuple[list[str], list[str]]:
+    """What sizes ask for at which the function traces to another program, and findings.
+
+    That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
+    """
+    asked: list[str] = []
+    findings: list[str] = []
     for case in other_programs(traced):
-        steps = Induction(with_regions(case.graph, shared), shared).run().steps if case.graph is not None else []
-        if not steps or any(s.verdict not in HOLDS for s in steps):
-            out.append(f"not {case}: there the function traces to another program")
+        found = _at(case, hypotheses, shared)
+        if found is not None:
+            asked += [f"where {case}: {text}" for text in found]
+        elif case.question == UNANSWERABLE:
+            findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:
-            out += [f"where {case}: {h.text}" for s in steps for h in s.hypotheses if h.text not in known]
-    return out
+            asked.append(f"not {case}: there the function traces to another program")
+    return asked, findings
+
+
+def _at_numbers(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared) -> tuple[list[str], list[str]]:
+    """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
+    tried: list[str] = []
+    for case, differs in at_numbers(traced):
+        if case.graph is not None and not differs and not _has_rules(case.graph):
+            return [], []
+        found = _at(case, hypotheses, shared, same_program=not differs)
+        if found is not None:
+            return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
+        tried.append(str(case))
+    told = f"where sizes are numbers ({'; '.join(tried)}), what the function and its rules run is not certified"
+    return [], [f"{told}: they tell a number from a symbolic size"] if tried else []
+
+
+def _at(case: Case, hypotheses: list[NodeHypothesis], shared: Shared, same_program: bool = False) -> list[str] | None:
+    """What the program of other sizes asks for there beyond the hypotheses; None where it is not certified."""
+    if case.graph is None:
+        return None
+    run = Induction(with_regions(case.graph, shared), shared).run()
+    if any(s.verdict not in HOLDS for s in run.steps):
+        return None
+    known = {h.text for h in hypotheses if "%" not in h.text}  # a node's number is another node's elsewhere
+    if same_program:  # then the same is asked at the same line, where an expression may show a size
+        known |= {h.text for s in run.steps for h in s.hypotheses if _kind(h) in {_kind(k) for k in hypotheses}}
+    texts = [h.text for s in run.steps for h in s.hypotheses if h.text not in known]
+    return list(dict.fromkeys([*texts, *run.dimensions]))
+
+
+def _kind(hypothesis: NodeHypothesis) -> tuple[str, str]:
+    """A hypothesis, whatever the sizes in it."""
+    return hypothesis.source, re.sub(r"\b([nmklpq]|\d+)\b", "#", hypothesis.formula)
+
+
+def _has_rules(traced: TracedGraph) -> bool:
+    """Some node has a rule that is code of its own, which tracing the function does not run."""
+    own = any(n.kind in ("custom_jvp", "custom_vjp", "op", "call") for n in traced.nodes)
+    return own or any(_has_rules(body) for bodies in traced.bodies.values() for body in bodies)
 
 
 def _finding(node: Node, step: Step, lemmas: Mapping[str, Lemma]) -> str:

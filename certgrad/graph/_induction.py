@@ -27,6 +27,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.obligations._conditions import Clause
+from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._facts import ANY, NEG, POS, ZERO
 from certgrad.obligations._jax_internals import kind_of
 from certgrad.obligations._present import show_clause
@@ -240,7 +241,9 @@ class Induction:
                 continue
             hypotheses.append(at_node(node, clause, arguments, self.expressions))
             self.asked.append(asked)
-        here = [_dimensions(text, judgement.instantiation) for text in proof.dimensions]
+        if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
+            verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
+        here = [_dimensions(text, judgement.instantiation) for text in proof.dimensions if text != UNANSWERABLE]
         here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
         self.dimensions += [f"{text} (in the rule of %{node.id} {node.name}, {node.source})" for text in here if text]
         if verdict in HOLDS:

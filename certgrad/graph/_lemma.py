@@ -366,6 +366,10 @@ def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
         programs = _programs(operation, run, sizes)
         if any(_jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
+        if operation.equation.name.startswith("custom_"):
+            again = _programs(operation, run, sizes)
+            if serialised_all(again.all()) != serialised_all(programs.all()):
+                raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(_failed(operation, shapes, names, str(error) or type(error).__name__), names)
     return _judged(operation, shapes, programs, names)

@@ -145,6 +145,10 @@ def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool
     return expected == found
 
 
+UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or compared by order"
+"""What is asked of a dimension that no other size can be set to answer otherwise."""
+
+
 def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
     """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
 
@@ -158,9 +162,7 @@ def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list
             if not examined(decision) and not (everything and _of_one_size(decision.difference)):
                 continue
             if decision.difference is None:
-                out.setdefault(
-                    "hash", "a dimension was looked up in a dictionary or set, printed, or compared by order"
-                )
+                out.setdefault("hash", UNANSWERABLE)
                 continue
             if not Facts().signs(decision.difference) & ZERO:
                 continue

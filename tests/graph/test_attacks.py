@@ -92,3 +92,39 @@ def test_what_a_cache_of_jax_asks_makes_no_other_lemma(monkeypatch: pytest.Monke
 def test_hypotheses_that_hold_at_one_size_alone_prove_nothing() -> None:
     found = certified(lambda x: jnp.sum(jnp.log(x)) + jnp.sum(jnp.log(-x[1:])), "n")
     assert found.findings[-1].startswith("vacuous")
+
+
+class TestSizes:
+    """Code that asks of sizes what a symbol answers one way."""
+
+    @pytest.mark.parametrize(
+        "test",
+        [lambda n: isinstance(n, int), lambda n: {7: True}.get(n, False), lambda n: str(n) == "7"],
+        ids=["a number", "a look-up", "its text"],
+    )
+    def test_what_no_other_size_answers(self, test) -> None:
+        assert certified(lambda x: jnp.sum(wrong(x) if test(x.shape[0]) else x), "n").verdict == "unproved"
+        hidden = rule(lambda x: x * x, lambda r, g: ((3 if test(r[0].shape[0]) else 2) * r[0] * g,))
+        assert certified(lambda x: jnp.sum(hidden(x)), "n").verdict == "unproved"
+
+    def test_another_right_program_at_numbers(self) -> None:
+        found = certified(lambda x: jnp.sum(jnp.log(x) if isinstance(x.shape[0], int) else x), "n")
+        assert found.verdict == "proved under hypotheses"
+        assert any("where sizes are numbers, such as n = 5: log at " in text for text in found.dimensions)
+
+    def test_a_residue_class(self) -> None:
+        found = certified(lambda x: jnp.sum(wrong(x) if x.shape[0] % 2 == 0 else x), "n")
+        assert [text.split(": ")[0] for text in found.dimensions] == ["not n = 2*j for some j"]
+
+    def test_what_a_rule_asks_of_sizes_in_a_case(self) -> None:
+        hidden = rule(lambda x: x * x, lambda r, g: ((3 if r[0].shape[1] == 4 else 2) * r[0] * g,))
+        found = certified(lambda x: jnp.sum(hidden(x) if x.shape[0] == 7 else x), "n d")
+        assert any(text.startswith("where n = 7: not d = 4 (in the rule of ") for text in found.dimensions)
+
+
+def test_an_impure_rule() -> None:
+    calls: list[int] = []
+    impure = rule(lambda x: x * x, lambda r, g: (calls.append(1) or (2 + len(calls) % 2) * r[0] * g,))
+    found = certified(lambda x: jnp.sum(impure(x)), "n")
+    assert found.verdict == "unproved"
+    assert "it is impure" in found.findings[0]
