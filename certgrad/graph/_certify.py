@@ -44,7 +44,7 @@ def certify(traced: TracedGraph) -> GraphCertificate:
 
 def certification(traced: TracedGraph) -> Certification:
     """`certify`, with the proofs that stand behind the certificate."""
-    if problem := traced.check():
+    if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     shared = Shared()
     joined = with_regions(traced, shared)

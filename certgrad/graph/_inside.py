@@ -165,7 +165,7 @@ def _taken(
         induction.asked += one.asked
         induction.dimensions += one.dimensions
     failing = next((s for one in inner for s in one.steps if s.verdict not in HOLDS), None)
-    verdict: VerdictName = worst([s.verdict for one in inner for s in one.steps])
+    verdict: VerdictName = worst(["proved", *(s.verdict for one in inner for s in one.steps)])
     if verdict in HOLDS:
         verdict = HOLDS[bool(hypotheses)]
     reason = ""

@@ -56,6 +56,8 @@ class TracedGraph:
     """The op and its keyword arguments, for nodes that are calls of one."""
     bodies: dict[int, list[TracedGraph]] = field(default_factory=dict)
     """The graphs inside a node: the body of a `scan`, the branches of a `cond`."""
+    as_traced: tuple[list[Node], list[Operand], dict[int, Any]] | None = None
+    """Nodes, outputs and constants as they were when the function was traced."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -69,7 +71,25 @@ class TracedGraph:
     def retraced(self, fixed: Mapping[str, str]) -> TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
-        return _without_dead_nodes(_traced(self.fn, self.specs, self.ir.name, fixed))
+        return _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+
+    def changed(self) -> str | None:
+        """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
+        if self.as_traced is None:
+            return None
+        nodes, outputs, constants = self.as_traced
+        for k, (node, traced) in enumerate(zip(self.nodes, nodes, strict=False)):
+            where = f"node {k} ({traced.name})"
+            if node is not traced and node != traced:
+                part = next(f for f in Node.__struct_fields__ if getattr(node, f) != getattr(traced, f))
+                return f"{where} has other {part} than the function's{line_of(traced)}"
+            if [b.ir for b in self.bodies.get(k, ())] != traced.bodies:
+                return f"{where} holds another graph than the function's{line_of(traced)}"
+            if node.kind == "constant" and self.constants.get(k) is not constants[k]:
+                return f"{where} has another value than the function's"
+        if len(self.nodes) != len(nodes) or self.ir.outputs != outputs:
+            return "it has other nodes or outputs than the function's"
+        return None
 
     def check(self) -> str | None:
         """The first broken invariant of the graph, or the first node that is not what its equation says."""
@@ -121,7 +141,12 @@ def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
     A spec gives the shape of one argument: `"n d"`, `"W1: d h"` with a name, `""` for a scalar, `"n:int"` for
     integers; a list or dict of specs for an argument that is one. Raises UsageError or TraceError.
     """
-    return _without_dead_nodes(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
+    return _finished(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
+
+
+def _finished(traced: TracedGraph) -> TracedGraph:
+    traced = _without_dead_nodes(traced)
+    return replace(traced, as_traced=([*traced.nodes], [*traced.ir.outputs], {**traced.constants}))
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, str]) -> TracedGraph:

@@ -3,12 +3,15 @@ right one is, with no more hypotheses than it needs."""
 
 import jax
 import jax.numpy as jnp
+import msgspec
 import numpy as np
 import pytest
 from jax import lax
 
+from certgrad.errors import TraceError
 from certgrad.graph import GraphCertificate, certify, trace
 from certgrad.graph import _lemma as lemmas
+from certgrad.graph.ir import Ref
 
 
 def rule(f, backward, forward=None):
@@ -128,3 +131,50 @@ def test_an_impure_rule() -> None:
     found = certified(lambda x: jnp.sum(impure(x)), "n")
     assert found.verdict == "unproved"
     assert "it is impure" in found.findings[0]
+
+
+def test_branches_without_operations() -> None:
+    found = certified(lambda x: lax.cond(x > 0, lambda: 1.0, lambda: 2.0), "")
+    assert found.verdict == "proved under hypotheses"
+
+
+class TestPlantedFaults:
+    """Faults that keep all types: the graph is well formed, and not the function's."""
+
+    def changed(self, fn, *specs: str, **changes):
+        traced = trace(fn, *specs)
+        node = next(n for n in traced.nodes if n.source)
+        nodes = [msgspec.structs.replace(n, **changes) if n is node else n for n in traced.nodes]
+        traced.ir = msgspec.structs.replace(traced.ir, nodes=nodes)
+        return traced
+
+    def refused(self, traced) -> str:
+        with pytest.raises(TraceError, match="is not well formed") as error:
+            certify(traced)
+        return str(error.value)
+
+    def test_swapped_parents(self) -> None:
+        fault = self.changed(lambda x, y: x - y, "n", "n", operands=[Ref(node=1), Ref(node=0)])
+        assert "node 2 (sub) has other operands than the function's (the node" in self.refused(fault)
+
+    def test_another_parameter(self) -> None:
+        fault = self.changed(lambda x: x**3, "n", params={"y": "2"})
+        assert "node 1 (integer_pow) has other params than the function's" in self.refused(fault)
+
+    def test_another_body(self) -> None:
+        def loop(f):
+            return trace(lambda x: lax.scan(lambda c, r: (c + f(r), None), 0.0, x)[0], "n")
+
+        traced, other = loop(jnp.sin), loop(jnp.cos)
+        traced.bodies = other.bodies
+        assert "node 1 (scan) holds another graph than the function's" in self.refused(traced)
+
+    def test_swapped_outputs(self) -> None:
+        traced = trace(lambda x, y: (jnp.sin(x), jnp.cos(y)), "n", "n")
+        traced.ir = msgspec.structs.replace(traced.ir, outputs=traced.ir.outputs[::-1])
+        assert "other nodes or outputs" in self.refused(traced)
+
+    def test_another_constant(self) -> None:
+        traced = trace(lambda x: x * np.arange(3.0), shaped(3))
+        traced.constants = {k: np.ones(3) for k in traced.constants}
+        assert "(c0) has another value" in self.refused(traced)
