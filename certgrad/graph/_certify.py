@@ -21,7 +21,7 @@ from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemm
 from certgrad.graph.ir import Node
 from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._jax_internals import versions
-from certgrad.obligations.certificate import HOLDS, KERNEL, Witness, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, VerdictName, Witness, worst
 
 
 @dataclass
@@ -68,9 +68,8 @@ def _certificate(induction: Induction) -> GraphCertificate:
     findings += unanswered
     laws = theorems(_kinds(traced))
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
-    verdict = worst(
-        [*(s.verdict for s in steps), *(law.verdict for law in laws), *(["unproved"] if unanswered else [])]
-    )
+    asked: VerdictName = "unproved" if unanswered else "proved"
+    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
     assumptions = list(ASSUMPTIONS)
     if verdict in HOLDS:
         point = satisfiable(traced, induction.asked)
