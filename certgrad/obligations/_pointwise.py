@@ -7,7 +7,8 @@ over its equations, each of which reads its operands at the index that it writes
 scalar program over their names.
 
 Let φ, ψ, χₖ be the scalar programs of forward, JVP and VJP at such a family, let every output carry the same names U,
-and let the k-th cotangent be summed over exactly the names of U that argument k lacks. Then
+and let the k-th cotangent be summed over exactly the names of U that argument k lacks, or be the constant 0, which is
+its own sum over any names. Then
 
 - jvp = D forward at the family is ψ = Dφ at each index of U;
 - ⟨jvp, seed⟩ = Σ_U ψ·seed and ⟨dx, vjp⟩ = Σₖ Σ_{names of k} dxₖ Σ_{names of U that k lacks} χₖ = Σ_U Σₖ dxₖ·χₖ, so that
@@ -33,10 +34,11 @@ from ._terms import ZERO, Access, Atom, Base, Exp, Fn, Num, Poly, Pred, access, 
 
 POINTWISE = frozenset(
     """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy cos cosh
-    digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p logistic lt
-    max min mul ne neg not one_minus_square or polygamma pow reduce_precision round rsqrt select_n sign sin sinh sqrt
-    square stop_gradient sub tan tanh xor
+    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp
+    convert_element_type copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
+    igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg not one_minus_square or polygamma
+    pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n sign sin sinh sqrt square stop_gradient
+    sub tan tanh xor zeta
     """.split()
 )
 """Primitives that compute each entry of their results from the entries of their operands at the same index."""
@@ -76,6 +78,8 @@ class Pointwise:
         self.nodes: dict[tuple, int] = {}
         self.text = Serialiser(str, erase=False)
         self.shapes: set[Names] = set()
+        self.zeros: set[int] = set()
+        """The scalar programs that are the constant 0."""
 
     def scalars(self, programs: Programs, shapes: Shapes) -> Scalars | None:
         """The scalar programs, if the theorem above covers these."""
@@ -90,7 +94,8 @@ class Pointwise:
             if any(not names <= everywhere for names in inputs):
                 return None
             for k, v in zip(shapes.floats, run["vjp"], strict=True):
-                if v.summed != everywhere - inputs[k] or not frozenset(v.names) <= inputs[k]:
+                right = v.summed == everywhere - inputs[k] or v.node in self.zeros
+                if not right or not frozenset(v.names) <= inputs[k]:
                     return None
         except _NotPointwiseError:
             return None
@@ -146,7 +151,10 @@ class Pointwise:
     def _constant(self, aval: Any, value: Any) -> _Value:
         if aval.shape:
             raise _NotPointwiseError
-        return _Value(self._number("constant", self.text.value(value), aval.dtype), ())
+        node = self._number("constant", self.text.value(value), aval.dtype)
+        if kind_of(aval.dtype) == "f" and float(value) == 0:
+            self.zeros.add(node)
+        return _Value(node, ())
 
     def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
         name, params = eqn.primitive.name, eqn.params

@@ -103,6 +103,11 @@ def proofs(monkeypatch, op):
     return certificate, len(count)
 
 
+@pytest.mark.parametrize("name", ["copysign", "fmod", "gammainc"])
+def test_a_cotangent_of_zeros_and_special_functions_are_covered_too(name, monkeypatch):
+    assert proofs(monkeypatch, registry.get(name))[1] == 3
+
+
 def test_an_elementwise_op_is_proved_once(monkeypatch):
     certificate, count = proofs(monkeypatch, registry.get("pow"))
     assert count == 3
@@ -117,8 +122,9 @@ def test_an_elementwise_op_is_proved_once(monkeypatch):
         lambda g, x: summed(g, x) * (2 if x.ndim == 0 else 1),
         lambda g, x: jnp.mean(g, axis=tuple(range(g.ndim - x.ndim))) if x.ndim < g.ndim else summed(g, x),
         lambda g, x: summed(g, x) if g.ndim < 2 or x.ndim == 2 else summed(jnp.abs(g), x),
+        lambda g, x: jnp.zeros(x.shape) if x.ndim < g.ndim else summed(g, x),
     ],
-    ids=["an absent axis", "scalars", "a mean over an absent axis", "two axes"],
+    ids=["an absent axis", "scalars", "a mean over an absent axis", "two axes", "zeros for an absent axis"],
 )
 def test_a_rule_that_is_wrong_at_one_form_is_not_covered(wrong, monkeypatch):
     certificate, _ = proofs(monkeypatch, product(wrong))
