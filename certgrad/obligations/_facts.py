@@ -102,6 +102,11 @@ _without_facts: dict[Poly, int] = memo()
 """Signs that need no assumption."""
 
 
+MAX_ASSUMED = 4096
+_assumed: dict[tuple[Fact, ...], Facts] = memo()
+"""Sets of assumptions that were met, not too many of them."""
+
+
 class Facts:
     """A set of assumptions. `signs(p)` is what they say of p."""
 
@@ -112,7 +117,14 @@ class Facts:
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
-        return Facts((*self.facts, *facts))
+        """These assumptions and more: the same object each time, so that nothing is decided twice."""
+        together = (*self.facts, *facts)
+        found = _assumed.get(together)
+        if found is None:
+            if len(_assumed) >= MAX_ASSUMED:
+                _assumed.clear()
+            found = _assumed[together] = Facts(together)
+        return found
 
     def signs(self, poly: Poly) -> int:
         found = self._known.get(poly)

@@ -350,8 +350,9 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
 
 def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Poly, list[tuple[Var, Poly]]]:
     """Σ_{v<q·m} f(⌊v/m⌋, v mod m) = Σ_{i<q} Σ_{j<m} f(i, j)."""
+    found = _divisors(poly)
     for v, n in dummies:
-        for divisor in divisors_of(poly, v):
+        for divisor in found.get(v, ()):
             rows = divided(n, divisor)
             if rows is None:
                 continue
@@ -373,12 +374,18 @@ def in_rows_and_columns(polys: list[Poly], v: Var, divisor: Poly, kind: str) -> 
 
 def divisors_of(poly: Poly, v: Var) -> list[Poly]:
     """What the variable alone is divided by, as an index."""
-    found: dict[str, Poly] = {}
+    return _divisors(poly).get(v, [])
+
+
+def _divisors(poly: Poly) -> dict[Var, list[Poly]]:
+    """What variables are divided by alone, as indices."""
+    found: dict[Var, dict[str, Poly]] = {}
     for ix in indices_of(poly):
         for t in ix.atoms:
-            if isinstance(t, (Quotient, Remainder)) and t.ix.variable() == v:
-                found.setdefault(t.divisor.key, t.divisor)
-    return [found[k] for k in sorted(found)]
+            v = t.ix.variable() if isinstance(t, (Quotient, Remainder)) else None
+            if v is not None:
+                found.setdefault(v, {}).setdefault(t.divisor.key, t.divisor)
+    return {v: [divisors[k] for k in sorted(divisors)] for v, divisors in found.items()}
 
 
 def indices_of(poly: Poly) -> list[Ix]:

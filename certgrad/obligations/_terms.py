@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import floor
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 from flint import fmpq
@@ -399,8 +400,12 @@ def _confines(a: Atom, row: Var, column: Var) -> bool:
 _CONDITIONS = (*PREDICATES, Matrix)
 
 
+_FREE = frozenset((Access, Dim, Exp, IndexNumber, Matrix, Max, Rec, Sum))
+"""Atoms whose exponent may be anything."""
+
+
 def mono_key(mono: Mono) -> str:
-    return "*".join(a.key if e == 1 else f"{a.key}^{e}" for a, e in mono)
+    return "*".join([a.key if e == 1 else f"{a.key}^{e}" for a, e in mono])
 
 
 def mono_free(mono: Mono) -> frozenset[Var]:
@@ -428,6 +433,9 @@ def _atom_order(item: tuple[Atom, Exponent]) -> str:
     return item[0].key
 
 
+_first = itemgetter(0)
+
+
 class Poly:
     """A polynomial: rational coefficients on monomials. Immutable; equal polynomials have equal keys."""
 
@@ -452,7 +460,8 @@ class Poly:
         return self._terms.items()
 
     def sorted_items(self) -> list[tuple[Mono, fmpq]]:
-        return sorted(self._terms.items(), key=lambda t: mono_key(t[0]))
+        items = self._terms.items()
+        return sorted(items, key=lambda t: mono_key(t[0])) if len(items) > 1 else list(items)
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -467,7 +476,8 @@ class Poly:
     @property
     def key(self) -> str:
         if self._key is None:
-            self._key = " + ".join(f"{c}*{mono_key(m)}" if m else str(c) for m, c in self.sorted_items()) or "0"
+            rows = sorted([(mono_key(m), c) for m, c in self._terms.items()], key=_first)
+            self._key = " + ".join([f"{c}*{m}" if m else str(c) for m, c in rows]) or "0"
             if len(self._key) > 400:
                 digest = hashlib.blake2b(self._key.encode(), digest_size=16).hexdigest()
                 self._key = f"{self._key[:60]}#{digest}"
@@ -681,11 +691,14 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
     coefficient = fmpq(1)
     expand: list[tuple[Poly, int]] = []
     for a, e in factors.items():
-        if isinstance(e, Fraction) and e.denominator == 1:
+        if type(e) is Fraction and e.denominator == 1:
             e = e.numerator
         if e == 0:
             continue
         kind = type(a)
+        if kind in _FREE:
+            kept.append((a, e))
+            continue
         if kind in PREDICATES:
             if e < 0:
                 raise ArithmeticError("a predicate has no inverse")
@@ -710,13 +723,14 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
         else:
             kept.append((a, e))
     if len(kept) > 1:
+        kinds = [type(a) for a, _ in kept]
         for kind in (Pred, Side):
-            predicates = [a for a, _ in kept if type(a) is kind]
-            if len(predicates) > 1:
-                keys = {a.poly.key for a in predicates}
-                if any((-a.poly).key in keys for a in predicates):
+            if kinds.count(kind) > 1:
+                polys = [a.poly for a, _ in kept if type(a) is kind]
+                keys = {p.key for p in polys}
+                if any((-p).key in keys for p in polys):
                     return ZERO
-        if any(type(a) is IxPred for a, _ in kept):
+        if IxPred in kinds:
             settled = _settled(kept)
             if settled is None:
                 return ZERO
@@ -737,26 +751,30 @@ def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]
     bounds = [a.triangle[0].minus(a.triangle[1]) for a, e in out if isinstance(a, Matrix) and a.triangle and e > 0]
     conditions = [a for a, _ in factors if isinstance(a, IxPred)]
     for a in conditions:
-        others = [*bounds, *(b.ix for b in conditions if b is not a)]
-        sums = [_offset(a.ix, ix, -1) for ix in others]
-        differences = [_offset(a.ix, ix, 1) for ix in others]
-        if any(c is not None and c < 0 for c in sums):
-            return None
-        if any(c == 0 for c in sums):
+        implied = opposite = False
+        for ix in (*bounds, *(b.ix for b in conditions if b is not a)):
+            if (c := _offset(a.ix, ix, -1)) is not None:
+                if c < 0:
+                    return None
+                opposite = opposite or c == 0
+            elif (c := _offset(a.ix, ix, 1)) is not None:
+                implied = implied or c >= 0
+        if opposite:
             equation = intern(IxEq(a.ix if a.ix.terms[0][1] > 0 else a.ix.scaled(-1)))
             if (equation, 1) not in out:
                 out.append((equation, 1))
-        elif not any(c is not None and c >= 0 for c in differences):
+        elif not implied:
             out.append((a, 1))
     return out
 
 
 def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
     """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
-    if len(a.terms) != len(b.terms) or any(
-        v != w or c != sign * d for (v, c), (w, d) in zip(a.terms, b.terms, strict=True)
-    ):
+    if len(a.terms) != len(b.terms):
         return None
+    for (v, c), (w, d) in zip(a.terms, b.terms, strict=True):
+        if c != sign * d or v != w:
+            return None
     return (a.const - b.const.scale(sign)).constant()
 
 
