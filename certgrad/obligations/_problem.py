@@ -233,6 +233,7 @@ def build(
     values: dict[str, Opaque] = {}
     stopped = Context(facts, stop=True, reading=reading, opaque=values)
     plain = Context(facts, reading=reading, opaque=values)
+    plain.known = stopped.known
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))

@@ -10,6 +10,7 @@ from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, o
 from ._index_terms import at_least, divided, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
+    LONG,
     ONE,
     PREDICATES,
     ZERO,
@@ -35,6 +36,7 @@ from ._terms import (
     access,
     deep_atoms,
     intern,
+    memo,
     mono_free,
     monomial,
     poly_of,
@@ -69,7 +71,7 @@ class Rewriter:
     ) -> None:
         self.indices = dict(indices or {})
         self.replace = replace
-        self.seen: dict[Atom, Poly] = {}
+        self.seen: dict[Atom, Poly] = _remembered(self) if replace is None else {}
         self.names = _names(self.indices) if replace is None else None
         self.loops: dict[str, Any] = {}
         """What became of loops without free variables, by key; for the rewriters inside binders too."""
@@ -206,6 +208,19 @@ class Rewriter:
         return inside
 
 
+_moved: dict[tuple, dict[Atom, Poly]] = memo()
+"""What became of atoms where the axes of tensors were moved, by what was moved where."""
+
+
+def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
+    """What is known of atoms under a substitution: those that only move axes come again, others have fresh names."""
+    indices = rewriter.indices
+    if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
+        return {}
+    key = (type(rewriter), *((v, indices[v]) for v in sorted(indices)))
+    return _moved.setdefault(key, {})
+
+
 def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
     """The variables that variables are renamed to, if that is all, and each has its own."""
     names = {ix.variable() for ix in indices.values()}
@@ -233,6 +248,7 @@ def _predicates_first(mono: Mono) -> Mono:
 
 
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
+    """The term with indices in place of variables."""
     return Rewriter(mapping)(poly)
 
 
@@ -382,8 +398,7 @@ def _divisors(poly: Poly) -> dict[Var, list[Poly]]:
     found: dict[Var, dict[str, Poly]] = {}
     for ix in indices_of(poly):
         for t in ix.atoms:
-            v = t.ix.variable() if isinstance(t, (Quotient, Remainder)) else None
-            if v is not None:
+            if isinstance(t, (Quotient, Remainder)) and (v := t.ix.variable()) is not None:
                 found.setdefault(v, {}).setdefault(t.divisor.key, t.divisor)
     return {v: [divisors[k] for k in sorted(divisors)] for v, divisors in found.items()}
 
@@ -530,6 +545,10 @@ class _Colouring(Rewriter):
 
 
 def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
+    if isinstance(a, Access):  # the same label as below, without making terms
+        key = f"{a.tensor}[{','.join([ix.subst(names).key for ix in a.index])}]"
+        if len(key) <= LONG:
+            return f"1*{key}^{e}"
     new = _Colouring(names).atom(a)
     return f"{(new or poly_of(a)).key}^{e}"
 

@@ -29,6 +29,10 @@ def exponent(e: Exponent) -> Exponent:
     return e.numerator if isinstance(e, Fraction) and e.denominator == 1 else e
 
 
+LONG = 160
+"""Keys of atoms that are longer are cut, and end in a digest."""
+
+
 class Atom:
     """Base of atoms. `level` is the highest level of a binder inside; `free` are the variables that are not bound.
 
@@ -56,7 +60,9 @@ class Atom:
         piecewise: bool = False,
         structured: bool = False,
     ) -> None:
-        self.key = key if len(key) <= 160 else f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
+        if len(key) > LONG:
+            key = f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
+        self.key = key
         self.free, self.level, self.positive = free, level, positive
         self.piecewise, self.structured = piecewise, structured
 

@@ -48,6 +48,8 @@ class Context:
         self.notes: dict[str, None] = {}
         self.used_facts: dict[str, None] = {}
         self.primitives: dict[str, None] = {}
+        self.known: dict[Any, tuple[list[Tensor], list[Tensor]]] = {}
+        """What equations gave, by what they do and to which values, with these values (see `_interpreter`)."""
         self.dtypes: tuple[Any, ...] = ()
         """The operands' types in the equation that is being read."""
 
