@@ -43,7 +43,7 @@ from certgrad.obligations._semantics_inputs import argument
 from certgrad.obligations._terms import Dim, Poly, clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.certificate import CODES, HOLDS, KERNEL, VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
@@ -403,7 +403,7 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     results: list[ObligationResult] = []
     clauses: dict[str, Clause] = {}
     notes: list[str] = []
-    kinds = list(CODES) if operation.active else ["rule_runs_forward"]
+    kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
         with limited():
             problem = _build(operation, shapes, programs)

@@ -25,6 +25,7 @@ from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
     KERNEL,
+    OF_RULES,
     CaseClaim,
     Certificate,
     Claim,
@@ -125,7 +126,7 @@ def _shortened(reason: str) -> str:
 def _unproved(name: str, reason: str) -> Certificate:
     claims = [
         _claim(name, kind, "", [CaseClaim(signature="", statics={}, scope="", verdict="unproved", reason=reason)])
-        for kind in CODES
+        for kind in OF_RULES
     ]
     return _certificate(name, [], (), claims, [], "")
 
@@ -133,7 +134,7 @@ def _unproved(name: str, reason: str) -> Certificate:
 def _merged(subject: Subject, results: Sequence[tuple[Configuration | None, Certificate]]) -> Certificate:
     """One certificate: the claims of all configurations, each a case."""
     claims = []
-    for kind in CODES:
+    for kind in OF_RULES:
         parts = [(c, claim) for c, one in results for claim in one.claims if claim.kind == kind]
         cases = [_as_configured(c, case) for c, claim in parts for case in claim.cases]
         statements = "; ".join(dict.fromkeys(claim.statement for _, claim in parts if claim.statement))

@@ -15,7 +15,7 @@ from ._index import Var, of_const, of_var
 from ._index_terms import Ranges, at_least, bounds, index_pred
 from ._order import opened
 from ._range_products import product_over
-from ._recurrences import Open, entry, has_loop, open_loop, renaming, stepped
+from ._recurrences import Open, entry, has_loop, linear_part, open_loop, renaming, stepped
 from ._sums import Rewriter, fresh, max_over, open_sum, sum_over
 from ._terms import (
     ONE,
@@ -218,7 +218,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
         _, most = bounds(a.time, ranges)
         system = open_loop(a.loop)
         c = system.carries[a.position]
-        factor, added = _linear(c.step, access(c.name, (of_var(system.step), *c.index)))
+        factor, added = linear_part(c.step, access(c.name, (of_var(system.step), *c.index)))
         if most is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
             return poly_of(a)
         j, k = fresh(), fresh()
@@ -234,18 +234,6 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
         return start + sum_over(before * at_j * product_over(at_k, [(k, most)], earlier * later), [(j, most)])
 
     return Rewriter(replace=total)(poly)
-
-
-def _linear(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
-    """(a, b) with step = a·carry + b, where a has what stands beside one factor `carry`."""
-    factor, added = ZERO, ZERO
-    for mono, c in step.items():
-        rest = dict(mono)
-        if rest.pop(carry.atom(), None) == 1:  # type: ignore[arg-type]
-            factor = factor + Poly({tuple(rest.items()): c})
-        else:
-            added = added + Poly({mono: c})
-    return factor, added
 
 
 def written_out(poly: Poly) -> Poly:

@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 
 from flint import fmpq
 
-from ._index import Ix, Var
+from ._index import Ix, Var, of_const
 from ._linear import Constraint, infeasible
 from ._power import cleared, content
+from ._sums import substitute
 from ._terms import (
     INDEX_PREDICATES,
     ONE,
@@ -86,6 +88,20 @@ class Fact:
     universal: bool = True
 
 
+MOST_CONDITIONS = 4
+"""A weight is looked at for all truth values of so many conditions."""
+
+
+def _least(weight: Poly) -> fmpq:
+    """The least value of a term in conditions on indices, whichever of them hold."""
+    conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
+    values = []
+    for truth in product((True, False), repeat=len(conditions)):
+        failing = {a for a, holds in zip(conditions, truth, strict=True) if not holds}
+        values.append(sum((c for mono, c in weight.items() if not any(a in failing for a, _ in mono)), fmpq(0)))
+    return min(values)
+
+
 def _number(poly: Poly) -> Poly:
     """The determinant or the smallest minor of a small matrix, which a condition names, by its entries."""
     atom = poly.atom()
@@ -150,6 +166,8 @@ class Facts:
         if c is not None:
             return POS if c > 0 else NEG if c < 0 else ZERO
         out = self._by_form(poly) & self._by_match(poly)
+        if poly.structured and out & ~POS:
+            out &= self._of_masked_sum(poly)
         if len(poly) > 1 and out in (ANY, NONNEG, NONPOS, NONZERO):
             out &= self._by_parts(poly)
         if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):
@@ -161,6 +179,32 @@ class Facts:
         for mono, c in poly.items():
             total = plus(total, times(POS if c > 0 else NEG, self.mono_signs(mono)))
         return total
+
+    def _of_masked_sum(self, poly: Poly) -> int:
+        """Signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
+
+        It is f's where w ≥ 0 whichever conditions hold, and w > 0 at the first or the last v, of which there is one.
+        """
+        sums = [(mono[0][0], c) for mono, c in poly.items() if len(mono) == 1 and mono[0][1] == 1]
+        first = sums[0][0] if len(sums) == len(poly) else None
+        if not isinstance(first, Sum) or len(first.vars) > 1 or not first.ranges[0].positive:
+            return ANY
+        v, body = first.vars[0], Poly({})
+        for a, c in sums:
+            if not isinstance(a, Sum) or a.vars != first.vars or a.ranges != first.ranges:
+                return ANY
+            body = body + Poly({a.body: c})
+        c, taken, weight = content(body)
+        weight = weight.scale(c)
+        conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
+        if len(conditions) > MOST_CONDITIONS or not all(isinstance(a, INDEX_PREDICATES) for a in conditions):
+            return ANY
+        signs = self.mono_signs(tuple(taken.items()))
+        if signs not in (POS, NEG) or not _least(weight) >= 0:
+            return ANY
+        ends = (of_const(Poly({})), of_const(first.ranges[0] - ONE))
+        attained = any(_least(substitute(weight, {v: end})) > 0 for end in ends)
+        return signs if attained else signs | ZERO
 
     def mono_signs(self, mono: Mono) -> int:
         out = POS

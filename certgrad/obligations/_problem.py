@@ -21,7 +21,7 @@ from ._solutions import implicit, reserve
 from ._sums import reset_fresh
 from ._tensor import Tensor
 from ._terms import clear_caches
-from .certificate import CODES
+from .certificate import CODES, OF_RULES
 from .semantics import Context, Opaque, interpret
 
 
@@ -30,19 +30,21 @@ class Rules:
     """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
 
     `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
-    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. Each takes the
-    parameters (real numbers, as scalars) last. These are closures over the op's own functions.
+    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
+    function that the forward is declared to equal. Each takes the parameters (real numbers, as scalars) last. These are
+    closures over the op's own functions.
     """
 
     forward: Callable[[list, list], list]
     jvp: Callable[[list, list, list], list] | None
     vjp: Callable[[list, list, list], list]
     primal: Callable[[list, list], list] | None
+    reference: Callable[[list, list], list] | None = None
 
 
 def kinds_of(op: Any) -> tuple[str, ...]:
-    """The obligations of an op: a rule without a JVP of its own has none about it."""
-    return getattr(op, "kinds", None) or tuple(CODES)
+    """The obligations of an op: none is about a JVP or a reference that it does not have."""
+    return getattr(op, "kinds", None) or (OF_RULES if op.reference_rule is None else tuple(CODES))
 
 
 def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
@@ -72,7 +74,16 @@ def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
     def primal(args: list, params: list) -> list:
         return _leaves(op.call_rule(op.fwd_rule, *args, statics=keywords(params))[0])
 
-    return Rules(forward, jvp, vjp, primal if op.fwd_rule is not None else None)
+    def reference(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.reference_rule, *args, statics=keywords(params)))
+
+    return Rules(
+        forward,
+        jvp,
+        vjp,
+        primal if op.fwd_rule is not None else None,
+        reference if op.reference_rule is not None else None,
+    )
 
 
 def _leaves(value: Any) -> list:
@@ -103,9 +114,16 @@ class Programs:
     vjp: Program
     primal: Program | None
     out_shapes: tuple[tuple[Any, ...], ...]
+    reference: Program | None = None
 
     def all(self) -> dict[str, Program]:
-        named = {"forward": self.forward, "jvp": self.jvp, "vjp": self.vjp, "primal": self.primal}
+        named = {
+            "forward": self.forward,
+            "jvp": self.jvp,
+            "vjp": self.vjp,
+            "primal": self.primal,
+            "reference": self.reference,
+        }
         return {k: p for k, p in named.items() if p is not None}
 
 
@@ -123,12 +141,15 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
         jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
         vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
         primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
+        plain = _traced(rules.reference, (args, scalars), f"the reference of {where}") if rules.reference else None
     if jvp is not None:
         _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
     _check_outputs(vjp, [args[k] for k in shapes.floats], f"the vjp of {where}", "cotangent", "float argument")
     if primal is not None:
         _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
-    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs))
+    if plain is not None:
+        _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
+    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
 
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:
@@ -177,6 +198,7 @@ class Problem:
     jvp: list[Tensor] | None
     vjp: list[Tensor]
     primal: list[Tensor] | None
+    reference: list[Tensor] | None
     tangents: dict[str, str]
     seeds: list[Tensor]
     seed_names: list[str]
@@ -247,6 +269,7 @@ def build(
         jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
         vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
         primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
+        reference=run(plain, programs.reference, [*inputs, *scalars]) if programs.reference else None,
         tangents=tangents | {s.name: f"d{s.name}" for s in implicit()},
         seeds=seeds,
         seed_names=seed_names,

@@ -25,7 +25,7 @@ from ._products import split_products
 from ._recurrences import has_loop
 from ._seams import seam_hypotheses
 from ._simplify import simplified
-from ._sums import Rewriter, fresh, substitute, sum_over
+from ._sums import Rewriter, bounded_above, fresh, substitute, sum_over
 from ._tensor import Tensor, own_index
 from ._terms import (
     ONE,
@@ -43,6 +43,7 @@ from ._terms import (
     poly_of,
     tensors_in,
 )
+from .certificate import OF_REFERENCE, OF_VALUES
 from .semantics import UnprovedError
 
 
@@ -248,11 +249,11 @@ def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
     return sum_over(substitute(a, mapping) * substitute(b, mapping), dummies)
 
 
-def forward_obligation(problem: Problem) -> Obligation:
-    """The rule's own primal output − forward."""
-    if problem.primal is None:
+def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligation:
+    """What another program computes (the rule's own primal output, the reference) − forward."""
+    if other is None:
         return Obligation([], ())
-    pairs = list(zip(problem.primal, problem.forward, strict=True))
+    pairs = list(zip(other, problem.forward, strict=True))
     bodies = [(p.body, without_stops(f.body), f.shape) for p, f in pairs]
     return Obligation(
         bodies,
@@ -307,7 +308,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         elif kind == "vjp_is_adjoint":
             obligation = adjoint_obligation(problem)
         else:
-            obligation = forward_obligation(problem)
+            obligation = forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
         known = Indices(facts=facts)
@@ -328,7 +329,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         more, others = facts_of(found)
         region = Region(facts.extended(more), (*assumed_clauses, *others))
         hypotheses = [*domain, *solvers, *without_repeated(found, region, problem.names)]
-        families = ([set(tangents)] if kind != "rule_runs_forward" else []) + ([set(seeds)] if adjoint else [])
+        families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
         for left_side, right_side, shape in obligation.pairs:
             ranges = {template(k): n for k, n in enumerate(shape)}
@@ -352,6 +353,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             if residue is not None:
                 for further in solution_forms(difference, here, problem.names):
                     residue = residue and _residue(further, here, families, problem)
+            if residue is not None and (further := bounded_above(difference)) != difference:
+                residue = _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
         return Outcome(hypotheses, relations=list(relations), ranges=_ranges(problem, kind))
@@ -374,7 +377,7 @@ def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
 
 def _not_followed(problem: Problem, kind: str) -> str:
     """Why an obligation cannot be stated: a value of which nothing is known would have to be differentiated."""
-    rules = [*(problem.jvp or ()), *problem.vjp] if kind != "rule_runs_forward" else []
+    rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
     moving = {problem.names[k] for k in problem.differentiable}
     differentiates = kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None)

@@ -306,7 +306,8 @@ def _reachable(op: Any) -> tuple[Callable, ...]:
 
 
 def _search(op: Any) -> Iterator[Callable]:
-    queue: list[Any] = [f for f in (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule) if f is not None]
+    own = (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule, getattr(op, "reference_rule", None))
+    queue: list[Any] = [f for f in own if f is not None]
     queue += getattr(op, "further", ())
     seen: set[int] = set()
     while queue:

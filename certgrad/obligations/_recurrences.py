@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from flint import fmpq
+
 from ._index import Ix, Var, of_const, of_var
 from ._index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
+from ._power import exp_of
 from ._sums import Rewriter, fresh, sum_over
 from ._terms import (
     CARRY,
@@ -20,6 +23,7 @@ from ._terms import (
     Access,
     Atom,
     Carry,
+    Exp,
     IxPred,
     Loop,
     Poly,
@@ -29,6 +33,7 @@ from ._terms import (
     carried,
     deep_atoms,
     intern,
+    number,
     poly_of,
     tensors_in,
 )
@@ -247,7 +252,7 @@ def _closed_form(s: Var, c: Open) -> Value | None:
 
         return total
     if _reads(c.step, {c.name}):
-        return None
+        return _rescaled(s, c)
     loop = _closed(s, [c])
 
     def last(time: Ix, index: tuple[Ix, ...]) -> Poly:
@@ -258,6 +263,78 @@ def _closed_form(s: Var, c: Open) -> Value | None:
         return entry(loop, 0, time, index)
 
     return last
+
+
+def _rescaled(s: Var, c: Open) -> Value | None:
+    """The value of a carry that each step measures in a new unit, as in an online softmax.
+
+    Let c[s + 1] = a(s)·c[s] + b(s), where a and b do not read c, and a(s) = g(s)/g(s + 1) with g(s) = exp(Σ q·r[s]) for
+    other carries r and numbers q. Then c·g is an accumulator, as c[s + 1]·g(s + 1) = c[s]·g(s) + b(s)·g(s + 1), so that
+    c[t] = (c[0]·g(0) + Σ_{j<t} b(j)·g(j + 1)) / g(t), by induction on t; and an exp is never 0.
+    """
+    factor, added = linear_part(c.step, access(c.name, (of_var(s), *c.index)))
+    if _reads(factor, {c.name}) or _reads(added, {c.name}):
+        return None
+    units = _units(s, factor)
+    if not units:
+        return None
+    loop = _closed(s, [c])
+    after = exp_of(_total(units, lambda r: _stepped(r)))
+
+    def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
+        if time.terms:
+            return entry(loop, 0, time, index)
+        j = fresh()
+
+        def at_time(when: Ix) -> Poly:
+            return c.at(_total(units, lambda r: entry(r.loop, r.position, when, r.index)), index)
+
+        gained = sum_over(c.at(added * after, index, {s: of_var(j)}), [(j, time.const)])
+        start = c.at(c.init, index) * exp_of(at_time(of_const(ZERO)))
+        return (start + gained) * exp_of(-at_time(time))
+
+    return total
+
+
+def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
+    """Carries r and numbers q with factor = exp(Σ q·(r[s] − r[s + 1])), if there are any."""
+    single = factor.single()
+    if single is None or single[1] != 1 or not all(isinstance(a, Exp) for a, _ in single[0]):
+        return None
+    exponent = sum((Poly({a.mono: number(e).constant()}) for a, e in single[0] if isinstance(a, Exp)), ZERO)
+    units = {}
+    for mono, q in exponent.items():
+        r = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        # Free of s but for its time: at time s + 1 it is the step of the same loop.
+        if isinstance(r, Rec) and r.time == of_var(s) and s not in r.loop.free.union(*(ix.free for ix in r.index)):
+            own = (poly_of(r) - _stepped(r)).coefficient(mono)
+            if own != 0:
+                units[r] = q / own
+    change = _total(units, lambda r: poly_of(r) - _stepped(r))
+    return units if exponent == change else None
+
+
+def _stepped(r: Rec) -> Poly:
+    """The carry's entry one step later."""
+    system = generic_step(r.loop)
+    chosen = system.carries[r.position]
+    return chosen.at(chosen.step, r.index, {system.step: r.time})
+
+
+def _total(units: Mapping[Rec, fmpq], value: Callable[[Rec], Poly]) -> Poly:
+    return sum((value(r).scale(q) for r, q in units.items()), ZERO)
+
+
+def linear_part(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
+    """(a, b) with step = a·carry + b, where a has what stands beside one factor `carry`."""
+    factor, added = ZERO, ZERO
+    for mono, c in step.items():
+        rest = dict(mono)
+        if rest.pop(carry.atom(), None) == 1:  # type: ignore[arg-type]
+            factor = factor + Poly({tuple(rest.items()): c})
+        else:
+            added = added + Poly({mono: c})
+    return factor, added
 
 
 def _closed(s: Var, group: list[Open]) -> Loop:

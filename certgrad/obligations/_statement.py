@@ -17,7 +17,7 @@ from ._prove import inner_product
 from ._tensor import own_index
 from ._terms import Poly, access, mentions
 from ._view import SympyView
-from .certificate import CODES
+from .certificate import CODES, OF_REFERENCE
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ def obligation(op: Any, kind: str) -> Obligation:
         op = registry.get(op)
     if kind not in CODES:
         raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
+    if kind == OF_REFERENCE and op.reference_rule is None:
+        raise UsageError(f"The op '{op.name}' is declared without a reference, so that nothing is claimed of one.")
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
     programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
@@ -100,5 +102,5 @@ def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
             dx = access(problem.tangents[problem.names[k]], own_index(problem.inputs[k].shape))
             right = right + inner_product(cotangent.body, dx, problem.inputs[k].shape)
         return [(left, right)]
-    primal = problem.primal or problem.forward
-    return [(without_stops(p.body), without_stops(f.body)) for p, f in zip(primal, problem.forward, strict=True)]
+    other = (problem.reference if kind == OF_REFERENCE else problem.primal) or problem.forward
+    return [(without_stops(p.body), without_stops(f.body)) for p, f in zip(other, problem.forward, strict=True)]

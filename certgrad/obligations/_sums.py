@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 from typing import Any
 
-from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var
+from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var, quotient, remainder
 from ._index_terms import at_least, divided, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from ._terms import (
@@ -39,6 +39,7 @@ from ._terms import (
     memo,
     mono_free,
     monomial,
+    number,
     poly_of,
 )
 
@@ -318,8 +319,39 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
         if not any(v in a.free for a, _ in inside):
             result = result * ranges[v]
     for component, factors in _components(inside, ranges):
-        result = result * _close(component, ranges, factors)
+        joined = _in_one_range(component, ranges, factors)
+        result = result * (_close(component, ranges, factors) if joined is None else joined)
     return result
+
+
+def _in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> Poly | None:
+    """Σ_{i<q} Σ_{j<m} f(i·m + j) = Σ_{v<q·m} f(v): where only places in row-major order are looked at."""
+    if not any(a.structured for a, _ in factors):
+        return None
+    body = monomial(dict(factors))
+    for i, j in _rows_of(variables, ranges, body):
+        v, m = fresh(), ranges[j]
+        whole = Rewriter({i: quotient(of_var(v), m), j: remainder(of_var(v), m)})(body)
+        if not any(v in t.free for ix in indices_of(whole) for t in ix.atoms):
+            others = [(w, ranges[w]) for w in variables if w not in (i, j)]
+            return sum_over(whole, [*others, (v, ranges[i] * m)])
+    return None
+
+
+def _rows_of(variables: list[Var], ranges: dict[Var, Poly], body: Poly) -> list[tuple[Var, Var]]:
+    """Pairs (i, j) of the variables such that i·m + j occurs, where j runs over 0 to m."""
+    found: dict[tuple[Var, Var], None] = {}
+    for ix in indices_of(body):
+        for t in ix.atoms:
+            if isinstance(t, RowMajor):
+                i, j = t.major.variable(), t.minor.variable()
+                if i in ranges and j in ranges and ranges[j] == t.stride:
+                    found[i, j] = None
+        here = [v for v in variables if ix.coefficient(v)]
+        for i, j in permutations(here, 2):
+            if ranges[j] * number(ix.coefficient(j)) == number(ix.coefficient(i)):
+                found[i, j] = None
+    return list(found)
 
 
 def _components(
@@ -362,6 +394,28 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
     left = [(w, n) for w, n in ranges.items() if w != v]
     moved = Rewriter({v: value})(rest) * guard
     return sum_over(moved, left) if left else moved
+
+
+def bounded_above(poly: Poly) -> Poly:
+    """Every condition in a sum that bounds its variable from below as one from above: Σ_{v≥e} f = Σ_v f − Σ_{v<e} f."""
+
+    def turned(a: Atom) -> Poly | None:
+        if not a.structured:
+            return poly_of(a)
+        if not isinstance(a, Sum):
+            return None
+        dummies, body = open_sum(a)
+        variables = {v for v, _ in dummies}
+
+        def opposite(b: Atom) -> Poly | None:
+            bound = b.free & variables if isinstance(b, IxPred) else ()
+            if not isinstance(b, IxPred) or len(bound) != 1 or b.ix.coefficient(*bound) <= 0:
+                return turned(b) if isinstance(b, Sum) else None
+            return ONE - index_condition(b.ix.scaled(-1).shifted(-ONE))
+
+        return sum_over(replaced(body, opposite), dummies)
+
+    return replaced(poly, turned)
 
 
 def _in_row_major_order(poly: Poly, dummies: list[tuple[Var, Poly]]) -> tuple[Poly, list[tuple[Var, Poly]]]:

@@ -10,7 +10,7 @@ from ._instances import Instance
 from ._problem import rules_of
 from .balls import BallError, Distance, Input, Rule, WitnessPoint, agrees_somewhere, distance, find_witness
 from .balls._witness import SECONDS
-from .certificate import Ball, Witness
+from .certificate import OF_REFERENCE, Ball, Witness
 
 ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
@@ -27,10 +27,11 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bo
         return None
     if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
         return None
+    of_reference = kind == OF_REFERENCE  # then the reference stands for the rule's own output
     try:
         found = find_witness(
-            kind,
-            lambda dims: _rule(op, instance.keywords(dims.sizes), wide),
+            "rule_runs_forward" if of_reference else kind,
+            lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
             _inputs(op, instance),
             further=instance.names,
             domain=lambda values: _inside(op, values),
@@ -77,11 +78,11 @@ def _inputs(op: Any, instance: Instance) -> list[Input]:
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 
-def _rule(op: Any, statics: Mapping[str, Any], wide: bool) -> Rule:
+def _rule(op: Any, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
     """The op at these structural arguments, as plain callables of arguments and parameters."""
     rules = rules_of(op, statics)
     count = len(op.arg_names)
-    jvp, primal = rules.jvp, rules.primal
+    jvp, primal = rules.jvp, rules.reference if of_reference else rules.primal
     return Rule(
         forward=lambda xs: rules.forward(xs[:count], xs[count:]),
         jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),

@@ -10,17 +10,24 @@ from typing import Any, Literal
 import msgspec
 
 FORMAT = 3
-KERNEL = "3"
+KERNEL = "4"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal["proved", "proved under hypotheses", "proved up to rounding", "refuted", "unproved", "surrogate"]
-ObligationKind = Literal["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"]
+ObligationKind = Literal["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"]
 
 CODES: dict[str, str] = {
     "jvp_is_derivative": "CG101",
     "vjp_is_adjoint": "CG102",
     "rule_runs_forward": "CG103",
+    "forward_equals_reference": "CG104",
 }
+OF_REFERENCE = "forward_equals_reference"
+"""The obligation of an op that is declared with a reference, and of no other."""
+OF_RULES = tuple(kind for kind in CODES if kind != OF_REFERENCE)
+"""The obligations of every op."""
+OF_VALUES = ("rule_runs_forward", OF_REFERENCE)
+"""The obligations that say of two programs that they compute the same."""
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -177,6 +184,7 @@ _STATEMENTS: dict[str, str] = {
     "jvp_is_derivative": "for all {x}{where} and all {dx}: jvp({x}, {dx}) = d/dt {op}({moved}) at t = 0",
     "vjp_is_adjoint": "for all {x}, {dx} and seed{where}: ⟨jvp({x}, {dx}), seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩",
     "rule_runs_forward": "for all {x}{where}: the rule's primal output is {op}({x})",
+    "forward_equals_reference": "for all {x}{where}: {op}({x}) is what the reference computes",
 }
 _WITHOUT_JVP = "for all {x}, {dx} and seed{where}: ⟨d/dt {op}({moved}) at t = 0, seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩"
 

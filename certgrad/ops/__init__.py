@@ -40,6 +40,7 @@ from certgrad.ops.embeddings import embedding, embedding_one_hot
 from certgrad.ops.exponential_logarithm import exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logit, xlogy
 from certgrad.ops.exponential_logarithm_pairs import entr, exp10, log1mexp, logaddexp2, rel_entr, xlog1py
 from certgrad.ops.extrema import amax, amin, ptp
+from certgrad.ops.flash_attention import flash_attention
 from certgrad.ops.gelu import gelu_erf, gelu_tanh
 from certgrad.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from certgrad.ops.indexing import scatter_add, segment_sum, take, take_along_axis
@@ -194,6 +195,7 @@ __all__ = [
     "exp10",
     "expand_dims",
     "expm1",
+    "flash_attention",
     "flip",
     "floor",
     "fmod",

@@ -86,6 +86,7 @@ class Op:
         self.fwd_rule: Rule | None = None
         self.jvp_rule: Rule | None = None
         self.vjp_rule: Rule | None = None
+        self.reference_rule: Rule | None = None
         self.several_rule: Rule | None = None
         self.cases = tuple(Case(parse(one)) if isinstance(one, str) else one for one in cases)
         self.domain = (domain,) if isinstance(domain, str) else tuple(domain)
@@ -122,6 +123,14 @@ class Op:
     def vjp(self, rule: Rule) -> Rule:
         """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one a float argument."""
         self.vjp_rule = rule
+        return rule
+
+    def reference(self, rule: Rule) -> Rule:
+        """Declare the plain function that the forward computes in another way, say in tiles: their equality is proved.
+
+        It takes what the forward takes, and never runs when the op is called.
+        """
+        self.reference_rule = rule
         return rule
 
     def several(self, rule: Rule) -> Rule:

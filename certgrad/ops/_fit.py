@@ -124,5 +124,7 @@ def _solve(dim: Dim, name: str, length: Any, known: Binding) -> Any:
     """The size of the name with which the dim, linear in it, has this length; None if there is none of at least 1."""
     start = dim.evaluate({**known, name: 0})
     slope = dim.evaluate({**known, name: 1}) - start
+    if slope == 0:  # a keyword gives a factor of 0, which is no size
+        return None
     size = (length - start) // slope
     return size if dim.evaluate({**known, name: size}) == length and size >= 1 else None

@@ -20,16 +20,16 @@ def attention(q, k, v, *, is_causal=False):
     return jnp.matmul(weights(q, k, is_causal), v)
 
 
-def _swap(x):
+def swap(x):
     return jnp.swapaxes(x, -1, -2)
 
 
-def _root(q):
+def root(q):
     return jnp.sqrt(q.shape[-1]).astype(q.dtype)
 
 
 def weights(q, k, is_causal):
-    scores = jnp.matmul(q, _swap(k)) / _root(q)
+    scores = jnp.matmul(q, swap(k)) / root(q)
     if is_causal:
         scores = jnp.where(jnp.tri(q.shape[-2], k.shape[-2], dtype=bool), scores, -jnp.inf)
     return _softmax(scores)
@@ -53,7 +53,7 @@ def _(residuals, dq, dk, dv):
 
 def tangent(residuals, dq, dk, dv):
     q, k, v, p = residuals
-    dscores = (jnp.matmul(dq, _swap(k)) + jnp.matmul(q, _swap(dk))) / _root(q)
+    dscores = (jnp.matmul(dq, swap(k)) + jnp.matmul(q, swap(dk))) / root(q)
     dp = p * (dscores - jnp.sum(p * dscores, axis=-1, keepdims=True))
     return jnp.matmul(dp, v) + jnp.matmul(p, dv)
 
@@ -65,9 +65,9 @@ def _(residuals, seed):
 
 def cotangents(residuals, seed):
     q, k, v, p = residuals
-    ct_p = jnp.matmul(seed, _swap(v))
-    ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / _root(q)
-    return jnp.matmul(ct_scores, k), jnp.matmul(_swap(ct_scores), q), jnp.matmul(_swap(p), seed)
+    ct_p = jnp.matmul(seed, swap(v))
+    ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / root(q)
+    return jnp.matmul(ct_scores, k), jnp.matmul(swap(ct_scores), q), jnp.matmul(swap(p), seed)
 
 
 @op(
@@ -81,7 +81,7 @@ def masked_attention(q, k, v, mask):
 
 
 def _seen(q, k, mask):
-    return _softmax(jnp.where(mask, jnp.matmul(q, _swap(k)) / _root(q), -jnp.inf))
+    return _softmax(jnp.where(mask, jnp.matmul(q, swap(k)) / root(q), -jnp.inf))
 
 
 @masked_attention.fwd

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from certgrad.obligations.certificate import HOLDS, ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
 from certgrad.report.wording import number, symbols, without_implied
 
-SHORT_NAMES = {"jvp_is_derivative": "jvp", "vjp_is_adjoint": "vjp", "rule_runs_forward": "fwd"}
+SHORT_NAMES = {
+    "jvp_is_derivative": "jvp",
+    "vjp_is_adjoint": "vjp",
+    "rule_runs_forward": "fwd",
+    "forward_equals_reference": "ref",
+}
 
 
 @dataclass(frozen=True)

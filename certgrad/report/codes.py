@@ -77,6 +77,27 @@ CODES: dict[str, Code] = {
                 "    return jnp.log(e), e      # refuted: the forward is log(1 + exp(x))"
             ),
         ),
+        Code(
+            code="CG104",
+            kind="forward_equals_reference",
+            title="the forward computes what the reference says",
+            statement="for all x in the domain: forward(x) = reference(x)",
+            meaning=(
+                "An op that computes a function in another order (in tiles, by a scan) can state the plain function "
+                "beside it (its reference). Both are traced and proved equal, at every index and for every shape, "
+                "however many tiles there are. The reference never runs when the op is called. Only an op that "
+                "declares one has this obligation."
+            ),
+            example=(
+                "@op('n d -> n')\n"
+                "def total(x):\n"
+                "    return jax.lax.scan(lambda c, column: (c + column, None), jnp.ones(x.shape[0]), x.T)[0]\n"
+                "\n"
+                "@total.reference\n"
+                "def _(x):\n"
+                "    return jnp.sum(x, axis=1)    # refuted: the scan starts at 1"
+            ),
+        ),
     )
 }
 

@@ -98,7 +98,7 @@ def test_nothing_selected_exits_5(library: Library, certgrad: Run, options: list
     "options, message",
     [
         (["--select", "softt*"], "--select: 'softt*' matches no op of the library, no rule that was found"),
-        (["--select", "CG9"], "--select: no code begins with 'CG9'. The codes are CG101, CG102, CG103, CG201"),
+        (["--select", "CG9"], "--select: no code begins with 'CG9'. The codes are CG101, CG102, CG103, CG104, CG201"),
         (["--ignore", "relu.gradient"], "--ignore: 'relu.gradient' matches no obligation."),
         (["--select", "relu,,log"], "--select has an empty pattern."),
         (["--output", "json"], "--output json: expected FORMAT=PATH with FORMAT one of text, json, markdown"),

@@ -14,6 +14,7 @@ def test_a_code_never_changes_its_meaning() -> None:
         "CG101": "jvp_is_derivative",
         "CG102": "vjp_is_adjoint",
         "CG103": "rule_runs_forward",
+        "CG104": "forward_equals_reference",
     }
 
 

@@ -1,4 +1,4 @@
-"""The three claims at one point: both sides evaluated by balls, and whether they agree.
+"""The claims at one point: both sides evaluated by balls, and whether they agree.
 
 Where the forward has a seam at the point, its derivative there is what the derivatives close by, on both sides along
 the tangent, tend to; the value must be continuous. By the mean value theorem that is the derivative, if it exists.
@@ -80,6 +80,10 @@ class At:
     def primal(self) -> list[Array]:
         return self._values("primal", [])
 
+    @property
+    def reference(self) -> list[Array]:
+        return self._values("reference", [])
+
     def near(self, side: int) -> Evaluation:
         """The forward a very short way along the tangent, forwards (1) or backwards (-1)."""
 
@@ -146,17 +150,26 @@ def vjp_is_adjoint(at: At) -> None:
 
 def rule_runs_forward(at: At) -> None:
     """The rule's own primal output is the forward's, entry by entry."""
-    if at.programs.primal is None:
-        return
-    for k, (got, wanted) in enumerate(zip(at.primal, at.forward.values, strict=True)):
+    if at.programs.primal is not None:
+        _same(at.primal, at, "the rule's output")
+
+
+def forward_equals_reference(at: At) -> None:
+    """The forward's output is the reference's, entry by entry."""
+    _same(at.reference, at, "the reference")
+
+
+def _same(outputs: Sequence[Array], at: At, what: str) -> None:
+    for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
         for place in np.ndindex(got.shape):
-            _equal(_real(got[place]), _real(wanted[place]), f"the rule's output and the forward at {_place(k, place)}")
+            _equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {_place(k, place)}")
 
 
 CLAIMS: dict[str, Callable[[At], None]] = {
     "jvp_is_derivative": jvp_is_derivative,
     "vjp_is_adjoint": vjp_is_adjoint,
     "rule_runs_forward": rule_runs_forward,
+    "forward_equals_reference": forward_equals_reference,
 }
 
 

@@ -56,7 +56,7 @@ class Case:
             claim.kind: [self._parsed(h.formula) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }
         self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
-        self.open = set(CLAIMS)
+        self.open = {claim.kind for claim in certificate.claims}
         self.asked: set[str] = set()
         self.boundaries = 2
 

@@ -15,6 +15,7 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
+    OF_RULES,
     Certificate,
     Claim,
     checksum,
@@ -63,8 +64,9 @@ def contradictions(certificate: Certificate, op: Any) -> Iterator[str]:
     declared = [(str(case.signature), {k: str(v) for k, v in case.statics.items()}) for case in op.cases]
     if [(one.signature, one.statics) for one in certificate.traced] != declared:
         yield "the cases that were traced are not the declared ones"
-    if [claim.kind for claim in certificate.claims] != list(CODES):
-        yield f"its claims are {', '.join(c.kind for c in certificate.claims) or 'none'}, not {', '.join(CODES)}"
+    kinds = tuple(CODES) if op.reference_rule is not None else OF_RULES
+    if tuple(claim.kind for claim in certificate.claims) != kinds:
+        yield f"its claims are {', '.join(c.kind for c in certificate.claims) or 'none'}, not {', '.join(kinds)}"
     if certificate.verdict != worst([claim.verdict for claim in certificate.claims]):
         yield f"its verdict '{certificate.verdict}' is not the worst of its claims"
     for claim in certificate.claims:

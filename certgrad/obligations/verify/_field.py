@@ -83,7 +83,7 @@ def _rational(eqn: Any) -> bool:
 
 
 def field_check(programs: Programs, space: Space, moving: Sequence[int], rng: Random, point: Point) -> int | None:
-    """All three claims at one uniform point of the prime field; the bound on the degree, or None if undefined there.
+    """All claims at one uniform point of the prime field; the bound on the degree, or None if undefined there.
 
     `point` gives the integer and boolean arguments.
 
@@ -118,13 +118,15 @@ def field_check(programs: Programs, space: Space, moving: Sequence[int], rng: Ra
 
 
 def _sides(at: At) -> list[tuple[str, Any, Any]]:
-    derivative, adjoint, primal = CLAIMS
+    derivative, adjoint, primal, plain = CLAIMS
     slopes = [np.where([d is None for d in t.flat], ZERO, t.ravel()).reshape(t.shape) for t in at.forward.tangents]
     pairs = [(derivative, a, b) for x, y in zip(at.jvp, slopes, strict=True) for a, b in _entries(x, y)]
     left, right = _dot(at.jvp, at.point.seeds), _dot(at.vjp, at.point.tangents)
     pairs.append((adjoint, left, right))
-    if at.programs.primal is not None:
-        pairs += [(primal, a, b) for x, y in zip(at.primal, at.forward.values, strict=True) for a, b in _entries(x, y)]
+    others = [(primal, at.primal)] if at.programs.primal is not None else []
+    others += [(plain, at.reference)] if at.programs.reference is not None else []
+    for claim, values in others:
+        pairs += [(claim, a, b) for x, y in zip(values, at.forward.values, strict=True) for a, b in _entries(x, y)]
     return pairs
 
 

@@ -31,9 +31,16 @@ class Programs:
     primal: Any | None
     shapes: tuple[tuple[Any, ...], ...]
     outputs: tuple[tuple[Any, ...], ...]
+    reference: Any | None = None
 
     def all(self) -> dict[str, Any]:
-        named = {"forward": self.forward, "jvp": self.jvp, "vjp": self.vjp, "primal": self.primal}
+        named = {
+            "forward": self.forward,
+            "jvp": self.jvp,
+            "vjp": self.vjp,
+            "primal": self.primal,
+            "reference": self.reference,
+        }
         return {name: program for name, program in named.items() if program is not None}
 
 
@@ -57,6 +64,9 @@ def traced(op: Any, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]
     def forward(args: list, params: list) -> list:
         return _leaves(op.call_rule(op.forward, *args, statics=keywords(params)))
 
+    def plain(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.reference_rule, *args, statics=keywords(params)))
+
     def rule(which: Any) -> Callable[[list, list, list], list]:
         return lambda args, moves, params: _leaves(
             op.call_rule(which, *context(args, params), *moves, statics=keywords(params))
@@ -73,7 +83,11 @@ def traced(op: Any, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]
         primal = None
         if op.fwd_rule is not None:
             primal = _trace("fwd", lambda a, p: _leaves(fwd(a, p)[0]), args, params, returns=outs)
-    return Programs(first, jvp, vjp, primal, tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs))
+        reference = None
+        if op.reference_rule is not None:
+            reference = _trace("reference", plain, args, params, returns=outs)
+    given, found = tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs)
+    return Programs(first, jvp, vjp, primal, given, found, reference)
 
 
 def _leaves(value: Any) -> list:

@@ -1,7 +1,7 @@
 """Attention, convolutions, pooling and cells. A status of None: TorchLean's list of ops does not have the row."""
 
 ROWS = [
-    ("attention masked_attention", None),
+    ("attention masked_attention flash_attention", None),
     ("multi_head_attention residual_attention", None),
     ("elman_cell elman gru_cell lstm_cell", None),
     ("conv1d conv2d conv_transpose1d conv_transpose2d", None),

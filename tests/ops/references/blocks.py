@@ -20,6 +20,10 @@ def attention(q, k, v, *, is_causal=False):
     return masked_attention(q, k, v, seen)
 
 
+def flash_attention(q, k, v, *, tile, is_causal):
+    return attention(q, k, v, is_causal=is_causal)
+
+
 def masked_attention(q, k, v, mask):
     scores = q @ jnp.swapaxes(k, -1, -2) / jnp.sqrt(q.shape[-1]).astype(q.dtype)
     return jax.nn.softmax(jnp.where(mask, scores, -jnp.inf)) @ v
@@ -114,6 +118,7 @@ REFERENCES = {
     "conv2d": Reference(conv, sizes=SMALL),
     "conv_transpose1d": Reference(conv_transpose, sizes=SMALL),
     "conv_transpose2d": Reference(conv_transpose, sizes=SMALL),
+    "flash_attention": Reference(flash_attention, sizes={"n": 512, "t": 8, "s": 64, "d": 64, "e": 64}),
     "elman": Reference(elman),
     "elman_cell": Reference(lambda x, h, w_x, w_h, b: jnp.tanh(x @ w_x.T + h @ w_h.T + b)),
     "global_avg_pool2d": Reference(lambda x: jnp.mean(x, (-2, -1))),

@@ -1,0 +1,128 @@
+"""Attention by tiles of keys: no array of all queries times all keys is ever made, in either direction."""
+
+import jax.numpy as jnp
+from jax import lax
+
+from certgrad.ops._declare import case, op, size_of
+from certgrad.ops.scaled_dot_product import root, swap, weights
+
+LARGEST_TILE = 128
+"""The most keys in a tile where the caller does not say how many."""
+
+
+@op(
+    case("*b n d, *b t*s d, *b t*s e -> *b n e", tile=size_of("s"), is_causal=False),
+    case("*b n d, *b t*s d, *b t*s e -> *b n e", tile=size_of("s"), is_causal=True),
+    torch="torch.nn.functional.scaled_dot_product_attention",
+    source="Dao et al. 2022; the online softmax is Milakov and Gimelshein 2018",
+)
+def flash_attention(q, k, v, *, tile=None, is_causal=False):
+    """Scaled dot product attention softmax(q kᵀ / √d) v, with the keys in tiles of `tile`; heads are leading axes.
+
+    The number of keys is a multiple of `tile`; by default `tile` is its largest divisor up to 128. Of the queries'
+    scores only those of one tile are there at a time, so that memory grows with n·tile, in the reverse pass too. With
+    `is_causal` a query sees the keys up to its own place.
+    """
+    return _attended(q, k, v, tile, is_causal)[0]
+
+
+@flash_attention.several
+def _(q, k, v, *, tile=None, is_causal=False):
+    if tile is None and jnp.ndim(k) > 1:
+        keys = jnp.shape(k)[-2]
+        tile = next(size for size in range(min(keys or 1, LARGEST_TILE), 0, -1) if keys % size == 0)
+    return flash_attention.one(q, k, v, tile=tile, is_causal=is_causal)
+
+
+@flash_attention.reference
+def _(q, k, v, *, is_causal):
+    return jnp.matmul(weights(q, k, is_causal), v)
+
+
+def _tiles(x, tile):
+    """(.., t·s, c) to (t, .., s, c)."""
+    count = x.shape[-2] // tile
+    return jnp.moveaxis(jnp.reshape(x, (*x.shape[:-2], count, tile, x.shape[-1])), -3, 0)
+
+
+def _joined(tiles):
+    """(t, .., s, c) to (.., t·s, c)."""
+    x = jnp.moveaxis(tiles, 0, -3)
+    return jnp.reshape(x, (*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1]))
+
+
+def _places(k, tile):
+    """The places of the keys of each tile."""
+    return jnp.reshape(jnp.arange(k.shape[-2]), (k.shape[-2] // tile, tile))
+
+
+def _seen(scores, places, is_causal, other):
+    """The scores of the keys at these places, and `other` where a key comes after the query."""
+    if not is_causal:
+        return scores
+    queries = lax.broadcasted_iota(int, scores.shape, scores.ndim - 2)
+    return jnp.where(places <= queries, scores, other)
+
+
+def _attended(q, k, v, tile, is_causal):
+    """The values, and log Σ exp(score) for each query."""
+    # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
+    first = lax.stop_gradient(jnp.matmul(q, swap(k[..., :1, :])) / root(q)) - 1
+
+    def step(carry, row):
+        largest, total, out = carry
+        k, v, places = row
+        scores = jnp.matmul(q, swap(k)) / root(q)
+        seen = lax.stop_gradient(_seen(scores, places, is_causal, first))
+        new = jnp.maximum(largest, jnp.max(seen, axis=-1, keepdims=True))
+        shrunk = jnp.exp(largest - new)
+        p = _seen(jnp.exp(scores - new), places, is_causal, 0)
+        return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + jnp.matmul(p, v)), None
+
+    nothing = (jnp.zeros_like(first), jnp.zeros_like(jnp.matmul(first, v[..., :1, :])))
+    tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
+    (largest, total, out), _ = lax.scan(step, (first, *nothing), tiles)
+    return out / total, largest + jnp.log(total)
+
+
+@flash_attention.fwd
+def _(q, k, v, *, tile, is_causal):
+    out, norm = _attended(q, k, v, tile, is_causal)
+    return out, (q, k, v, out, norm)
+
+
+def _weights(q, k, norm, places, is_causal):
+    """The weights of the keys of one tile."""
+    return _seen(jnp.exp(jnp.matmul(q, swap(k)) / root(q) - norm), places, is_causal, 0)
+
+
+@flash_attention.jvp
+def _(residuals, dq, dk, dv, *, tile, is_causal):
+    q, k, v, out, norm = residuals
+
+    def step(carry, row):
+        dout, dnorm = carry
+        k, v, dk, dv, places = row
+        p = _weights(q, k, norm, places, is_causal)
+        dp = p * (jnp.matmul(dq, swap(k)) + jnp.matmul(q, swap(dk))) / root(q)
+        return (dout + jnp.matmul(dp, v) + jnp.matmul(p, dv), dnorm + jnp.sum(dp, axis=-1, keepdims=True)), None
+
+    tiles = (*(_tiles(x, tile) for x in (k, v, dk, dv)), _places(k, tile))
+    (dout, dnorm), _ = lax.scan(step, (jnp.zeros_like(out), jnp.zeros_like(norm)), tiles)
+    return dout - dnorm * out
+
+
+@flash_attention.vjp
+def _(residuals, seed, *, tile, is_causal):
+    q, k, v, out, norm = residuals
+    mean = jnp.sum(seed * out, axis=-1, keepdims=True)
+
+    def step(ct_q, row):
+        k, v, places = row
+        p = _weights(q, k, norm, places, is_causal)
+        ct = p * (jnp.matmul(seed, swap(v)) - mean) / root(q)
+        return ct_q + jnp.matmul(ct, k), (jnp.matmul(swap(ct), q), jnp.matmul(swap(p), seed))
+
+    tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
+    ct_q, (ct_k, ct_v) = lax.scan(step, jnp.zeros_like(q), tiles)
+    return ct_q, _joined(ct_k), _joined(ct_v)
