@@ -73,8 +73,8 @@ def _attended(q, k, v, tile, is_causal):
         largest, total, out = carry
         k, v, places = row
         scores = jnp.matmul(q, swap(k)) / root(q)
-        seen = lax.stop_gradient(_seen(scores, places, is_causal, first))
-        new = jnp.maximum(largest, jnp.max(seen, axis=-1, keepdims=True))
+        seen = jnp.max(_seen(scores, places, is_causal, first), axis=-1, keepdims=True)
+        new = lax.stop_gradient(jnp.maximum(largest, seen))
         shrunk = jnp.exp(largest - new)
         p = _seen(jnp.exp(scores - new), places, is_causal, 0)
         return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + jnp.matmul(p, v)), None

@@ -19,11 +19,11 @@ def online(start=0.0, shrink=jnp.exp, unit=jnp.maximum, add=lambda x, new: jnp.e
     def forward(x):
         def step(carry, row):
             largest, total = carry
-            new = unit(largest, tile(row))
+            new = lax.stop_gradient(unit(largest, tile(row)))
             return (new, shrink(largest - new) * total + jnp.sum(add(row, new))), None
 
         first = jnp.ones((), x.dtype)
-        (largest, total), _ = lax.scan(step, (lax.stop_gradient(x[0, 0]), start * first), x)
+        (largest, total), _ = lax.scan(step, (lax.stop_gradient(x[0, 0]) - 1, start * first), x)
         return largest + jnp.log(total)
 
     return forward

@@ -13,7 +13,7 @@ from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._elementwise import elementwise, pointwise
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
-from certgrad.obligations.balls._scalars import ZERO, Real
+from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
 from certgrad.obligations.balls._values import Array, filled, is_float, lifted, tangent_or_none
 
@@ -192,7 +192,15 @@ def _stop_gradient(ctx: Context, params: Params, x: Value) -> Value:
     if x.tangent is None:
         return x
     ctx.used_stop_gradient = True
-    return x if ctx.keep_stopped else Value(x.primal)
+    return Value(x.primal, _arbitrary_at_kinks(x.tangent)) if ctx.keep_stopped else Value(x.primal)
+
+
+def _arbitrary_at_kinks(tangent: Array) -> Array:
+    """0 where there is no derivative: what does not depend on a stopped value's tangent is the same for any.
+
+    What does depend on it shows so where there is one.
+    """
+    return np.where([d is t.KINK or d is UNKNOWN for d in tangent.flat], ZERO, tangent.ravel()).reshape(tangent.shape)
 
 
 @primitive("zeros_like")

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from flint import fmpq
-
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls._functions import Function
@@ -98,10 +96,7 @@ def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 
 
 def extremum(side: int) -> Callable[..., Tangent]:
-    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie.
-
-    Where two functions have one value and one derivative, so has the larger of the two.
-    """
+    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie."""
 
     def tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
         if da is None and db is None:
@@ -113,14 +108,10 @@ def extremum(side: int) -> Callable[..., Tangent]:
         except Undecided:
             return UNKNOWN
         if order == 0 or order is None:
-            return da if order == 0 and _same(da, db) else KINK
+            return KINK
         return da if order * side > 0 else db
 
     return tangent
-
-
-def _same(da: Tangent, db: Tangent) -> bool:
-    return da is db or (type(da) is fmpq and type(db) is fmpq and da == db)
 
 
 def jump(*tangents: Tangent) -> Tangent:
