@@ -355,7 +355,9 @@ class Facts:
             return possible  # signs of the monomials alone: `_by_form` has used them
         poly = self._without_positive_divisors(poly)
         constraints = [c for f in relevant for c in self._constraints(f)]
-        constraints += self._side_constraints([poly, *(c.poly for c in constraints)])
+        # Bounds on products are many, and seldom turn ≥ into >.
+        shrinking = self._has_upper_bounds and possible not in (NONNEG, NONPOS)
+        constraints += self._side_constraints([poly, *(c.poly for c in constraints)], shrinking)
         if not constraints:
             return possible
         out = 0
@@ -391,7 +393,7 @@ class Facts:
             poly = poly * monomial(divisors)
         return poly
 
-    def _side_constraints(self, polys: list[Poly]) -> list[Constraint]:
+    def _side_constraints(self, polys: list[Poly], shrinking: bool = False) -> list[Constraint]:
         """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
         out: dict[Mono, list[Constraint]] = {}
         queue = [m for p in polys for m in p if m]
@@ -401,7 +403,7 @@ class Facts:
             term = Poly({mono: fmpq(1)})
             signs = self.mono_signs(mono)
             here: list[Constraint] = []
-            for less in self._shrunk(mono, term) if self._has_upper_bounds else ():
+            for less in self._shrunk(mono, term) if shrinking else ():
                 here.append(less)
                 queue += [m for m in less.poly if m]
             if not signs & NEG:

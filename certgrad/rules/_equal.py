@@ -15,6 +15,7 @@ from certgrad.obligations._audit import audit
 from certgrad.obligations._instances import family
 from certgrad.obligations._problem import Rules
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
+from certgrad.obligations.semantics._elementwise import IN_RANGE
 
 from ._check import untraced
 from ._examine import examine
@@ -59,6 +60,11 @@ class Equality:
         """Why it is not proved."""
         return next((c.reason for c in self.claim.cases if c.verdict not in HOLDS), "")
 
+    @property
+    def rests_on(self) -> list[str]:
+        """How floats and machine integers are read as numbers, and facts about numbers that floats can break."""
+        return [*self.claim.idealisations, *self.claim.facts]
+
     def __str__(self) -> str:
         from certgrad.report import text
         from certgrad.report.audited import findings_of
@@ -66,6 +72,8 @@ class Equality:
         lines = [f"{self.left} = {self.right}: {self.verdict}", f"scope: {self._scope}"]
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
+        if self.rests_on:
+            lines.append("this rests on: " + "; ".join(self.rests_on))
         return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])
 
     @property
@@ -175,4 +183,6 @@ def _restated(pair: _Pair, certificate: Certificate) -> Certificate:
     names = ", ".join(pair.arg_names)
     where = " under the hypotheses" if claim.hypotheses else ""
     text = f"for all {names}{where}: {pair.name}({names}) = {pair.other.name}({names})"
-    return sealed(msgspec.structs.replace(certificate, claims=[msgspec.structs.replace(claim, statement=text)]))
+    notes = {*claim.idealisations, *([IN_RANGE] if any(s.dtype == "int" for s in pair.signature.inputs) else [])}
+    claim = msgspec.structs.replace(claim, statement=text, idealisations=sorted(notes))
+    return sealed(msgspec.structs.replace(certificate, claims=[claim]))

@@ -104,6 +104,7 @@ def step_certificate(
         hypotheses=asked,
         kept=kept,
         findings=findings,
+        assumptions=[*gradient.assumptions, *(f"In the update, {note}." for note in equality.rests_on)],
         gradient=gradient,
         seed=seed,
         equality=equality.certificate,

@@ -22,7 +22,7 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
         (
             "because",
             [
-                f"g is the gradient: {graph.verdict} ({len(graph.graph.nodes)} nodes, {len(graph.lemmas)} lemmas)",
+                f"g is the gradient: {graph.verdict} ({len(graph.graph.nodes)} nodes)",
                 f"the seed of a scalar loss is 1: {certificate.seed.verdict}",
                 f"what runs ({certificate.program}) is that update: {certificate.equality.verdict}, "
                 f"{_scope(certificate.equality)}, every gradient, every value of "
@@ -33,6 +33,7 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
         ("which hold at the start and are kept by every step (proved)", certificate.kept),
         ("findings", certificate.findings),
         ("the formula is that of", [update.source]),
+        ("this rests on", certificate.assumptions),
     ]
     for title, entries in sections:
         if entries:

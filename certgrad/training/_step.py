@@ -183,9 +183,8 @@ def _certified(
     whole = next((n for n in trained if not arguments.is_real(n)), None)
     if whole is not None:
         raise UsageError(f"{whole} is an array of integers or booleans, which has no gradient. Do not train it.")
-    unmoved = [n for n in unchanged if arguments.is_real(n)]
     equality = prove_update(
-        update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unmoved}, run, domain
+        update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unchanged}, run, domain
     )
     program = getattr(run, "__name__", "a program") if run is not None else update.name
     certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, prove_kept(update))

@@ -38,6 +38,7 @@ class StepCertificate(Struct, frozen=True):
     kept: list[str]
     """Hypotheses on the state that hold at the start and that every step keeps."""
     findings: list[str]
+    assumptions: list[str]
     gradient: GraphCertificate
     seed: Theorem
     equality: Certificate

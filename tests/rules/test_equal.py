@@ -78,6 +78,16 @@ def test_structures_integers_and_scalars() -> None:
     assert certgrad.equal(step, forgets_to_count, signature).verdict == "refuted"
 
 
+def test_what_is_read_as_a_number_is_said() -> None:
+    rounded = certgrad.equal(lambda x: x.astype(jnp.bfloat16).astype(x.dtype), lambda x: x, "n")
+    assert rounded.rests_on == ["the cast to bfloat16 is read as exact"]
+    assert str(rounded).endswith("this rests on: the cast to bfloat16 is read as exact")
+    larger = certgrad.equal(lambda k: k + 1 > k, lambda k: k == k, "n:int")
+    assert larger.rests_on == ["integer arithmetic stays in the range of its type"]
+    positive = certgrad.equal(lambda x: jnp.log(jnp.exp(x)), lambda x: x, "n")
+    assert positive.rests_on == ["exp(z) > 0 (in floats it underflows to 0)"]
+
+
 def test_a_primal_is_compared_not_its_rule() -> None:
     @jax.custom_vjp
     def double(x):

@@ -93,6 +93,18 @@ def test_the_certificate_says_what_holds_and_why(graph: Any) -> None:
     assert "unchanged: b2\n" in text
 
 
+def test_integers_are_handed_on_too(arrays: dict) -> None:
+    def loss(x, offset, rows):
+        return jnp.sum((x - offset)[rows] ** 2)
+
+    traced = certgrad.trace(loss, "n d", "d", "k:int")
+    certificate = certify_step(traced, SGD, ["x"], frozen=["rows", "offset"])
+    assert certificate.unchanged == ["rows", "offset"]
+    assert certificate.equality.verdict == "proved"
+    assert "theta_rows" in certificate.equality.claims[0].statement
+    assert "In the update, integer arithmetic stays in the range of its type." in certificate.assumptions
+
+
 def test_gradient_descent_asks_nothing_of_its_own(graph: Any) -> None:
     certificate = certify_step(graph, SGD, PARAMETERS)
     assert certificate.equality.verdict == "proved"
