@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,17 @@ import typer
 
 from certgrad.cli import _console, _library
 from certgrad.cli._errors import ExitCode, describe
-from certgrad.cli._output import Format
 from certgrad.errors import UsageError
+
+
+class Format(StrEnum):
+    """A format of a graph's certificate."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+    html = "html"
+    dot = "dot"
 
 
 def graph(
@@ -45,6 +55,7 @@ def graph(
     from certgrad.graph import certify, encode, trace
     from certgrad.graph._report import render_markdown, render_text
     from certgrad.graph.builder import Model
+    from certgrad.graph.views import render_dot, render_html
 
     function = load(target)
     specs = function.specs if isinstance(function, Model) and not spec else ordered(function, target, spec or [])
@@ -54,6 +65,10 @@ def graph(
             typer.echo(encode(certificate).decode(), nl=False)
         case Format.markdown:
             typer.echo(render_markdown(certificate, explain), nl=False)
+        case Format.html:
+            typer.echo(render_html(certificate), nl=False)
+        case Format.dot:
+            typer.echo(render_dot(certificate), nl=False)
         case Format.text:
             typer.echo(render_text(certificate, _console.width(), explain), nl=False)
     failing = {"refuted", "unproved", "surrogate"} if strict else {"refuted"}

@@ -23,15 +23,15 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
     lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
     lines += _table(["node", "type", "operation", "lemma", "source", "verdict"], _rows(certificate))
     sections = [
-        ("hypotheses", _grouped(certificate) or ["none"]),
+        ("hypotheses", grouped(certificate) or ["none"]),
         ("hypotheses on dimensions", certificate.dimensions),
         ("discharged", [] if explain else _discharged(certificate)),
         ("every hypothesis of a lemma at its node, and why it is discharged or kept", _why(certificate, explain)),
         ("used above, true of real numbers, and for floating point to break", broken_in_floats(certificate)),
         ("findings", certificate.findings),
-        ("lemmas, each for all sizes of its dimensions", [_lemma(one) for one in certificate.lemmas]),
-        ("how steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
-        ("conclusions", _conclusions(certificate)),
+        ("lemmas, each for all sizes of its dimensions", [lemma_line(one) for one in certificate.lemmas]),
+        ("how steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
+        ("conclusions", conclusions(certificate)),
         ("this rests on", certificate.assumptions),
     ]
     for title, entries in sections:
@@ -61,15 +61,15 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
         cells = [f"`{cell}`" if k in (1, 2, 3) and cell else cell for k, cell in enumerate(row)]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     sections = [
-        ("Hypotheses", _grouped(certificate) or ["none"]),
+        ("Hypotheses", grouped(certificate) or ["none"]),
         ("Hypotheses on dimensions", certificate.dimensions),
         ("Discharged", [] if explain else _discharged(certificate)),
         ("Every hypothesis of a lemma at its node", _why(certificate, explain)),
         ("Used above, and for floating point to break", broken_in_floats(certificate)),
         ("Findings", certificate.findings),
-        ("Lemmas", [_lemma(one) for one in certificate.lemmas]),
-        ("How steps are put together, proved for all matrices", [_theorem(t) for t in certificate.theorems]),
-        ("Conclusions", _conclusions(certificate)),
+        ("Lemmas", [lemma_line(one) for one in certificate.lemmas]),
+        ("How steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
+        ("Conclusions", conclusions(certificate)),
         ("This rests on", certificate.assumptions),
     ]
     for title, entries in sections:
@@ -117,7 +117,7 @@ def _discharged(certificate: GraphCertificate) -> list[str]:
     return out
 
 
-def _grouped(certificate: GraphCertificate) -> list[str]:
+def grouped(certificate: GraphCertificate) -> list[str]:
     """Each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
     counts: dict[tuple[bool, str], int] = {}
     for h in certificate.hypotheses:
@@ -126,15 +126,18 @@ def _grouped(certificate: GraphCertificate) -> list[str]:
     return [text + (f" ({n} times)" if n > 1 else "") for (_, text), n in ordered]
 
 
-def _theorem(theorem: Theorem) -> str:
+def theorem_line(theorem: Theorem) -> str:
+    """A theorem in one line."""
     return f"{theorem.name}: {theorem.verdict}. {theorem.statement}"
 
 
-def _lemma(lemma: Lemma) -> str:
+def lemma_line(lemma: Lemma) -> str:
+    """A lemma in one line."""
     given = f", given {', '.join(lemma.given)}" if lemma.given else ""
     under = f" ({'; '.join(lemma.hypotheses)})" if lemma.hypotheses else ""
     return f"{lemma.digest[:8]}  {lemma.name}: {lemma.signature}{given}: {lemma.verdict}{under}"
 
 
-def _conclusions(certificate: GraphCertificate) -> list[str]:
+def conclusions(certificate: GraphCertificate) -> list[str]:
+    """What the induction yields, each in one line."""
     return [f"{c.name}: {c.statement}" + ("" if c.holds else " (not shown)") for c in certificate.conclusions]

@@ -78,6 +78,14 @@ def test_markdown(certgrad: Run) -> None:
     assert "| %7 | `f64[n, h]` | `add(%5, %6)` |" in result.out
 
 
+def test_drawings(certgrad: Run, wrong: str) -> None:
+    dot = certgrad("graph", f"{wrong}:loss", "--spec", "x: n", "--format", "dot")
+    assert (dot.code, dot.out.splitlines()[0]) == (1, 'digraph "loss" {')
+    page = certgrad("graph", f"{wrong}:loss", "--spec", "x: n", "--format", "html")
+    assert (page.code, page.out.splitlines()[0]) == (1, "<!DOCTYPE html>")
+    assert "✗ refuted" in page.out
+
+
 def test_a_planted_wrong_rule(certgrad: Run, wrong: str) -> None:
     result = certgrad("graph", f"{wrong}:loss", "--spec", "x: n")
     assert result.code == 1

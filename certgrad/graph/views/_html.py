@@ -1,0 +1,208 @@
+"""A certified graph as one page that stands alone: drawing, hypotheses, nodes, lemmas. No scripts, nothing loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module, resources
+from itertools import pairwise
+from typing import Any
+
+from certgrad.errors import UsageError
+from certgrad.graph._describe import Descriptions
+from certgrad.graph._explain import broken_in_floats, lines
+from certgrad.graph._report import conclusions, grouped, lemma_line, theorem_line
+from certgrad.graph.certificate import GraphCertificate, Step
+from certgrad.graph.ir import Graph, Node
+from certgrad.graph.views._groups import READABLE, Group, edges, groups
+from certgrad.graph.views._layout import Point, layout
+
+MARKS = {
+    "proved": "✓",
+    "proved under hypotheses": "✓ if",
+    "refuted": "✗ refuted",
+    "unproved": "? unproved",
+    "surrogate": "~ surrogate",
+}
+_CHARACTER, _LINE, _MARGIN, _LONGEST = 6.7, 15.0, 9.0, 30
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A box of a drawing."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str
+    lines: list[str]
+    title: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as numbers and strings for the page."""
+
+    width: float
+    height: float
+    shapes: list[Shape]
+    paths: list[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A node in the list."""
+
+    anchor: str
+    node: Node
+    step: Step
+    style: str
+    mark: str
+    title: str
+    hypotheses: list[str]
+    inside: list[Section]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A graph, or a run of its nodes, with its drawing and its list."""
+
+    title: str
+    anchor: str
+    style: str
+    mark: str
+    hypotheses: int
+    picture: Picture | None
+    rows: list[Row]
+    parts: list[Section]
+
+
+def render_html(certificate: GraphCertificate) -> str:
+    """The page. Raises UsageError where jinja2 is not installed."""
+    try:
+        jinja2: Any = import_module("jinja2")
+    except ImportError:
+        raise UsageError("HTML needs jinja2. Install it with: pip install 'certgrad[html]'.") from None
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
+    page: str = template.render(
+        certificate=certificate,
+        style=_style(certificate.verdict),
+        mark=MARKS[certificate.verdict],
+        graph=_section(certificate.graph, certificate.steps, "n"),
+        hypotheses=grouped(certificate),
+        explained=lines(certificate),
+        floats=broken_in_floats(certificate),
+        lemmas=[lemma_line(one) for one in certificate.lemmas],
+        theorems=[theorem_line(one) for one in certificate.theorems],
+        conclusions=conclusions(certificate),
+        legend=[(_style(v), m, v) for v, m in MARKS.items()],
+    )
+    return page + "\n"
+
+
+def _style(verdict: str) -> str:
+    return verdict.split()[0] if verdict != "proved under hypotheses" else "under"
+
+
+def _section(graph: Graph, steps: Sequence[Step], prefix: str, title: str = "") -> Section:
+    """A graph: drawn whole where it is small; else its runs are drawn, and each has a section of its own."""
+    described = Descriptions(graph)
+    rows = [_row(node, step, described, prefix) for node, step in zip(graph.nodes, steps, strict=True)]
+    whole = Group(title, graph.nodes, list(steps))
+    if len(graph.nodes) <= READABLE:
+        return _made(whole, rows, prefix, _of_nodes(whole, rows))
+    found = groups(graph, steps)
+    place = {row.node.id: row for row in rows}
+    parts = []
+    for k, group in enumerate(found):
+        mine = [place[n.id] for n in group.nodes]
+        picture = _of_nodes(group, mine) if 1 < len(mine) <= READABLE else None
+        parts.append(_made(group, mine, f"{prefix}g{k}", picture))
+    return _made(whole, [], prefix, _of_groups(found, parts), parts)
+
+
+def _made(
+    group: Group, rows: list[Row], anchor: str, picture: Picture | None, parts: Sequence[Section] = ()
+) -> Section:
+    verdict = group.verdict
+    count = len(group.hypotheses)
+    return Section(group.title, anchor, _style(verdict), MARKS[verdict], count, picture, rows, list(parts))
+
+
+def _row(node: Node, step: Step, described: Descriptions, prefix: str) -> Row:
+    given = node.kind in ("input", "constant")
+    anchor = f"{prefix}{node.id}"
+    title = described.of(node)
+    if not given:
+        title.append(f"{step.verdict}" + (f", by the lemma {step.lemma[:8]}" if step.lemma else ""))
+    title += [f"needs: {h.text}" for h in step.hypotheses] + ([step.reason] if step.reason else [])
+    inside = [
+        _section(body, part.steps, f"{anchor}b{k}-", f"{body.name} of %{node.id}")
+        for k, (body, part) in enumerate(zip(node.bodies, step.inside, strict=False))
+    ]
+    hypotheses = list(dict.fromkeys(h.text for h in step.hypotheses))
+    style, mark = ("given", "") if given else (_style(step.verdict), MARKS[step.verdict])
+    return Row(anchor, node, step, style, mark, "\n".join(title), hypotheses, inside)
+
+
+def _of_nodes(group: Group, rows: Sequence[Row]) -> Picture:
+    texts = []
+    for row in rows:
+        text = [f"%{row.node.id} {row.node.name}", ", ".join(map(str, row.node.outputs))]
+        formulas = list(dict.fromkeys(h.formula for h in row.step.hypotheses))
+        text += [f"needs {formulas[0]}" + (f" (+{len(formulas) - 1})" if len(formulas) > 1 else "")] if formulas else []
+        text += [row.mark] if row.mark and row.style not in ("proved", "under") else []
+        texts.append([_short(line) for line in text])
+    members = [Group("", [n], [s]) for n, s in zip(group.nodes, group.steps, strict=True)]
+    return _picture(texts, edges(members), [(r.style, r.title, r.anchor) for r in rows])
+
+
+def _of_groups(found: Sequence[Group], parts: Sequence[Section]) -> Picture:
+    texts = []
+    for group, part in zip(found, parts, strict=True):
+        first, last = group.nodes[0].id, group.nodes[-1].id
+        text = [_short(group.title), f"%{first}" if first == last else f"%{first} to %{last}"]
+        text += [f"needs {part.hypotheses}"] if part.hypotheses else []
+        texts.append([*text, *([part.mark] if part.style not in ("proved", "under") else [])])
+    return _picture(
+        texts, edges(found), [(p.style, "\n".join(g.hypotheses), p.anchor) for g, p in zip(found, parts, strict=True)]
+    )
+
+
+def _picture(
+    texts: Sequence[list[str]], links: Sequence[tuple[int, int]], rest: Sequence[tuple[str, str, str]]
+) -> Picture:
+    sizes = [(max(map(len, t)) * _CHARACTER + 2 * _MARGIN, len(t) * _LINE + _MARGIN) for t in texts]
+    drawing = layout(sizes, links)
+    shapes = [
+        Shape(
+            round(b.x - b.width / 2, 1),
+            round(b.y - b.height / 2, 1),
+            round(b.width, 1),
+            b.height,
+            style,
+            text,
+            title,
+            link,
+        )
+        for b, text, (style, title, link) in zip(drawing.boxes, texts, rest, strict=True)
+    ]
+    return Picture(round(drawing.width), round(drawing.height), shapes, [_path(points) for points in drawing.edges])
+
+
+def _path(points: Sequence[Point]) -> str:
+    """A curve that leaves and enters downwards."""
+    text = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
+    for (a, b), (c, d) in pairwise(points):
+        middle = (b + d) / 2
+        text += f"C{a:.1f} {middle:.1f} {c:.1f} {middle:.1f} {c:.1f} {d:.1f}"
+    return text
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
