@@ -40,6 +40,7 @@ class Explanation:
     discharged: bool
     reason: str
     facts: list[Fact]
+    """What it was discharged by: facts about its operands, and those before them that no earlier entry has listed."""
 
 
 def explanations(certificate: GraphCertificate) -> list[Explanation]:
@@ -79,6 +80,12 @@ class _Known:
 
     def __init__(self, graph: Graph, steps: Sequence[Step]) -> None:
         self.graph, self.steps = graph, steps
+        self.traced: set[int] = set()
+        """The nodes whose facts have been followed back."""
+        self.firm: list[bool] = []
+        """Whether each node's value is strictly on one side of 0 in floating point, too."""
+        for node in graph.nodes:
+            self.firm.append(self._is_firm(node))
 
     def sign(self, ref: Ref) -> str:
         return self.steps[ref.node].sign if ref.output == 0 else ""
@@ -106,17 +113,16 @@ class _Known:
     def origins(self, node: int) -> list[Fact]:
         """The fact about a node's value, and those before it that it follows from, down to where they arise."""
         found: list[Fact] = []
-        todo, seen = [node], {node}
+        todo = [node]
         while todo:
             here = self.graph.nodes[todo.pop(0)]
             step = self.steps[here.id]
             relation = step.sign or "> 0"  # sizes are integers, of which a step says nothing
             because, in_floats, parents = self._origin(here, relation)
             found.append(Fact(here.id, step.expression, relation, because, in_floats))
-            for parent in parents:
-                if parent not in seen:
-                    seen.add(parent)
-                    todo.append(parent)
+            if here.id not in self.traced:
+                self.traced.add(here.id)
+                todo += [p for p in parents if p not in self.traced and p not in todo]
         return found
 
     def _origin(self, node: Node, relation: str) -> tuple[str, str, list[int]]:
@@ -127,26 +133,29 @@ class _Known:
         parents = [r.node for r in node.parents if self.sign(r) or self.graph.nodes[r.node].name in _MADE]
         if node.kind != "primitive":
             return sentence(node), _UNDERFLOW if strict else "", parents
-        if node.name in _HANDED_ON or (node.name == "sub" and _number(node.operands[1]) == 0):
-            return f"{node.name} of it", "", parents
-        if node.name in ("add", "add_any", "max"):
-            firm = any(self._firm(r, relation) for r in node.operands)
-            if firm:  # then of the others it matters alone that they are on no other side
-                parents = [p for p in parents if self.steps[p].sign not in _STRICT or self._firm(Ref(node=p), relation)]
-            return (
-                f"{node.name} of what is {_SIDE.get(relation, relation)}",
-                "" if firm or not strict else _ROUNDED,
-                parents,
-            )
-        return sentence(node), _UNDERFLOW if strict else "", parents
 
-    def _firm(self, operand: Operand, relation: str) -> bool:
+    def _is_firm(self, node: Node) -> bool:
+        """By the nodes before it."""
+        sign = self.steps[node.id].sign
+        if node.name in _MADE:
+            return True
+        if sign not in _STRICT or node.kind == "constant":
+            return sign in _STRICT
+        if node.name in ("add", "add_any", "max"):
+            return any(self._holds(r, sign) for r in node.operands)
+        signed = [r for r in node.parents if self.sign(r) or self.graph.nodes[r.node].name in _MADE]
+        return self._handed_on(node) and bool(signed) and all(self.firm[r.node] for r in signed)
+
+    def _handed_on(self, node: Node) -> bool:
+        """The node keeps what is on one side of 0 there in floating point, too."""
+        less_0 = node.name == "sub" and len(node.operands) == 2 and _number(node.operands[1]) == 0
+        return node.kind == "primitive" and (node.name in _HANDED_ON or less_0)
+
+    def _holds(self, operand: Operand, relation: str) -> bool:
         """The operand is strictly on that side of 0 in floating point, too."""
         if isinstance(operand, Literal):
-            return (_number(operand) > 0) == (relation == "> 0") and _number(operand) != 0
-        if self.sign(operand) != relation:
-            return False
-        return not any(f.in_floats for f in self.origins(operand.node))
+            return _number(operand) > 0 if relation == "> 0" else _number(operand) < 0
+        return self.firm[operand.node] and self.sign(operand) == relation
 
 
 def _number(operand: Operand) -> float:
