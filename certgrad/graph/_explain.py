@@ -133,6 +133,17 @@ class _Known:
         parents = [r.node for r in node.parents if self.sign(r) or self.graph.nodes[r.node].name in _MADE]
         if node.kind != "primitive":
             return sentence(node), _UNDERFLOW if strict else "", parents
+        if self._handed_on(node):
+            return f"{node.name} of it", "", parents
+        if node.name in ("add", "add_any", "max"):
+            firm = any(self._holds(r, relation) for r in node.operands)
+            if firm:  # then of the others it matters alone that they are on no other side
+                parents = [
+                    p for p in parents if self.steps[p].sign not in _STRICT or self._holds(Ref(node=p), relation)
+                ]
+            because = f"{node.name} of what is {_SIDE.get(relation, relation)}"
+            return because, "" if firm or not strict else _ROUNDED, parents
+        return sentence(node), _UNDERFLOW if strict else "", parents
 
     def _is_firm(self, node: Node) -> bool:
         """By the nodes before it."""
