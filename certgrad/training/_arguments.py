@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -22,10 +23,10 @@ class Arguments:
     leaves: Sequence[str | None]
     """The name of each leaf; None for what is no array."""
 
-    @property
-    def names(self) -> list[str]:
+    @cached_property
+    def names(self) -> dict[str, None]:
         """The arrays, in order."""
-        return [n for n in self.leaves if n is not None]
+        return {n: None for n in self.leaves if n is not None}
 
     def spec(self, name: str) -> str:
         """The shape of an array, as its spec has it."""

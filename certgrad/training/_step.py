@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -81,7 +80,7 @@ class TrainingStep:
         )
         ordered = {n: parameters[n] for n in context.parameters}
         gradients = {n: gradients[n] for n in self.trained}
-        return replace(context, parameters=ordered, state=state, gradients=gradients, step=context.step + 1), loss
+        return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Named) -> Any:
         values = {**parameters, **data}
@@ -113,7 +112,7 @@ class TrainingStep:
         if broken is not None:
             shown = ", ".join(f"{k} = {v}" for k, v in values.items())
             raise UsageError(f"{self.update.name} is proved where {broken}, and that does not hold of {shown}.")
-        return values
+        return {k: jnp.asarray(v, float) for k, v in values.items()}
 
 
 def certify_step(
