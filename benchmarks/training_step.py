@@ -58,7 +58,7 @@ def sides(step: Any, sizes: dict[str, int]) -> tuple[Callable[[], None], Callabl
     shapes = {n: tuple(sizes[d] for d in s.split()) for n, s in SPECS.items()}
     arrays = {n: jax.random.normal(k, shapes[n]) / 8 for k, n in zip(keys, SPECS, strict=True)}
     data = {"x": arrays["x"], "target": arrays["target"]}
-    context = step.start(**{n: arrays[n] for n in PARAMETERS})
+    context = step.start({n: arrays[n] for n in PARAMETERS})
 
     @jax.jit
     def plain(params: Any, state: Any, x: Any, target: Any) -> Any:

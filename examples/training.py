@@ -34,7 +34,7 @@ def start(step, hidden=8):
     keys = jax.random.split(jax.random.key(1))
     weights = {"W1": jax.random.normal(keys[0], (2, hidden)), "W2": jax.random.normal(keys[1], (hidden, 1)) / 4}
     biases = {"b1": jnp.zeros(hidden), "b2": jnp.zeros(1)}
-    return step.start(key=jax.random.key(0), hyperparameters={"lr": 0.02}, **weights, **biases)
+    return step.start({**weights, **biases}, hyperparameters={"lr": 0.02}, key=jax.random.key(0))
 
 
 def train(step, context, log, steps=300, every=50):

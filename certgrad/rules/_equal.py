@@ -133,6 +133,7 @@ class _Pair(UserRule):
                 'is an array argument: give it the shape "" in the signature.'
             )
         super().__init__(left, signature, differentiable=(), **declared)
+        self.said = frozenset(static)
         self.other = UserRule(right, signature, static=static, differentiable=())
         self.kinds = VALUE_ONLY
         self.fwd_rule, self.vjp_rule, self.jvp_rule = None, None, None
@@ -142,9 +143,13 @@ class _Pair(UserRule):
         """The right function as the forward, the left one as the primal output of a rule."""
 
         def outputs(rule: UserRule) -> Callable[[list, list], list]:
-            return lambda args, params: [_real(y) for y in jax.tree.leaves(rule.call(args, statics))]
+            return lambda args, params: [_real(y) for y in jax.tree.leaves(rule.call(args, self._own(rule, statics)))]
 
         return Rules(outputs(self.other), None, lambda args, seeds, params: [], outputs(self))
+
+    def _own(self, rule: UserRule, statics: Mapping[str, Any]) -> dict[str, Any]:
+        """The static arguments of one of the two: what was said of both, and its own defaults."""
+        return {n: statics[n] if n in self.said else v for n, v in rule.choices[0].items()}
 
     def check_outputs(self) -> None:
         """Raises RuleError, naming both, where the outputs are not nested alike or have other shapes."""
@@ -155,7 +160,9 @@ class _Pair(UserRule):
         found: list[Any] = []
         for rule in (self, self.other):
             try:
-                found.append(jax.eval_shape(lambda *xs, rule=rule: rule.call(xs, instance.statics), *arrays))
+                found.append(
+                    jax.eval_shape(lambda *xs, rule=rule: rule.call(xs, self._own(rule, instance.statics)), *arrays)
+                )
             except Exception:  # the audit says what does not trace
                 return
         mine, theirs = map(jax.tree.leaves, found)

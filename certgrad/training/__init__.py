@@ -1,7 +1,7 @@
 """Training steps: θ' = θ − lr·∂L/∂θ and its kin, as statements, certified and run.
 
 step = training_step(trace(loss, "x: n d", "W: d h", "target: n h"), SGD, ["W"])
-context = step.start(W=W, hyperparameters={"lr": 0.1})
+context = step.start({"W": W}, hyperparameters={"lr": 0.1})
 context, value = step(context, x=x, target=target)
 """
 

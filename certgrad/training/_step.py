@@ -43,15 +43,17 @@ class TrainingStep:
         self._compiled = compile_graph(loss)
         self._program = jax.jit(self._take)
 
-    def start(self, *, key: Any = None, hyperparameters: Mapping[str, Any] | None = None, **parameters: Any) -> Context:
-        """The context before the first step: values of the parameters, by name, and of the hyperparameters.
+    def start(
+        self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
+    ) -> Context:
+        """The context before the first step: values of the parameters and hyperparameters by name, and an RNG key.
 
         Raises UsageError, naming it, for a parameter or hyperparameter that is missing or unknown.
         """
         named = {n: jnp.asarray(x) for n, x in self.arguments.named(parameters).items()}
         missing = [n for n in self.trained if n not in named]
         if missing:
-            raise UsageError(f"The parameter {missing[0]} has no value. Pass one, as start({_example(missing)}).")
+            raise UsageError(f"The parameter {missing[0]} has no value. Pass one, as start({{'{missing[0]}': …}}).")
         trained = {n: named[n] for n in self.trained}
         return Context(
             parameters=named,
@@ -61,7 +63,7 @@ class TrainingStep:
             key=jax.random.key(0) if key is None else key,
         )
 
-    def __call__(self, context: Context, **data: Any) -> tuple[Context, jax.Array]:
+    def __call__(self, context: Context, /, **data: Any) -> tuple[Context, jax.Array]:
         """Take one step on these data. Returns the context after it, with the gradients, and the loss before it.
 
         Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
@@ -105,7 +107,7 @@ class TrainingStep:
         missing = [k for k, v in values.items() if v is None]
         if missing:
             raise UsageError(
-                f"{self.update.name} needs a value for {missing[0]}: start(hyperparameters={{'{missing[0]}': …}}, …)."
+                f"{self.update.name} needs a value for {missing[0]}: start(…, hyperparameters={{'{missing[0]}': …}})."
             )
         exact = {k: Fraction(repr(float(v))) for k, v in values.items()} | {COUNT: Fraction(0)}
         broken = next((c for c in self.update.conditions if not inside((c,), exact)), None)

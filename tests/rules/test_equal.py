@@ -59,7 +59,15 @@ def test_equality_at_some_sizes_is_no_equality() -> None:
     def three(x):
         return 2 * jnp.sum(x) if x.shape[0] == 3 else jnp.sum(x)
 
+    def square(x):
+        return x * 0 if x.shape[0] == x.shape[1] else x
+
+    def even(x):
+        return x * 0 if x.shape[0] % 2 == 0 else x
+
     assert certgrad.equal(sum_of, lambda x: jnp.sum(x), "n").verdict == "proved"
+    assert certgrad.equal(square, lambda x: x, "n d").verdict == "refuted"
+    assert not certgrad.equal(even, lambda x: x, "n d").proved
     assert certgrad.equal(three, lambda x: jnp.sum(x), "n").verdict == "refuted"
 
 
@@ -76,6 +84,27 @@ def test_structures_integers_and_scalars() -> None:
     signature = ({"w": "n"}, ":int", "")
     assert certgrad.equal(step, other, signature).verdict == "proved"
     assert certgrad.equal(step, forgets_to_count, signature).verdict == "refuted"
+
+
+def test_each_function_has_its_own_defaults() -> None:
+    def twice(x, k=2):
+        return k * x
+
+    def thrice(x, k=3):
+        return k * x
+
+    def double(x):
+        return x + x
+
+    assert certgrad.equal(twice, thrice, "n").verdict == "refuted"
+    assert certgrad.equal(twice, thrice, "n", static={"k": certgrad.each(2, 5)}).verdict == "proved"
+    assert certgrad.equal(twice, double, "n").verdict == "proved"
+    assert certgrad.equal(double, thrice, "n").verdict == "refuted"
+
+
+def test_what_contradicts_itself_proves_nothing() -> None:
+    found = certgrad.equal(lambda x: x, lambda x: 2 * x, "n", domain=("x > 0", "x < 0"))
+    assert not found.proved
 
 
 def test_what_is_read_as_a_number_is_said() -> None:

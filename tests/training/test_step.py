@@ -56,7 +56,7 @@ def by_formula(update: Update, gradient: Any, values: dict, frozen: tuple[str, .
 @pytest.mark.parametrize("update", [SGD, MOMENTUM, ADAM, ADAMW], ids=lambda u: u.name)
 def test_steps_are_those_of_the_formula_with_the_gradients_of_jax(update: Update, graph: Any, arrays: dict) -> None:
     step = training_step(graph, update, ["W1", "b1", "W2"], frozen=["b2"])
-    context = step.start(hyperparameters={"lr": 0.05}, **{n: arrays[n] for n in PARAMETERS})
+    context = step.start({n: arrays[n] for n in PARAMETERS}, hyperparameters={"lr": 0.05})
     losses = []
     for _ in range(3):
         context, value = step(context, x=arrays["x"], target=arrays["target"])
@@ -152,7 +152,7 @@ def test_parameters_in_a_structure() -> None:
     assert step.trained == ["params['W']", "params['b']"]
     params = {"W": jnp.ones((3, 2)), "b": jnp.zeros(2)}
     x, labels = jnp.arange(12.0).reshape(4, 3) / 10, jnp.array([0, 1, 1, 0])
-    context, value = step(step.start(params=params, hyperparameters={"lr": 1.0}), x=x, labels=labels)
+    context, value = step(step.start({"params": params}, hyperparameters={"lr": 1.0}), x=x, labels=labels)
     expected = jax.grad(loss)(params, x, labels)
     np.testing.assert_allclose(context.parameters["params['W']"], params["W"] - expected["W"], rtol=1e-5)
     assert float(value) == pytest.approx(float(jnp.log(2.0)))
@@ -166,12 +166,12 @@ def test_messages_name_what_is_wrong(graph: Any, arrays: dict) -> None:
     step = training_step(graph, SGD, PARAMETERS)
     values = {n: arrays[n] for n in PARAMETERS}
     with pytest.raises(UsageError, match="sgd needs a value for lr"):
-        step.start(**values)
+        step.start(values)
     with pytest.raises(UsageError, match="sgd has no hyperparameter 'b1'; it has lr"):
-        step.start(hyperparameters={"lr": 1, "b1": 1}, **values)
+        step.start(values, hyperparameters={"lr": 1, "b1": 1})
     with pytest.raises(UsageError, match="The parameter b2 has no value"):
-        step.start(hyperparameters={"lr": 1}, **{n: arrays[n] for n in PARAMETERS[:3]})
-    context = step.start(hyperparameters={"lr": 1}, **values)
+        step.start({n: arrays[n] for n in PARAMETERS[:3]}, hyperparameters={"lr": 1})
+    context = step.start(values, hyperparameters={"lr": 1})
     with pytest.raises(UsageError, match=r"needs a value for target. Pass it, as step\(context, target=…\)"):
         step(context, x=arrays["x"])
     with pytest.raises(UsageError, match="W1 is a parameter of the context"):
@@ -180,4 +180,4 @@ def test_messages_name_what_is_wrong(graph: Any, arrays: dict) -> None:
         step(context, x=arrays["x"], y=arrays["target"])
     adam = training_step(graph, ADAM, PARAMETERS)
     with pytest.raises(UsageError, match="adam is proved where b1 < 1, and that does not hold of lr = "):
-        adam.start(hyperparameters={"b1": 1}, **values)
+        adam.start(values, hyperparameters={"b1": 1})

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import certgrad
 from certgrad.errors import TraceError, UsageError
@@ -69,7 +70,7 @@ class Tape:
             )
         if any(r.is_input and r.name == name for r in self.records):
             raise UsageError(f"The tape has an input '{name}' already. Name each input once.")
-        array = jnp.asarray(value)
+        array = jnp.array(value)
         self.records.append(Record(len(self.records), name, (array,), source=_source()))
         return Value(self, len(self.records) - 1, 0, array)
 
@@ -84,6 +85,7 @@ class Tape:
         Returns what it returns, with values in place of arrays. Raises UsageError for values of another tape.
         """
         flat, tree = jax.tree.flatten((args, kwargs), is_leaf=is_value)
+        flat = [x.copy() if isinstance(x, np.ndarray) else x for x in flat]  # numpy's arrays may change later
         places = [k for k, x in enumerate(flat) if is_value(x)]
         parents = tuple(flat[k] for k in places)
         if any(p.tape is not self for p in parents):
@@ -171,13 +173,15 @@ class Tape:
         """The recorded operations as a graph, as `certgrad.trace` makes it of the same program.
 
         Its shapes are those of the arrays; `specs` names some for all sizes: `x="n d"`. The graph is of the operations
-        that ran: what Python decided while they did is not in it. Raises UsageError or TraceError.
+        that ran: what Python decided while they did is not in it. Raises UsageError or TraceError, the latter where the
+        same calls give other values now.
         """
         inputs = self.inputs
         unknown = [n for n in specs if n not in inputs]
         if unknown:
             raise UsageError(f"The tape has no input '{unknown[0]}'; it has {', '.join(inputs) or 'none'}.")
         texts = [f"{n}: {specs.get(n, _spec(v))}" for n, v in inputs.items()]
+        self._check_repeatable(outputs)
         try:
             return trace(self.function(outputs), *texts, name=name)
         except TraceError as error:
@@ -187,6 +191,16 @@ class Tape:
                 f"{error} A recorded call that names sizes, or reads an array that is no input, holds for those sizes "
                 "alone; leave the specs out to have the graph at the sizes of the arrays."
             ) from error
+
+    def _check_repeatable(self, outputs: Value | Sequence[Value]) -> None:
+        chosen = [outputs] if isinstance(outputs, Value) else list(outputs)
+        again = self.function(chosen)(*(v.value for v in self.inputs.values()))
+        for before, now in zip(chosen, again, strict=True):
+            if not jnp.array_equal(before.value, now, equal_nan=is_real(now)):
+                raise TraceError(
+                    f"Running the recorded calls again gives another value of {before.label}: one of them draws random "
+                    "numbers, or reads something that has changed. Pass keys and values as arguments."
+                )
 
     def _needed(self, outputs: Sequence[Value]) -> set[int]:
         needed = {y.record for y in outputs}

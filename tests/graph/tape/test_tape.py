@@ -144,6 +144,20 @@ def test_other_functions_of_jax_are_applied() -> None:
     np.testing.assert_allclose(tape.backward(first).gradients["x"], expected, rtol=1e-6)
 
 
+def test_the_graph_is_of_what_ran() -> None:
+    tape = Tape()
+    factor, state = np.array([1.0, 2.0, 3.0]), [1.0]
+    x = tape.input("x", factor)
+    y = np.sum(x * factor) * 1.0
+    z = tape.apply(lambda v: v * state[0], y)
+    factor[:], state[0] = 0, 5.0
+    assert x.value.tolist() == [1.0, 2.0, 3.0]
+    run = compile_graph(tape.graph(y))
+    assert float(run.value_and_grad(jnp.ones(3))[0]) == 6.0, "the array as it was when the call ran"
+    with pytest.raises(TraceError, match="Running the recorded calls again gives another value of %4"):
+        tape.graph(z)
+
+
 def test_messages_name_what_is_wrong() -> None:
     tape, other = Tape(), Tape()
     x, z = tape.input("x", jnp.arange(3.0)), other.input("z", 1.0)
