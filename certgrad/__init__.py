@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from certgrad._audit import audit, audit_op
     from certgrad._solves import solves
     from certgrad.accel import compile_graph
     from certgrad.graph import certify, trace
-    from certgrad.obligations import audit, audit_op, obligation
+    from certgrad.obligations import obligation
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
     from certgrad.rules import check, declare, each, equal, real
 
 _PUBLIC = {
-    "audit": "certgrad.obligations",
-    "audit_op": "certgrad.obligations",
+    "audit": "certgrad._audit",
+    "audit_op": "certgrad._audit",
     "axis_of": "certgrad.ops",
     "case": "certgrad.ops",
     "certify": "certgrad.graph",

@@ -5,7 +5,7 @@ its residuals. Uses jax.extend.core and the registration tables of jax.interpret
 touches JAX's internals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,13 @@ def call_linear(linear: Linear, residuals: Sequence[Any], inputs: Sequence[Any])
     return _linear_p.bind(*residuals, *inputs, linear=linear, count=len(residuals))
 
 
-_linear_p = Primitive("certgrad_linear")
+def program_of(params: Mapping[str, Any], avals: Sequence[Any]) -> Any:
+    """The closed jaxpr that an equation of the primitive runs on arrays of these shapes."""
+    return jax.make_jaxpr(lambda *args: _run(*args, **params))(*avals)
+
+
+LINEAR = "certgrad_linear"
+_linear_p = Primitive(LINEAR)
 _linear_p.multiple_results = True
 
 
@@ -57,7 +63,7 @@ def _array(x: Any) -> Any:
 
 
 def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
-    return jax.make_jaxpr(lambda *args: _run(*args, linear=linear, count=count))(*avals).out_avals
+    return program_of({"linear": linear, "count": count}, avals).out_avals
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:

@@ -41,7 +41,7 @@ def get(name: str) -> "Op":
 def audit_op(name: str, cache: Path | None = None) -> "Certificate":
     """Prove the op; with a folder, use and fill the cache in it."""
     prepare()
-    from certgrad.obligations import audit_op as prove
+    from certgrad import audit_op as prove
 
     return prove(name) if cache is None else prove(name, _cache(cache))
 
@@ -106,11 +106,12 @@ def tidy_cache(folder: Path, problem: str) -> None:
 
 
 def equations(name: str, kind: str) -> tuple[tuple[str, str], ...]:
-    """The obligation's equations, each as its two sides."""
+    """The obligation's equations, each as its two sides; none of a composed op, whose parts have them."""
     prepare()
     from certgrad.obligations import obligation
+    from certgrad.ops._composed import Composed
 
-    return obligation(name, kind).sides
+    return () if isinstance(get(name), Composed) else obligation(name, kind).sides
 
 
 def aliases() -> dict[str, str]:

@@ -21,6 +21,7 @@ from jax.errors import InconclusiveDimensionOperation
 from jax.extend import core as jex
 
 import certgrad
+from certgrad._jax_compat import LINEAR
 from certgrad.graph.ir import ArrayType, Literal
 from certgrad.obligations._instances import evaluate_size
 from certgrad.obligations._jax_internals import (
@@ -36,11 +37,12 @@ from certgrad.obligations._jax_internals import (
 Dims = Mapping[str, Any]
 _OPERATIONS = ("floordiv", "mod", "max", "min")
 _PACKAGE = str(Path(certgrad.__file__).parent) + os.sep
+_OPS = f"{_PACKAGE}ops{os.sep}"
+_TRACE = f"{_PACKAGE}graph{os.sep}_trace.py"
+"""What calls the function that is traced."""
 _INSTALLED = f"{os.sep}site-packages{os.sep}"
 UnknownDimensionError = shape_poly.UnexpectedDimVar
 """A size was asked for that is not among those given."""
-LINEAR = "certgrad_linear"
-"""The primitive by which an op of certgrad computes its tangent (`certgrad._jax_compat`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,13 +192,18 @@ def source_of(eqn: Any) -> tuple[str, str]:
 def place_of(traceback: Any) -> tuple[str, str]:
     """The user's file and line in a traceback, and the name of the function there.
 
-    What a library on top of JAX does is shown at the line that calls the library.
+    What a library on top of JAX does is shown at the line that calls the library. Where an op of certgrad is itself
+    the function that is traced, its own lines are the user's.
     """
-    first = "", ""
+    first = own = "", ""
     for frame in source_info_util.user_frames(traceback):
-        if frame.file_name.startswith(_PACKAGE):
-            continue
         found = f"{os.path.basename(frame.file_name)}:{frame.start_line}", frame.function_name
+        if frame.file_name.startswith(_PACKAGE):
+            if frame.file_name == _TRACE and own[0]:
+                return first if first[0] else own
+            if frame.file_name.startswith(_OPS) and not found[0].startswith("_"):
+                own = found
+            continue
         if _INSTALLED not in frame.file_name:
             return found
         first = first if first[0] else found

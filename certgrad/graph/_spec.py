@@ -15,7 +15,8 @@ import numpy as np
 
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations._jax_internals import kind_of
-from certgrad.ops._signature import ArraySpec, Star, parse
+from certgrad.ops._fit import fits
+from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, parse
 
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(?!(?:int|bool|float)\b)(.*)", re.DOTALL)
 
@@ -77,6 +78,9 @@ class Specs:
 
     def sizes(self, shapes: Sequence[Sequence[int]]) -> dict[str, int]:
         """The dimensions that give these shapes. Raises UsageError, naming argument and axis, where none do."""
+        specs = tuple(a.spec for a in self.arguments)
+        if (found := next(fits(Signature(specs, ()), [tuple(map(int, s)) for s in shapes]), None)) is not None:
+            return found
         sizes: dict[str, int] = {}
         for argument, shape in zip(self.arguments, shapes, strict=True):
             if len(shape) != len(argument.spec.dims):
@@ -87,15 +91,19 @@ class Specs:
             for dim, size in zip(argument.spec.dims, shape, strict=True):
                 if not isinstance(dim, Star) and dim.name is not None:
                     sizes.setdefault(dim.name, int(size))
+        known = ", ".join(f"{k} = {v}" for k, v in sizes.items())
         for argument, shape in zip(self.arguments, shapes, strict=True):
+            if any(n not in sizes for d in argument.spec.dims if isinstance(d, Dim) for n in d.names):
+                continue
             expected = argument.spec.shape(sizes, {})
             if tuple(shape) != tuple(expected):
-                known = ", ".join(f"{k} = {v}" for k, v in sizes.items())
                 raise UsageError(
                     f"{argument.name} has shape {tuple(shape)}, but its spec '{argument.spec}' with {known} gives "
                     f"{tuple(expected)}. Pass arrays whose dimensions agree."
                 )
-        return sizes
+        given = ", ".join(f"{a.name} {tuple(s)}" for a, s in zip(self.arguments, shapes, strict=True))
+        wanted = ", ".join(f"{a.name}: {a.spec}" for a in self.arguments)
+        raise UsageError(f"No sizes give the shapes {given} the specs {wanted}. Pass arrays whose dimensions agree.")
 
 
 def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
@@ -121,14 +129,27 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
         seen.add(argument.name)
     read = Specs(tuple(arguments), tuple(trees), static)
-    alone = {d.name for a in arguments for d in a.spec.dims if not isinstance(d, Star) and d.name}
     for name in read.dims:
-        if name not in alone:
+        if name not in _shown_by([d for a in arguments for d in a.spec.dims if isinstance(d, Dim)]):
             raise UsageError(
                 f"The dimension {name} stands only inside expressions, so no array shows its size. "
                 f"Write an axis as '{name}' alone in some spec."
             )
     return read
+
+
+def _shown_by(dims: Sequence[Dim]) -> set[str]:
+    """The names whose sizes follow from the lengths of axes: `h` from `2*h`, and then `w` from `h+w`."""
+    known: set[str] = set()
+    more = True
+    while more:
+        more = False
+        for dim in dims:
+            left = [n for n in re.findall(r"[A-Za-z_]\w*", dim.text) if n not in known]
+            if len(left) == 1:  # once, so that the length is linear in it
+                known.add(left[0])
+                more = True
+    return known
 
 
 def split_name(text: str) -> tuple[str | None, str]:

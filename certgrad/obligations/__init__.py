@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._audit import audit
     from ._statement import Obligation, obligation
-    from .cache import Cache
     from .certificate import CODES, Certificate
 
 _PUBLIC = {
@@ -20,16 +19,7 @@ _PUBLIC = {
     "obligation": "_statement",
 }
 
-__all__ = ["CODES", "Certificate", "Obligation", "audit", "audit_op", "obligation"]
-
-
-def audit_op(name: str, cache: "Cache | None" = None) -> "Certificate":
-    """The certificate of an op of the library, by name; a cache as `audit` takes it. Raises UnknownOpError."""
-    from certgrad.ops import registry
-
-    from ._audit import audit
-
-    return audit(registry.get(name), cache)
+__all__ = ["CODES", "Certificate", "Obligation", "audit", "obligation"]
 
 
 def __getattr__(name: str) -> Any:

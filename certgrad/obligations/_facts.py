@@ -336,6 +336,8 @@ class Facts:
         outer = times(outer, POS if c > 0 else NEG)
         for a, e in taken.items():
             outer = times(outer, self._power_signs(a, e))
+        if len(rest) > len(numerator):
+            return ANY  # what is left is longer than the whole: the same question would come up without end
         if rest != poly and len(rest) < 40:
             return times(outer, self.signs(rest))
         from ._rational import factored

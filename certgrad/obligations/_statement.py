@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 
 from certgrad.errors import UsageError
+from certgrad.ops._composed import Composed
 
 from ._derivative import Differentiator, without_stops
 from ._instances import family
@@ -66,6 +67,11 @@ def obligation(op: Any, kind: str) -> Obligation:
         from certgrad.ops import registry
 
         op = registry.get(op)
+    if isinstance(op, Composed):
+        raise UsageError(
+            f"The op '{op.name}' is composed: its obligations are those of its parts, and follow from them by "
+            f"induction. `certgrad explain {op.name}` shows them."
+        )
     if kind not in CODES:
         raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
     if kind == OF_REFERENCE and op.reference_rule is None:

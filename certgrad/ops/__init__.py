@@ -1,5 +1,6 @@
 """The op library: each op with its forward, its derivative rules and their domain, called like a JAX function."""
 
+from certgrad.ops._composed import Composed, composed
 from certgrad.ops._declare import Case, Op, axis_of, case, op, rank_of, registry, size_of
 from certgrad.ops._registry import Registry
 from certgrad.ops._static import AxisOf, SizeOf
@@ -27,6 +28,7 @@ from certgrad.ops.activations_sparse import (
 )
 from certgrad.ops.arithmetic import add, constant, div, identity, inv, lerp, mul, neg, scale, sub
 from certgrad.ops.arithmetic_fused import axpy, cube, deg2rad, multiply_add, rad2deg, squared_difference
+from certgrad.ops.attention_layers import dot_product_attention, multi_head_cross_attention, multi_head_self_attention
 from certgrad.ops.axes import expand_dims, moveaxis, squeeze, swapaxes, transpose
 from certgrad.ops.axis_products import cumprod, prod
 from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, group_norm, instance_norm
@@ -34,6 +36,7 @@ from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.blocks import multi_head_attention, residual_attention
 from certgrad.ops.contractions import einsum, tensordot
 from certgrad.ops.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from certgrad.ops.convolution_blocks import conv_norm_relu_pool, residual_block
 from certgrad.ops.cumulative import cumlogsumexp, cummax, cummin, cumsum
 from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
 from certgrad.ops.embeddings import embedding, embedding_one_hot
@@ -45,6 +48,7 @@ from certgrad.ops.gelu import gelu_erf, gelu_tanh
 from certgrad.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
 from certgrad.ops.indexing import scatter_add, segment_sum, take, take_along_axis
 from certgrad.ops.joining import concatenate, split, stack, unstack
+from certgrad.ops.language_models import language_model_loss
 from certgrad.ops.losses_classification import binary_cross_entropy_with_logits, cross_entropy_logits
 from certgrad.ops.losses_distribution import (
     binary_cross_entropy,
@@ -83,11 +87,13 @@ from certgrad.ops.normalization import layer_norm, rms_norm
 from certgrad.ops.norms import norm
 from certgrad.ops.ordering import sort, top_k
 from certgrad.ops.padding import pad
+from certgrad.ops.perceptrons import mlp, mlp_mse, softmax_classifier
 from certgrad.ops.piecewise import abs, clamp, floor, max, min, round, sign
 from certgrad.ops.pooling import adaptive_avg_pool2d, avg_pool1d, avg_pool2d, global_avg_pool2d, max_pool1d, max_pool2d
 from certgrad.ops.positions import rotary_embedding
 from certgrad.ops.powers import integer_pow, inverse_pow, pow, square
 from certgrad.ops.recurrent import elman, elman_cell, gru_cell, lstm_cell, selective_scan
+from certgrad.ops.recurrent_networks import elman_two_steps, gru, lstm, rnn
 from certgrad.ops.reductions import logmeanexp, logsumexp, mean, reduce_sum
 from certgrad.ops.reductions_masked import masked_mean, masked_sum
 from certgrad.ops.repetition import broadcast_to, repeat, tile
@@ -102,6 +108,15 @@ from certgrad.ops.softmax_family import log_softmax, softmax
 from certgrad.ops.softmax_variants import gumbel_softmax, masked_softmax, softmax_with_temperature, softmin
 from certgrad.ops.special import digamma, erf, erf_inv, erfc, lgamma
 from certgrad.ops.special_gamma import beta, betaln, gamma, gammainc, gammaincc, ndtr, polygamma
+from certgrad.ops.transformers import (
+    feed_forward,
+    post_norm_attention,
+    post_norm_block,
+    post_norm_feed_forward,
+    pre_norm_attention,
+    pre_norm_block,
+    pre_norm_feed_forward,
+)
 from certgrad.ops.triangles import diag, diag_embed, diagonal, tril, triu
 from certgrad.ops.trigonometric import acos, asin, atan, atan2, cos, sin, tan
 
@@ -110,6 +125,7 @@ registry.freeze()
 __all__ = [
     "AxisOf",
     "Case",
+    "Composed",
     "Op",
     "Registry",
     "SizeOf",
@@ -149,10 +165,12 @@ __all__ = [
     "charbonnier",
     "cholesky",
     "clamp",
+    "composed",
     "concatenate",
     "constant",
     "conv1d",
     "conv2d",
+    "conv_norm_relu_pool",
     "conv_transpose1d",
     "conv_transpose2d",
     "copysign",
@@ -177,12 +195,14 @@ __all__ = [
     "digamma",
     "div",
     "dot",
+    "dot_product_attention",
     "dropout",
     "dynamic_slice",
     "dynamic_update_slice",
     "einsum",
     "elman",
     "elman_cell",
+    "elman_two_steps",
     "elu",
     "embedding",
     "embedding_one_hot",
@@ -196,6 +216,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "flash_attention",
+    "feed_forward",
     "flip",
     "floor",
     "fmod",
@@ -212,6 +233,7 @@ __all__ = [
     "glu",
     "gram_matrix",
     "group_norm",
+    "gru",
     "gru_cell",
     "gumbel_softmax",
     "hard_shrink",
@@ -238,6 +260,7 @@ __all__ = [
     "kl_div",
     "kron",
     "l2_normalize",
+    "language_model_loss",
     "layer_norm",
     "leaky_relu",
     "lerp",
@@ -257,6 +280,7 @@ __all__ = [
     "logit",
     "logmeanexp",
     "logsumexp",
+    "lstm",
     "lstm_cell",
     "mae",
     "margin_ranking",
@@ -272,11 +296,15 @@ __all__ = [
     "mean",
     "min",
     "mish",
+    "mlp",
+    "mlp_mse",
     "moveaxis",
     "mse",
     "mul",
     "multi_dot",
     "multi_head_attention",
+    "multi_head_cross_attention",
+    "multi_head_self_attention",
     "multiply_add",
     "ndtr",
     "neg",
@@ -288,7 +316,13 @@ __all__ = [
     "pairwise_squared_distance",
     "poisson",
     "polygamma",
+    "post_norm_attention",
+    "post_norm_block",
+    "post_norm_feed_forward",
     "pow",
+    "pre_norm_attention",
+    "pre_norm_block",
+    "pre_norm_feed_forward",
     "prelu",
     "prod",
     "ptp",
@@ -308,7 +342,9 @@ __all__ = [
     "repeat",
     "reshape",
     "residual_attention",
+    "residual_block",
     "rms_norm",
+    "rnn",
     "roll",
     "rotary_embedding",
     "round",
@@ -335,6 +371,7 @@ __all__ = [
     "soft_shrink",
     "softcap",
     "softmax",
+    "softmax_classifier",
     "softmax_with_temperature",
     "softmin",
     "softplus",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from certgrad.ops._static import AxisOf, RankOf, SizeOf
+from certgrad.ops._static import AxisOf, RankOf, SizeOf, is_size
 
 if TYPE_CHECKING:
     from certgrad.ops._declare import Case, Op
@@ -41,7 +41,7 @@ def matches(declared: Any, value: Any) -> bool:
         axes = value if isinstance(value, tuple) else (value,)
         return len(axes) == len(declared.names) and all(type(axis) is int for axis in axes)
     if isinstance(declared, SizeOf | RankOf):
-        return not isinstance(value, bool) and isinstance(value, int)
+        return is_size(value)
     if isinstance(declared, tuple) and isinstance(value, tuple):
         return len(declared) == len(value) and all(map(matches, declared, value))
     return type(declared) is type(value) and declared == value

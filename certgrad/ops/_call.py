@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.ops._constraint import holds
-from certgrad.ops._execute import execute
 from certgrad.ops._fit import covers
 from certgrad.ops._static import names_in
 
@@ -30,9 +29,7 @@ def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     params = _params(op, {name: value for name, value in given.items() if name in op.params})
     structural = {name: value for name, value in given.items() if name not in op.params}
     statics = params | _structural(op, arrays, structural)
-    if not any(jnp.issubdtype(x.dtype, jnp.floating) for x in arrays):
-        return op.call_rule(op.forward, *arrays, statics=statics)
-    return execute(op, arrays, statics)
+    return op.run(arrays, statics)
 
 
 def _arrays(op: Op, values: list[Any]) -> list[Any]:

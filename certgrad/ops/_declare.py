@@ -16,11 +16,13 @@ def _(x, seed):
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import jax.numpy as jnp
 
 from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
@@ -183,6 +185,14 @@ class Op:
 
         self.check_complete()
         return call(self, args, kwargs)
+
+    def run(self, arrays: Sequence[Any], statics: dict[str, Any]) -> Any:
+        """The op's value at arrays of the right dtypes, differentiable by its rules."""
+        from certgrad.ops._execute import execute
+
+        if not any(jnp.issubdtype(x.dtype, jnp.floating) for x in arrays):
+            return self.call_rule(self.forward, *arrays, statics=statics)
+        return execute(self, arrays, statics)
 
     def __repr__(self) -> str:
         return f"<op {self.name}: {'; '.join(map(str, self.cases))}>"

@@ -1,9 +1,14 @@
-"""Whether the shapes of a call fit a signature."""
+"""Whether the shapes of a call fit a signature.
+
+What is asked of dimensions here can refuse a call, and nothing else: the audit need not look at the contrary case.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import jax
 
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
 from certgrad.ops._static import AxisOf, RankOf, SizeOf, names_in, resolved
@@ -127,4 +132,12 @@ def _solve(dim: Dim, name: str, length: Any, known: Binding) -> Any:
     if slope == 0:  # a keyword gives a factor of 0, which is no size
         return None
     size = (length - start) // slope
-    return size if dim.evaluate({**known, name: size}) == length and size >= 1 else None
+    return size if dim.evaluate({**known, name: size}) == length and _is_positive(size) else None
+
+
+def _is_positive(size: Any) -> bool:
+    """Whether the size is certainly at least 1: of a symbol, for all its values."""
+    try:
+        return bool(size >= 1)
+    except jax.errors.InconclusiveDimensionOperation:
+        return False

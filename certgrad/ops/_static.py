@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jax import export
+
 from certgrad.errors import SignatureError
 from certgrad.ops._signature import DIM, ArraySpec, Dim, Signature
 
@@ -91,6 +93,11 @@ def size_of(text: str) -> SizeOf:
     if not DIM.fullmatch(text):
         raise SignatureError(f"size_of: '{text}' is no size; write a name, or sums and products of names and integers.")
     return SizeOf(Dim(text))
+
+
+def is_size(value: Any) -> bool:
+    """Whether the value is an integer, or a dimension of a shape that is traced at symbols."""
+    return export.is_symbolic_dim(value) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def names_in(value: Any) -> tuple[str, ...]:

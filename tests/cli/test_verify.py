@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from certgrad.cli._certificates import MAX_BYTES
-from certgrad.obligations import audit_op
+from certgrad import audit_op
 from certgrad.obligations.certificate import FORMAT, sealed
 from certgrad.report.json import encode
 from tests.cli.conftest import Result

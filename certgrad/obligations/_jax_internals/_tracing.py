@@ -15,6 +15,8 @@ from jax import api_util, export
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
 
+from certgrad.ops import _fit
+
 from .._jax_dimensions import arithmetic_of_dimensions
 from ._programs import Decision, Program, jaxpr_of
 from ._values import DimExpr, dim_poly
@@ -30,6 +32,8 @@ _OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
 
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
+    if file == _fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+        return "library"
     if not from_library(file):
         return "rule"
     return "linalg" if os.path.basename(file) == "linalg.py" else "library"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._jax_compat import LINEAR
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Context, Params, Value, primitive
@@ -29,6 +30,14 @@ def _call(ctx: Context, params: Params, *xs: Value) -> list[Value]:
 def _custom(ctx: Context, params: Params, *xs: Value) -> list[Value]:
     """A custom derivative inside a program means its primal function."""
     return ctx.run(params["call_jaxpr"], list(xs))
+
+
+@primitive(LINEAR)
+def _tangent(ctx: Context, params: Params, *xs: Value) -> list[Value]:
+    """The tangent or cotangent of an op of certgrad: what its rule runs."""
+    kinds = {"O": "float", "b": "bool"}
+    types = tuple((x.primal.shape, kinds.get(x.primal.dtype.kind, "int")) for x in xs)
+    return ctx.run(_jaxpr.tangent_program(params["linear"], params["count"], types), list(xs))
 
 
 @primitive("cond")

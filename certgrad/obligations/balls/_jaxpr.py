@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend import core
+
+from certgrad._jax_compat import Linear, program_of
 
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
@@ -69,6 +72,13 @@ def placeholder(shape: Sequence[int], kind: str, wide: bool = True) -> jax.Shape
     real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
     dtype = {"float": real, "int": whole, "bool": np.bool_}[kind]
     return jax.ShapeDtypeStruct(tuple(shape), dtype)
+
+
+@lru_cache(maxsize=256)
+def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ...], str], ...]) -> Jaxpr:
+    """What the equation that computes the tangent of an op of certgrad runs, on arrays of these shapes and kinds."""
+    with jax.enable_x64(True):
+        return program_of({"linear": linear, "count": count}, [placeholder(*one) for one in types])
 
 
 def iterates(jaxpr: Jaxpr) -> bool:

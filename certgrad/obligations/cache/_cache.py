@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from .._rank_blind import searched
 from .._traces import Spec, Traces
-from ..certificate import HOLDS, Certificate
+from ..certificate import HOLDS, Certificate, TracedCase
 from ._folder import Folder
-from ._key import facts, kernel_state, known_by_version, subject
+from ._key import facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -40,6 +41,7 @@ class Cache:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._kernel = kernel_state()
+        self._parts = kernel_state(parts=True)
 
     def find(self, traces: Traces) -> Certificate | None:
         """The certificate that an earlier audit gave for these very traces. Makes the traces that it needs."""
@@ -73,6 +75,30 @@ class Cache:
         key = subject(op)
         steps = [Step(spec, traces.fingerprint(spec)) for spec in traces.asked]
         self._write(_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
+
+    def recall(self, op: Any, traced: Sequence[TracedCase]) -> Certificate | None:
+        """The certificate that an earlier audit gave for a composed op whose programs came out as these."""
+        data = self.folder.read(key) if (key := self._of_composed(op, traced)) else None
+        if data is None:
+            return None
+        try:
+            found = msgspec.msgpack.decode(data, type=Certificate)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        self.folder.used(key)
+        return found if found.op == op.name and found.traced == list(traced) else None
+
+    def remember(self, op: Any, traced: Sequence[TracedCase], certificate: Certificate) -> None:
+        """Keep the certificate of a composed op, if it is proved."""
+        key = self._of_composed(op, traced)
+        if key and certificate.verdict in HOLDS and kernel_state(parts=True) == self._parts:
+            self.folder.write(key, msgspec.msgpack.encode(certificate))
+
+    def _of_composed(self, op: Any, traced: Sequence[TracedCase]) -> str:
+        """The name of a composed op's entry; empty where its parts may be code that no key speaks of."""
+        if not self._parts or not of_library(op):
+            return ""
+        return _name(op.name, subject_of_composed(op, [one.digest for one in traced]))
 
     def specs(self, op: Any) -> list[Spec]:
         """What the audit that the entry of the op comes from traced, in order; empty if there is none."""

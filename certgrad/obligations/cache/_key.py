@@ -9,6 +9,7 @@ import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,19 @@ def subject(op: Any) -> str:
     return _digest(f"{declaration}\n{flags}\n{variables}\n{_surroundings()}".encode(errors="surrogatepass"))
 
 
+def subject_of_composed(op: Any, digests: Sequence[str]) -> str:
+    """As `subject`, with the programs of the op and the source of all ops and of the induction over their graph.
+
+    An audit of it traces the rules of its parts at further sizes: what these are follows from that source.
+    """
+    return _digest("\n".join([subject(op), _parts_source(), *digests]).encode())
+
+
+def of_library(op: Any) -> bool:
+    """The op is certgrad's own, and so are the ops that it is composed of."""
+    return str(op.__module__).startswith(f"{certgrad.__name__}.ops.")
+
+
 def facts(traces: Traces) -> list[str]:
     """What a search of the op's source says of it: how its code may depend on dtypes and on ranks."""
     ranks = [rank_sensitive(traces.op, f.located) for f in traces.families if f.ranked]
@@ -84,21 +98,38 @@ def _surroundings() -> str:
     )
 
 
-def kernel_state() -> list[tuple[str, int, int]]:
-    """Sizes and times of the kernel's files: quick to compare. Empty where they cannot be read."""
+def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
+    """Sizes and times of the kernel's files: quick to compare. Empty where they cannot be read.
+
+    With `parts`, of the files of all ops and of the graphs as well: what the certificate of a composed op rests on.
+    """
+    files = _files(*_KERNEL, *(_PARTS if parts else ()))
     try:
-        return [(str(f), status.st_size, status.st_mtime_ns) for f in _kernel_files() for status in (f.stat(),)]
+        return [(str(f), status.st_size, status.st_mtime_ns) for f in files for status in (f.stat(),)]
     except OSError:
         return []
 
 
+_KERNEL = ("*.py", "obligations/**/*.py", "ops/_*.py")
+"""Everything in certgrad that an audit runs, apart from the ops themselves."""
+_PARTS = ("ops/[!_]*.py", "graph/**/*.py")
+
+
 def _kernel_source() -> str:
-    """A digest of the source of everything in certgrad that an audit runs, apart from the ops themselves."""
-    return _digest(repr([(str(f.relative_to(_PACKAGE)), _digest(f.read_bytes())) for f in _kernel_files()]).encode())
+    return _source(_files(*_KERNEL))
 
 
-def _kernel_files() -> list[Path]:
-    patterns = ("*.py", "obligations/**/*.py", "ops/_*.py")
+@lru_cache(maxsize=1)
+def _parts_source() -> str:
+    return _source(_files(*_PARTS))
+
+
+def _source(files: Sequence[Path]) -> str:
+    """A digest of the text of the files."""
+    return _digest(repr([(str(f.relative_to(_PACKAGE)), _digest(f.read_bytes())) for f in files]).encode())
+
+
+def _files(*patterns: str) -> list[Path]:
     return [f for pattern in patterns for f in sorted(_PACKAGE.glob(pattern))]
 
 

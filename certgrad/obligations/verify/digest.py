@@ -11,8 +11,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax.extend import core
+
+from certgrad._jax_compat import LINEAR, program_of
 
 _IGNORED = frozenset(
     "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
@@ -36,6 +39,14 @@ def case_digest(op: Any, case: Any, programs: Mapping[str, Traced]) -> str:
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=32).hexdigest()
 
 
+def _written(eqn: Any) -> Mapping[str, Any]:
+    """The parameters of an equation; the tangent of an op of certgrad as the program that its rule runs."""
+    if eqn.primitive.name != LINEAR:
+        return dict(eqn.params)
+    with jax.enable_x64(True):
+        return {"jaxpr": program_of(eqn.params, [v.aval for v in eqn.invars])}
+
+
 class _Writer:
     """Writes a jaxpr as text in which variables are numbered in order and nested programs stand in place."""
 
@@ -56,7 +67,7 @@ class _Writer:
         lines = ["in " + " ".join(map(name, jaxpr.invars))]
         lines += [f"const {name(v)} = {self.array(c)}" for v, c in zip(jaxpr.constvars, consts, strict=True)]
         for eqn in jaxpr.eqns:
-            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in _IGNORED)
+            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(_written(eqn).items()) if k not in _IGNORED)
             operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))
             lines.append(f"{results} = {eqn.primitive.name}[{params}] {operands}")
         return "\n".join([*lines, "out " + " ".join(map(name, jaxpr.outvars))])

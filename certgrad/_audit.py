@@ -1,0 +1,34 @@
+"""The certificate of an op, by whichever argument proves it: the calculus, or induction over the parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certgrad.obligations.cache import Cache
+    from certgrad.obligations.certificate import Certificate
+
+
+def audit(op: Any, cache: Cache | None = None) -> Certificate:
+    """The certificate of an op. A rule that is wrong is a verdict, not an exception.
+
+    An op with rules of its own is proved by the calculus, a composed one by induction over the nodes of its program.
+    With a cache the op is traced as ever; where all is as in an earlier audit, its proofs are not repeated. Raises
+    TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
+    """
+    from certgrad.ops._composed import Composed
+
+    if isinstance(op, Composed):
+        from certgrad.graph._composed import audit as by_induction
+
+        return by_induction(op, cache)
+    from certgrad.obligations import audit as by_the_calculus
+
+    return by_the_calculus(op, cache)
+
+
+def audit_op(name: str, cache: Cache | None = None) -> Certificate:
+    """The certificate of an op of the library, by name; a cache as `audit` takes it. Raises UnknownOpError."""
+    from certgrad.ops import registry
+
+    return audit(registry.get(name), cache)

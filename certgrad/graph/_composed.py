@@ -1,0 +1,214 @@
+"""The certificate of a composed op: its graph at symbolic dimensions, certified by induction over the nodes.
+
+The theorem. Let the program of the op be a graph whose every node has a lemma: the node's JVP is the derivative of its
+forward, its VJP is the adjoint of that, and its rule returns the forward's value, where the node's hypotheses hold.
+Then what JAX computes by running these rules along the program is the derivative of the op, its adjoint, and its
+value, where all hypotheses hold (`_induction` has the step, `_theorems` its algebra). A claim that a part refutes is
+refuted of the whole only by a witness of its own: two wrong parts might make a right whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+import certgrad
+from certgrad._garbage import without_collection
+from certgrad.graph._certify import certify
+from certgrad.graph._trace import TracedGraph, trace
+from certgrad.graph.certificate import GraphCertificate, Lemma, Step
+from certgrad.obligations import _witnesses
+from certgrad.obligations._conventions import conventions
+from certgrad.obligations._instances import family
+from certgrad.obligations._jax_internals import versions
+from certgrad.obligations._traces import Traces
+from certgrad.obligations.cache import Cache
+from certgrad.obligations.certificate import (
+    CODES,
+    FORMAT,
+    HOLDS,
+    KERNEL,
+    CaseClaim,
+    Certificate,
+    Claim,
+    Convention,
+    Hypothesis,
+    ObligationKind,
+    TracedCase,
+    VerdictName,
+    sealed,
+    statement,
+    worst,
+)
+from certgrad.obligations.verify._programs import digest
+from certgrad.ops._composed import Composed
+from certgrad.ops._declare import Case
+
+Found = tuple[str, VerdictName]
+"""Why a claim is open, and how badly."""
+
+
+def graphs(op: Composed) -> list[TracedGraph]:
+    """The graph of each case, at symbolic dimensions. Raises TraceError where the op does not trace."""
+    return [_graph(op, case) for case in op.cases]
+
+
+def audit(op: Composed, cache: Cache | None = None) -> Certificate:
+    """The certificate of a composed op. A part that is wrong is a verdict, not an exception.
+
+    With a cache the op is traced as ever; where its programs, its parts and all versions are those of an earlier
+    audit, its proof is not repeated. Raises TraceError where the op does not trace.
+    """
+    with without_collection():
+        traced = [_identity(op, case) for case in op.cases]
+        known = None if cache is None else cache.recall(op, traced)
+        if known is None:
+            known = _audited(op, traced)
+            if cache is not None:
+                cache.remember(op, traced, known)
+        return known
+
+
+def _graph(op: Composed, case: Case) -> TracedGraph:
+    statics = case.keywords({}, {})
+    specs = [f"{name}: {spec}" for name, spec in zip(op.arg_names, case.signature.inputs, strict=True)]
+    return trace(lambda *arrays: op.run(list(arrays), statics), *specs, name=op.name)
+
+
+def _identity(op: Composed, case: Case) -> TracedCase:
+    statics = {name: str(value) for name, value in case.statics.items()}
+    return TracedCase(signature=str(case.signature), statics=statics, digest=digest(op, case))
+
+
+def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
+    traced = graphs(op)
+    certified = [certify(one) for one in traced]
+    kinds: tuple[ObligationKind, ...] = get_args(ObligationKind)
+    claims = [
+        _claim(op, kind, [_case_claim(op, case, kind, one) for case, one in zip(op.cases, certified, strict=True)])
+        for kind in kinds
+    ]
+    lemmas = {lemma.digest: lemma for one in certified for lemma in one.lemmas}
+    theorems = dict.fromkeys(theorem.name for one in certified for theorem in one.theorems)
+    return sealed(
+        Certificate(
+            format=FORMAT,
+            op=op.name,
+            signature=[str(case) for case in op.cases],
+            params={},
+            domain=[],
+            verdict=worst([claim.verdict for claim in claims]),
+            claims=claims,
+            conventions=_conventions(zip(traced, certified, strict=True)),
+            source=op.source or "",
+            digest=hashlib.blake2b("\n".join(one.digest for one in certified).encode(), digest_size=32).hexdigest(),
+            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+            rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
+            traced=identities,
+        )
+    )
+
+
+def _named(lemma: Lemma) -> str:
+    given = f", given {', '.join(lemma.given)}" if lemma.given else ""
+    return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
+
+
+def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim]) -> Claim:
+    hypotheses = {h.text: h for case in reversed(cases) for h in case.hypotheses}
+    return Claim(
+        id=f"{op.name}.{kind}",
+        code=CODES[kind],
+        kind=kind,
+        statement=statement(op, kind, bool(hypotheses)),
+        verdict=worst([case.verdict for case in cases]),
+        hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
+        cases=cases,
+    )
+
+
+def _case_claim(op: Composed, case: Case, kind: ObligationKind, found: GraphCertificate) -> CaseClaim:
+    base = {
+        "signature": str(case.signature),
+        "statics": {name: str(value) for name, value in case.statics.items()},
+        "scope": f"all shapes, by induction over {_count(found.steps)} nodes",
+    }
+    problems = list(_problems(kind, found))
+    if not problems:
+        hypotheses = {h.text: h for h in _hypotheses(found)}
+        verdict = HOLDS[bool(hypotheses)]
+        return CaseClaim(**base, verdict=verdict, hypotheses=[hypotheses[text] for text in sorted(hypotheses)])
+    reasons = "; ".join(dict.fromkeys(reason for reason, _ in problems))
+    decisive = worst([verdict for _, verdict in problems])
+    if decisive != "refuted":
+        return CaseClaim(**base, verdict=decisive, reason=reasons)
+    witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
+    verdict = "unproved" if witness is None else "refuted"
+    return CaseClaim(**base, verdict=verdict, reason=reasons, witness=witness)
+
+
+def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:
+    """What keeps the claim from holding: parts whose lemma lacks this obligation, and what is wrong with the whole."""
+    lemmas = {lemma.digest: lemma for lemma in found.lemmas}
+    open_steps = [step for step in _all(found.steps) if step.verdict not in HOLDS and not step.inside]
+    for step in open_steps:
+        where = f"{step.operation} at {step.source}" if step.source else step.operation
+        lemma = lemmas.get(step.lemma)
+        if lemma is None or lemma.verdict in HOLDS:
+            yield f"{where}: {step.reason}", "unproved"
+            continue
+        for one in lemma.obligations:
+            if one.kind == kind and one.verdict not in HOLDS:
+                yield f"its part {where} is {one.verdict}: {one.kind}: {one.reason}", one.verdict
+    yield from ((f"the theorem on {t.name} is unproved", "unproved") for t in found.theorems if t.verdict != "proved")
+    if found.verdict not in HOLDS and not open_steps:
+        yield from ((text, "unproved") for text in found.findings)
+
+
+def _all(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        for part in step.inside:
+            yield from _all(part.steps)
+
+
+def _count(steps: Sequence[Step]) -> int:
+    """The nodes, those of loops and branches counted once."""
+    return sum(1 for _ in _all(steps))
+
+
+def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
+    for h in found.hypotheses:
+        yield _hypothesis(h.text, f"asked at node %{h.node}", h.negligible)
+    for text in found.dimensions:
+        yield _hypothesis(text, "asked of the dimensions", False)
+
+
+def _hypothesis(text: str, source: str, negligible: bool) -> Hypothesis:
+    latex = rf"\text{{{text}}}".replace("_", r"\_")
+    return Hypothesis(text=text, latex=latex, prose=text, source=source, negligible=negligible)
+
+
+def _conventions(cases: Iterator[tuple[TracedGraph, GraphCertificate]]) -> list[Convention]:
+    """What the rules of the parts return where a hypothesis at their node fails."""
+    out: dict[str, Convention] = {}
+    known: dict[str, list[Convention]] = {}
+    for traced, found in cases:
+        for part, source in _asking(traced, found.steps):
+            if part.convention and part.name not in known:
+                known[part.name] = conventions(Traces(part))
+            for one in known.get(part.name, ()):
+                point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
+                out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
+    return [out[point] for point in sorted(out)]
+
+
+def _asking(traced: TracedGraph, steps: Sequence[Step]) -> Iterator[tuple[Any, str]]:
+    """The ops at whose nodes a hypothesis is left, with the line."""
+    ops: Mapping[int, Any] = traced.ops
+    for step in steps:
+        if step.hypotheses and step.node in ops:
+            yield ops[step.node][0], step.source
+        for body, part in zip(traced.bodies.get(step.node, ()), step.inside, strict=True):
+            yield from _asking(body, part.steps)

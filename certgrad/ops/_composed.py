@@ -1,0 +1,94 @@
+"""Ops that are composed of others: declared once from a program, which JAX differentiates by the rules of its parts.
+
+@composed("n d, h d, h, k h, k -> n k", source="...")
+def mlp(x, weight_1, bias_1, weight_2, bias_2):
+    \"\"\"Two affine maps with a relu between them.\"\"\"
+    return linear(relu(linear(x, weight_1, bias_1)), weight_2, bias_2)
+
+No rule is written, so none can be wrong but those of the parts. The certificate follows by induction over the nodes of
+the program's graph, with the hypotheses of each part asked at its node (`certgrad.graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.ops._declare import Case, Op, Rule, registry
+from certgrad.ops._registry import Registry
+
+
+class Composed(Op):
+    """An op whose forward is a program of other ops. Its rules are what JAX makes of the rules of these."""
+
+    def __init__(
+        self,
+        forward: Rule,
+        cases: Iterable[str | Case],
+        *,
+        like: str | None = None,
+        torch: str | None = None,
+        source: str | None = None,
+        aliases: Iterable[str] = (),
+    ) -> None:
+        super().__init__(forward, cases, like=like, torch=torch, source=source, aliases=aliases)
+        for one in self.cases:
+            if one.signature.stars:
+                raise self._wrong(
+                    f"is composed, and its signature '{one.signature}' has a star: a program is certified at one rank; "
+                    "write out its axes, in a case for each rank"
+                )
+        self.jvp_rule, self.vjp_rule = self._jvp, self._vjp
+
+    def run(self, arrays: Sequence[Any], statics: dict[str, Any]) -> Any:
+        """The op's value at these arrays: its parts bring their own rules."""
+        return self.call_rule(self.forward, *arrays, statics=statics)
+
+    def with_rules(self, **rules: Rule | None) -> Composed:
+        """An unregistered copy with another `forward`; other rules are those of its parts."""
+        if set(rules) != {"forward"}:
+            raise self._wrong("is composed: it has no rules of its own to replace; replace its forward")
+        other = super().with_rules(**rules)
+        other.jvp_rule, other.vjp_rule = other._jvp, other._vjp  # type: ignore[attr-defined]
+        return other  # type: ignore[return-value]
+
+    def _jvp(self, *values: Any, **statics: Any) -> Any:
+        count = len(self.arg_names)
+        floats, of_floats = self._of_floats(values[:count], statics)
+        return jax.jvp(of_floats, floats, list(values[count:]))[1]
+
+    def _vjp(self, *values: Any, **statics: Any) -> Any:
+        count = len(self.arg_names)
+        floats, of_floats = self._of_floats(values[:count], statics)
+        out, pull = jax.vjp(of_floats, *floats)
+        return pull(tuple(values[count:]) if isinstance(out, tuple) else values[count])
+
+    def _of_floats(self, args: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
+        """The float arguments, and the forward as a function of them."""
+        moving = [k for k, x in enumerate(args) if jnp.issubdtype(x.dtype, jnp.floating)]
+
+        def run(*floats: Any) -> Any:
+            full = list(args)
+            for k, x in zip(moving, floats, strict=True):
+                full[k] = x
+            return self.run(full, statics)
+
+        return [args[k] for k in moving], run
+
+
+def composed(*cases: str | Case, registry: Registry = registry, **options: Any) -> Callable[[Rule], Composed]:
+    """Declare an op by a program of other ops: its cases, then `like`, `torch`, `source` and `aliases` as for `op`.
+
+    Signatures have no stars, and keyword arguments no real numbers: the program is certified as it is traced. Raises
+    DeclarationError.
+    """
+
+    def declare(forward: Rule) -> Composed:
+        one = Composed(forward, cases, **options)
+        registry.add(one)
+        return one
+
+    return declare
