@@ -129,23 +129,22 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim]) -> Claim:
 
 
 def _case_claim(op: Composed, case: Case, kind: ObligationKind, found: GraphCertificate) -> CaseClaim:
-    base = {
-        "signature": str(case.signature),
-        "statics": {name: str(value) for name, value in case.statics.items()},
-        "scope": f"all shapes, by induction over {_count(found.steps)} nodes",
-    }
     problems = list(_problems(kind, found))
-    if not problems:
-        hypotheses = {h.text: h for h in _hypotheses(found)}
-        verdict = HOLDS[bool(hypotheses)]
-        return CaseClaim(**base, verdict=verdict, hypotheses=[hypotheses[text] for text in sorted(hypotheses)])
-    reasons = "; ".join(dict.fromkeys(reason for reason, _ in problems))
-    decisive = worst([verdict for _, verdict in problems])
-    if decisive != "refuted":
-        return CaseClaim(**base, verdict=decisive, reason=reasons)
-    witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
-    verdict = "unproved" if witness is None else "refuted"
-    return CaseClaim(**base, verdict=verdict, reason=reasons, witness=witness)
+    hypotheses = {} if problems else {h.text: h for h in _hypotheses(found)}
+    verdict = worst([verdict for _, verdict in problems]) if problems else HOLDS[bool(hypotheses)]
+    witness = None
+    if verdict == "refuted":
+        witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
+        verdict = "unproved" if witness is None else "refuted"
+    return CaseClaim(
+        signature=str(case.signature),
+        statics={name: str(value) for name, value in case.statics.items()},
+        scope=f"all shapes, by induction over {_count(found.steps)} nodes",
+        verdict=verdict,
+        hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
+        reason="; ".join(dict.fromkeys(reason for reason, _ in problems)),
+        witness=witness,
+    )
 
 
 def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:

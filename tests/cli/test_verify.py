@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from certgrad.cli._certificates import MAX_BYTES
 from certgrad import audit_op
+from certgrad.cli._certificates import MAX_BYTES
 from certgrad.obligations.certificate import FORMAT, sealed
 from certgrad.report.json import encode
 from tests.cli.conftest import Result

@@ -115,7 +115,7 @@ def test_a_wrong_declared_shape() -> None:
         (["x: n d!"], "The spec 'x: n d!' of x does not parse: 'd!' is no dim"),
         (["x: *s"], "has a star. A graph is traced at one rank"),
         (["x: n, m"], "is more than one array"),
-        (["x: 2*n"], "The dimension n stands only inside expressions"),
+        (["x: n*n"], "The dimension n stands only inside expressions"),
         ([3], "The spec of x is 3. Write the dimensions as text"),
     ],
 )
