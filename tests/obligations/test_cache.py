@@ -155,7 +155,7 @@ def test_another_declaration(folder: Folder, proofs: list[str], changed: dict[st
 def test_another_kernel(folder: Folder, proofs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "kernel.py"
     monkeypatch.setattr(_key, "_PACKAGE", tmp_path)
-    monkeypatch.setattr(_key, "_kernel_files", lambda: [file])
+    monkeypatch.setattr(_key, "_files", lambda *patterns: [file])
     for text in ("one", "two"):
         file.write_text(text)
         _key._surroundings.cache_clear()
