@@ -17,8 +17,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad.errors import DeclarationError
 from certgrad.ops._declare import Case, Op, Rule, registry
 from certgrad.ops._registry import Registry
+from certgrad.ops._static import names_in
 
 
 class Composed(Op):
@@ -41,7 +43,21 @@ class Composed(Op):
                     f"is composed, and its signature '{one.signature}' has a star: a program is certified at one rank; "
                     "write out its axes, in a case for each rank"
                 )
+            if sizes := [name for name, value in one.statics.items() if names_in(value)]:
+                raise self._wrong(f"is composed, and '{sizes[0]}' is a size in a case of it: give it a number")
         self.jvp_rule, self.vjp_rule = self._jvp, self._vjp
+
+    def fwd(self, rule: Rule) -> Rule:
+        raise self._no_rule("fwd")
+
+    def jvp(self, rule: Rule) -> Rule:
+        raise self._no_rule("jvp")
+
+    def vjp(self, rule: Rule) -> Rule:
+        raise self._no_rule("vjp")
+
+    def _no_rule(self, kind: str) -> DeclarationError:
+        return self._wrong(f"is composed: it has no {kind} of its own; its parts have. Declare it by `op` instead")
 
     def run(self, arrays: Sequence[Any], statics: dict[str, Any]) -> Any:
         """The op's value at these arrays: its parts bring their own rules."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from certgrad.ops import Op
 
-from . import blocks, elementwise, linear, losses, normalization, reductions, shape
+from . import blocks, composed, elementwise, linear, losses, normalization, reductions, shape
 from ._reference import Reference, function_of
 
 __all__ = ["REFERENCES", "Reference", "function", "reference"]
 
-_CHAPTERS = (elementwise, reductions, linear, shape, normalization, losses, blocks)
+_CHAPTERS = (elementwise, reductions, linear, shape, normalization, losses, blocks, composed)
 REFERENCES: dict[str, Reference] = {name: one for chapter in _CHAPTERS for name, one in chapter.REFERENCES.items()}
 
 
