@@ -15,7 +15,9 @@ from typing import Any, get_args
 
 import certgrad
 from certgrad._garbage import without_collection
+from certgrad.errors import TraceError
 from certgrad.graph._certify import certify
+from certgrad.graph._conclusions import ASSUMPTIONS
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step
 from certgrad.obligations import _witnesses
@@ -41,7 +43,7 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
-from certgrad.obligations.verify._programs import digest
+from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Case
 
@@ -78,15 +80,22 @@ def _graph(op: Composed, case: Case) -> TracedGraph:
 
 def _identity(op: Composed, case: Case) -> TracedCase:
     statics = {name: str(value) for name, value in case.statics.items()}
-    return TracedCase(signature=str(case.signature), statics=statics, digest=digest(op, case))
+    try:
+        return TracedCase(signature=str(case.signature), statics=statics, digest=digest(op, case))
+    except DoesNotTraceError as error:
+        raise TraceError(
+            f"JAX could not trace '{op.name}' ({op.where}): {error}. Call it, and jax.grad of it, once on small arrays "
+            "to see the full error; if that runs, it depends on a concrete shape or value."
+        ) from error
 
 
 def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
     traced = graphs(op)
     certified = [certify(one) for one in traced]
     kinds: tuple[ObligationKind, ...] = get_args(ObligationKind)
+    notes = sorted({text for one in certified for text in one.assumptions if text not in ASSUMPTIONS})
     claims = [
-        _claim(op, kind, [_case_claim(op, case, kind, one) for case, one in zip(op.cases, certified, strict=True)])
+        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, certified, strict=True)], notes)
         for kind in kinds
     ]
     lemmas = {lemma.digest: lemma for one in certified for lemma in one.lemmas}
@@ -115,7 +124,7 @@ def _named(lemma: Lemma) -> str:
     return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
 
 
-def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim]) -> Claim:
+def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], notes: list[str]) -> Claim:
     hypotheses = {h.text: h for case in reversed(cases) for h in case.hypotheses}
     return Claim(
         id=f"{op.name}.{kind}",
@@ -125,10 +134,11 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim]) -> Claim:
         verdict=worst([case.verdict for case in cases]),
         hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
         cases=cases,
+        idealisations=notes,
     )
 
 
-def _case_claim(op: Composed, case: Case, kind: ObligationKind, found: GraphCertificate) -> CaseClaim:
+def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: ObligationKind) -> CaseClaim:
     problems = list(_problems(kind, found))
     hypotheses = {} if problems else {h.text: h for h in _hypotheses(found)}
     verdict = worst([verdict for _, verdict in problems]) if problems else HOLDS[bool(hypotheses)]

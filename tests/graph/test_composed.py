@@ -1,0 +1,232 @@
+"""Certificates of composed ops: by induction over the nodes; a wrong part, or one without a proof, is found."""
+
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from certgrad import audit, obligation, ops, verify
+from certgrad.errors import TraceError, UsageError
+from certgrad.graph import _composed
+from certgrad.obligations.cache import Cache, Folder, _key
+from certgrad.obligations.certificate import CODES, Certificate
+from certgrad.ops import Composed, Op, Registry, composed, op
+from certgrad.report import json
+
+PERCEPTRON = "n d, h d, h, k h, k -> n k"
+
+
+def named(certificate: Certificate) -> dict[str, str]:
+    return {claim.kind: claim.verdict for claim in certificate.claims}
+
+
+@pytest.fixture(scope="module")
+def mlp() -> Certificate:
+    return audit(ops.mlp)
+
+
+def test_a_perceptron_is_proved_where_its_relu_is_differentiable(mlp: Certificate) -> None:
+    assert (mlp.verdict, mlp.signature, [c.kind for c in mlp.claims]) == (
+        "proved under hypotheses",
+        [PERCEPTRON],
+        list(CODES),
+    )
+    for claim in mlp.claims:
+        (hypothesis,) = claim.hypotheses
+        place, _, text = hypothesis.text.partition(": ")
+        assert re.fullmatch(r"relu at perceptrons\.py:\d+", place)
+        assert text == "every element of `linear(x, weight_1, bias_1)` ≠ 0"
+        assert (hypothesis.source, hypothesis.negligible) == ("asked at node %6", True)
+        assert claim.cases[0].scope == "all shapes, by induction over 8 nodes"
+
+
+def test_its_convention_is_that_of_the_part(mlp: Certificate) -> None:
+    (one,) = mlp.conventions
+    assert one.point.startswith("x = 0 of relu at perceptrons.py:")
+    assert (one.rule, one.jax, one.torch) == ("0", "0", "0")
+
+
+def test_its_lemmas_and_the_induction_are_named(mlp: Certificate) -> None:
+    assert any(text.startswith("induction: ") for text in mlp.rules_used)
+    lemmas = [text.partition(" of ")[2] for text in mlp.rules_used if text.startswith("lemma ")]
+    assert sorted(text.partition("(")[0] for text in lemmas) == ["op linear", "op relu"]
+
+
+def test_the_same_bytes_each_time(mlp: Certificate) -> None:
+    assert json.encode(audit(ops.mlp)) == json.encode(mlp)
+    assert json.decode(json.encode(mlp)) == mlp
+
+
+def test_any_length_of_a_sequence_is_proved_and_verified_by_evaluation() -> None:
+    certificate = audit(ops.rnn)
+    assert (certificate.verdict, certificate.claims[0].cases[0].scope) == (
+        "proved",
+        "all shapes, by induction over 12 nodes",
+    )
+    assert verify(certificate).outcome == "verified"
+
+
+def test_an_obligation_is_that_of_the_parts() -> None:
+    with pytest.raises(UsageError, match="'mlp' is composed: its obligations are those of its parts"):
+        obligation("mlp", "vjp_is_adjoint")
+
+
+# --- wrong twins: a part is wrong, or the whole is no program of parts
+
+WRONG = Registry()
+
+
+@op("n d -> n d", domain="x != 0", registry=WRONG)
+def leaky(x):
+    """A relu whose VJP lets a tenth of the cotangent through."""
+    return jnp.maximum(x, 0)
+
+
+@leaky.jvp
+def _(x, dx):
+    return jnp.where(x > 0, dx, 0)
+
+
+@leaky.vjp
+def _(x, seed):
+    return jnp.where(x > 0, seed, 0.1 * seed)
+
+
+@op("n d, n d -> n d", registry=WRONG)
+def residual(x, y):
+    """x + y, whose VJP forgets the residual path."""
+    return x + y
+
+
+@residual.jvp
+def _(x, y, dx, dy):
+    return dx + dy
+
+
+@residual.vjp
+def _(x, y, seed):
+    return jnp.zeros_like(x), seed
+
+
+@op("n -> n", registry=WRONG)
+def doubled(x):
+    """The argument, of which both rules say that it is twice that."""
+    return x
+
+
+@doubled.jvp
+def _(x, dx):
+    return 2 * dx
+
+
+@doubled.vjp
+def _(x, seed):
+    return 2 * seed
+
+
+def program(signature: str, forward) -> Composed:
+    """A composed op of its own registry."""
+    return composed(signature, registry=Registry())(forward)
+
+
+def test_a_wrong_rule_in_the_middle() -> None:
+    def twin(x, weight_1, bias_1, weight_2, bias_2):
+        return ops.linear(leaky(ops.linear(x, weight_1, bias_1)), weight_2, bias_2)
+
+    certificate = audit(program(PERCEPTRON, twin))
+    assert named(certificate) == {
+        "jvp_is_derivative": "proved under hypotheses",
+        "vjp_is_adjoint": "refuted",
+        "rule_runs_forward": "proved under hypotheses",
+    }
+    (case,) = certificate.claims[1].cases
+    assert "its part op leaky(x) at test_composed.py:" in case.reason
+    assert case.witness is not None
+    assert set(case.witness.inputs) == {"x", "weight_1", "bias_1", "weight_2", "bias_2"}
+
+
+def test_a_missing_residual_path() -> None:
+    def twin(x, weight_1, bias_1, weight_2, bias_2):
+        return residual(x, ops.mlp(x, weight_1, bias_1, weight_2, bias_2))
+
+    certificate = audit(program("n d, h d, h, d h, d -> n d", twin))
+    assert named(certificate)["vjp_is_adjoint"] == "refuted"
+    assert "its part op residual(x, y) at test_composed.py:" in certificate.claims[1].cases[0].reason
+
+
+def test_a_wrong_rule_inside_a_loop() -> None:
+    def twin(x, h):
+        return jax.lax.scan(lambda h, row: (jnp.tanh(doubled(h) + row), h), h, x)[0]
+
+    verdicts = named(audit(program("t n, n -> n", twin)))
+    assert verdicts == {
+        "jvp_is_derivative": "refuted",
+        "vjp_is_adjoint": "proved",
+        "rule_runs_forward": "proved",
+    }
+
+
+def test_two_wrong_parts_that_cancel_are_not_refuted() -> None:
+    @op("n -> n", registry=Registry())
+    def halved(x):
+        """The argument, of which both rules say that it is half of that."""
+        return x
+
+    halved.jvp(lambda x, dx: dx / 2)
+    halved.vjp(lambda x, seed: seed / 2)
+    certificate = audit(program("n -> n", lambda x: halved(doubled(x))))
+    assert named(certificate)["jvp_is_derivative"] == "unproved"
+    assert certificate.claims[0].cases[0].witness is None
+
+
+def test_a_part_without_a_proof() -> None:
+    certificate = audit(program("n n -> n n", lambda a: ops.tanh(jnp.linalg.qr(a)[0])))
+    assert certificate.verdict == "unproved"
+    assert re.match(
+        r"its part qr\[.*\]\(.\) at test_composed.py:\d+ is unproved", certificate.claims[0].cases[0].reason
+    )
+
+
+def test_a_program_that_jax_cannot_differentiate() -> None:
+    def twin(x):
+        return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), ops.exp(x))
+
+    with pytest.raises(
+        TraceError, match=r"JAX could not trace 'twin' \(test_composed.py:\d+\): the jvp does not trace"
+    ):
+        audit(program("n -> n", twin))
+
+
+def test_a_narrowing_cast_is_an_idealisation_of_the_whole() -> None:
+    certificate = audit(program("n -> n", lambda x: ops.tanh(jax.lax.reduce_precision(x, 8, 7))))
+    assert certificate.verdict == "proved"
+    assert all(any("reduce_precision" in note for note in claim.idealisations) for claim in certificate.claims)
+
+
+# --- the cache
+
+
+def test_the_cache_serves_what_was_proved_of_the_same_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlp: Certificate
+) -> None:
+    proofs: list[str] = []
+    real = _composed._audited
+    monkeypatch.setattr(_composed, "_audited", lambda op, traced: proofs.append(op.name) or real(op, traced))
+    folder = Folder(tmp_path)
+    assert [audit(ops.mlp, Cache(folder)) for _ in range(2)] == [mlp, mlp]
+    assert proofs == ["mlp"]
+    other = ops.mlp.with_rules(forward=lambda x, a, b, c, d: ops.linear(ops.silu(ops.linear(x, a, b)), c, d))
+    assert audit(other, Cache(folder)).verdict == "proved"
+    assert proofs == ["mlp", "mlp"]
+    monkeypatch.setattr(_key, "_parts_source", lambda: "an op was edited")
+    audit(ops.mlp, Cache(folder))
+    assert proofs == ["mlp", "mlp", "mlp"]
+
+
+def test_nothing_is_kept_of_parts_that_no_key_speaks_of(tmp_path: Path) -> None:
+    mine: Op = program("n -> n", lambda x: ops.tanh(x))
+    audit(mine, Cache(Folder(tmp_path)))
+    assert not list(tmp_path.glob("*.entry"))
