@@ -189,14 +189,14 @@ def _count(steps: Sequence[Step]) -> int:
 
 def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
     for h in found.hypotheses:
-        yield _hypothesis(h.text, f"asked at node %{h.node}", h.negligible)
+        yield _hypothesis(h.text, "at every entry of what the part reads", f"asked at node %{h.node}", h.negligible)
     for text in found.dimensions:
-        yield _hypothesis(text, "asked of the dimensions", False)
+        yield _hypothesis(text, "of the sizes, whatever an entry is", "asked of the dimensions", False)
 
 
-def _hypothesis(text: str, source: str, negligible: bool) -> Hypothesis:
+def _hypothesis(text: str, prose: str, source: str, negligible: bool) -> Hypothesis:
     latex = rf"\text{{{text}}}".replace("_", r"\_")
-    return Hypothesis(text=text, latex=latex, prose=text, source=source, negligible=negligible)
+    return Hypothesis(text=text, latex=latex, prose=prose, source=source, negligible=negligible)
 
 
 def _conventions(cases: Iterator[tuple[TracedGraph, GraphCertificate]]) -> list[Convention]:

@@ -44,7 +44,6 @@ def multi_head_self_attention(x, w_q, w_k, w_v, w_o, *, is_causal=False):
 
 @composed(
     _CROSS,
-    torch="torch.nn.functional.multi_head_attention_forward",
     source="Vaswani et al. 2017: the decoder's attention to the encoder's output",
 )
 def multi_head_cross_attention(x, memory, w_q, w_k, w_v, w_o):

@@ -15,7 +15,6 @@ def _normal(x, kernel, gamma, beta):
 
 @composed(
     "n c 2*h 2*w, o c 3 3, o, o -> n o h w",
-    torch="torch.nn.Sequential",
     source="Ioffe and Szegedy 2015, with pooling by 2: Conv2d, BatchNorm2d, ReLU, MaxPool2d in PyTorch",
 )
 def conv_norm_relu_pool(x, kernel, gamma, beta):

@@ -9,7 +9,6 @@ from certgrad.ops.matrix import linear
 
 @composed(
     "n d, h d, h, k h, k -> n k",
-    torch="torch.nn.Sequential",
     source="Rumelhart et al. 1986, with relu: Linear, ReLU, Linear in PyTorch",
 )
 def mlp(x, weight_1, bias_1, weight_2, bias_2):
@@ -19,7 +18,6 @@ def mlp(x, weight_1, bias_1, weight_2, bias_2):
 
 @composed(
     "n d, h d, h, k h, k, n k -> ",
-    torch="torch.nn.functional.mse_loss",
     source="Rumelhart et al. 1986; the gradients of all weights, of x and of the target",
 )
 def mlp_mse(x, weight_1, bias_1, weight_2, bias_2, target):
@@ -29,7 +27,6 @@ def mlp_mse(x, weight_1, bias_1, weight_2, bias_2, target):
 
 @composed(
     "n d, k d, k, n:int -> ",
-    torch="torch.nn.functional.cross_entropy",
     source="Bridle 1990: multinomial logistic regression",
 )
 def softmax_classifier(x, weight, bias, labels):

@@ -8,7 +8,6 @@ from certgrad.ops.recurrent import elman_cell, gru_cell, lstm_cell
 
 @composed(
     "b d, b d, b h, h d, h h, h -> b h",
-    torch="torch.nn.RNNCell",
     source="Elman 1990, with tanh: backpropagation through two steps, whose gradients of the weights add up",
 )
 def elman_two_steps(x_1, x_2, h, w_x, w_h, b):

@@ -45,7 +45,6 @@ def post_norm_feed_forward(x, weight_1, bias_1, weight_2, bias_2, gamma, beta):
 
 @composed(
     *_causal_or_not(f"b n c, {_ATTENTION}, {_NORM}, {_FEED_FORWARD}, {_NORM} -> b n c"),
-    torch="torch.nn.TransformerEncoderLayer",
     source=_POST,
 )
 def post_norm_block(
@@ -72,7 +71,6 @@ def pre_norm_feed_forward(x, weight_1, bias_1, weight_2, bias_2, gamma, beta):
 
 @composed(
     *_causal_or_not(f"b n c, {_ATTENTION}, {_NORM}, {_FEED_FORWARD}, {_NORM} -> b n c"),
-    torch="torch.nn.TransformerEncoderLayer",
     source=_PRE,
 )
 def pre_norm_block(

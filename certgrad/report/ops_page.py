@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from certgrad.ops import Composed
 from certgrad.report.markdown import code, row
 from certgrad.report.torchlean import LEGEND, STATUS
 
@@ -14,7 +15,8 @@ _INTRODUCTION = """\
 `certgrad list --format markdown` writes this page. Do not edit it by hand.
 
 `certgrad.ops` holds {count} ops. Each has a forward, a JVP and a VJP, proved for all shapes that fit its signature:
-[the report](../reports/README.md) has the verdicts and hypotheses, `certgrad explain OP` the obligations. In a
+[the report](../reports/README.md) has the verdicts and hypotheses, `certgrad explain OP` the obligations. An op that
+is *composed* is a program of other ops, whose rules are its own; it is proved by induction over that program. In a
 signature a name is the length of one axis, `*s` stands for any number of axes, and a scalar has no dims. *Domain* is
 what the proof assumes of arguments and parameters. *Convention* is what the rules return at points that the domain
 excludes.
@@ -38,6 +40,7 @@ def render(ops: Iterable[Any]) -> str:
 
 def _cells(op: Any) -> list[str]:
     also = f" (also {', '.join(map(code, op.aliases))})" if op.aliases else ""
+    also += " (composed)" if isinstance(op, Composed) else ""
     constraints = [constraint for constraint in op.params.values() if constraint]
     conventions = [f"{value} at {point}" for point, value in op.convention.items()]
     return [
