@@ -11,7 +11,11 @@ from certgrad.ops import Composed, Registry, case, composed, registry
 from tests.ops.sampling import draw, label
 
 COMPOSED = [op for op in registry if isinstance(op, Composed)]
-CASES = [(op, one) for op in COMPOSED for one in op.cases]
+CASES = [
+    pytest.param(op, one, marks=pytest.mark.slow if k else (), id=f"{op.name}-{label(one)}" if k else op.name)
+    for op in COMPOSED
+    for k, one in enumerate(op.cases)
+]
 
 
 def everything(f, xs, tangents, seeds):
@@ -20,7 +24,7 @@ def everything(f, xs, tangents, seeds):
     return value, jax.jvp(f, xs, tangents)[1], pull(seeds)
 
 
-@pytest.mark.parametrize("op, one", CASES, ids=label)
+@pytest.mark.parametrize("op, one", CASES)
 def test_value_tangent_and_gradients_are_those_of_plain_jax(op, one, x64):
     call = draw(op, one, 3)
     rng = np.random.default_rng(4)
