@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 from jax.test_util import check_grads
 
-from certgrad.obligations import audit
+from certgrad import audit
 from certgrad.ops import Case, Op, registry
 from tests.ops.sampling import draw
 

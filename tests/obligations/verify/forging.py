@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad.obligations import audit_op
+from certgrad import audit_op
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, Hypothesis, sealed, statement, worst
 from certgrad.obligations.verify._programs import digest
 
