@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from certgrad.errors import TraceError
+from certgrad.graph._analytic import with_open_sets
 from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import Induction, Shared
@@ -57,7 +58,7 @@ def certification(traced: TracedGraph) -> Certification:
 
 def _certificate(induction: Induction) -> GraphCertificate:
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
-    steps = _with_cotangents(induction)
+    steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     elsewhere, unanswered = _elsewhere(traced, hypotheses, shared)
     if all(s.verdict in HOLDS for s in steps):

@@ -31,6 +31,7 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
+    OFF_BOUNDARIES,
     CaseClaim,
     Certificate,
     Claim,
@@ -189,14 +190,21 @@ def _count(steps: Sequence[Step]) -> int:
 
 def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
     for h in found.hypotheses:
-        yield _hypothesis(h.text, "at every entry of what the part reads", f"asked at node %{h.node}", h.negligible)
+        yield Hypothesis(
+            text=h.text,
+            latex=_latex(h.text),
+            prose="at every entry of what the part reads",
+            source=f"asked at node %{h.node}",
+            negligible=h.negligible,
+            formula=OFF_BOUNDARIES if h.boundary else "",
+        )
     for text in found.dimensions:
-        yield _hypothesis(text, "of the sizes, whatever an entry is", "asked of the dimensions", False)
+        prose = "of the sizes, whatever an entry is"
+        yield Hypothesis(text=text, latex=_latex(text), prose=prose, source="asked of the dimensions", negligible=False)
 
 
-def _hypothesis(text: str, prose: str, source: str, negligible: bool) -> Hypothesis:
-    latex = rf"\text{{{text}}}".replace("_", r"\_")
-    return Hypothesis(text=text, latex=latex, prose=prose, source=source, negligible=negligible)
+def _latex(text: str) -> str:
+    return rf"\text{{{text}}}".replace("_", r"\_")
 
 
 def _conventions(cases: Iterator[tuple[TracedGraph, GraphCertificate]]) -> list[Convention]:

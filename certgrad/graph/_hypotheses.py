@@ -23,6 +23,7 @@ def at_node(node: Node, clause: Clause, arguments: Mapping[str, Ref], expression
         source=node.source,
         text=f"{_label(node)}: {_elements(clause, arguments, expressions) or _formula(clause, arguments, expressions)}",
         formula=show_clause(clause),
+        boundary=negligible(clause),
         negligible=negligible(clause),
     )
 

@@ -40,6 +40,7 @@ from certgrad.obligations._present import show, show_clause
 from certgrad.obligations._problem import Problem, Programs, build, trace_rules
 from certgrad.obligations._prove import Outcome, _minimal, prove
 from certgrad.obligations._semantics_inputs import argument
+from certgrad.obligations._tensor import Tensor
 from certgrad.obligations._terms import Dim, Poly, clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
@@ -448,6 +449,25 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
 
 def output_signs(operation: Operation, programs: Programs) -> tuple[int, ...]:
     """The signs that the outputs can have, given those of the arguments; nothing is said where the calculus cannot."""
+    try:
+        with limited():
+            outputs, facts = _interpreted(operation, programs)
+            return tuple(t.signs & facts.signs(t.body) for t in outputs)
+    except (UnprovedError, BudgetError, ArithmeticError):
+        return (ANY,) * len(programs.forward.jaxpr.outvars)
+
+
+def forward_terms(operation: Operation, programs: Programs) -> list[Poly] | None:
+    """The entries of the operation's outputs as terms; None where the calculus cannot follow it."""
+    try:
+        with limited():
+            return [t.body for t in _interpreted(operation, programs)[0]]
+    except (UnprovedError, BudgetError, ArithmeticError):
+        return None
+
+
+def _interpreted(operation: Operation, programs: Programs) -> tuple[list[Tensor], Facts]:
+    """The outputs of the forward, given the signs of the arguments, and what these say."""
     clear_caches()
     jaxpr = programs.forward.jaxpr
     known = operation.signs or (ANY,) * len(operation.names)
@@ -456,12 +476,8 @@ def output_signs(operation: Operation, programs: Programs) -> tuple[int, ...]:
         tensor = argument(name, shape_polys(var.aval), _KINDS.get(kind_of(var.aval.dtype), "float"))
         inputs.append(replace(tensor, signs=tensor.signs & signs))
     facts = Facts([Fact(t.body, s) for t, s in zip(inputs, known, strict=True) if s != ANY])
-    try:
-        with limited():
-            outputs = interpret(Context(facts), programs.forward, inputs, [True] * len(jaxpr.outvars))
-            return tuple(t.signs & facts.signs(t.body) for t in outputs if t is not None)
-    except (UnprovedError, BudgetError, ArithmeticError):
-        return (ANY,) * len(jaxpr.outvars)
+    outputs = interpret(Context(facts), programs.forward, inputs, [True] * len(jaxpr.outvars))
+    return [t for t in outputs if t is not None], facts
 
 
 def _failure(

@@ -44,7 +44,10 @@ class NodeHypothesis(Struct, frozen=True):
     text: str
     formula: str
     """As the lemma has it, over its argument names."""
+    boundary: bool
+    """It fails only where values at the node are 0, or equal to each other."""
     negligible: bool
+    """True where it is a boundary, of values that are analytic functions of the graph's inputs."""
 
 
 class Discharged(Struct, frozen=True):

@@ -10,6 +10,9 @@ from typing import Any, Literal
 import msgspec
 
 FORMAT = 3
+OFF_BOUNDARIES = "nothing in the forward is on a boundary"
+"""In place of a formula, where a composed op asks of a part that values be different from 0, or from each other: no two
+numbers that the forward compares are equal, and nothing that it divides by is 0."""
 KERNEL = "4"
 """Version of the calculus. It changes with any change that can change a verdict."""
 

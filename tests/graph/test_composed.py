@@ -12,9 +12,10 @@ from certgrad import audit, obligation, ops, verify
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph import _composed
 from certgrad.obligations.cache import Cache, Folder, _key
-from certgrad.obligations.certificate import CODES, Certificate
+from certgrad.obligations.certificate import CODES, Certificate, Hypothesis
 from certgrad.ops import Composed, Op, Registry, composed, op
 from certgrad.report import json
+from tests.obligations.verify.forging import with_hypothesis, without_hypothesis
 
 PERCEPTRON = "n d, h d, h, k h, k -> n k"
 
@@ -67,6 +68,26 @@ def test_any_length_of_a_sequence_is_proved_and_verified_by_evaluation() -> None
         "all shapes, by induction over 12 nodes",
     )
     assert verify(certificate).outcome == "verified"
+
+
+@pytest.mark.parametrize("kind", ["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward"])
+def test_evaluation_sees_what_a_part_asks(mlp: Certificate, kind: str) -> None:
+    """At a relu that is 0 the JVP is no derivative; the adjoint law and the value hold there as well."""
+    dropped = without_hypothesis(mlp, ops.mlp, kind, mlp.claims[0].hypotheses[0].text)
+    assert verify(dropped).outcome == ("failed" if kind == "jvp_is_derivative" else "verified")
+
+
+def test_a_hypothesis_without_a_formula_is_not_checked(mlp: Certificate) -> None:
+    hypothesis = Hypothesis(text="x is nice", latex="", prose="", source="", negligible=True)
+    result = verify(with_hypothesis(mlp, ops.mlp, "jvp_is_derivative", hypothesis))
+    assert result.outcome == "not checked"
+    assert "no formula says the hypothesis 'x is nice', to evaluate it" in result.problems[0]
+
+
+def test_what_fails_on_an_open_set_is_marked() -> None:
+    """The maxima of a window tie wherever a relu before them is 0; the relu of a polynomial is 0 next to nowhere."""
+    marks = {h.text.partition(" ")[0]: h.negligible for h in audit(ops.conv_norm_relu_pool).claims[0].hypotheses}
+    assert marks == {"max_pool2d": False, "relu": True}
 
 
 def test_an_obligation_is_that_of_the_parts() -> None:

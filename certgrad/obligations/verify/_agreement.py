@@ -37,6 +37,10 @@ class Unbounded(Undecided):
     """A side may be infinite or undefined: no ball holds it."""
 
 
+class Tied(Undecided):
+    """What the forward compares stays open close by as well: irrational numbers that are equal all around the point."""
+
+
 @dataclass(frozen=True, eq=False)
 class At:
     """The programs at one point and one precision; what several claims need is evaluated once."""
@@ -132,6 +136,8 @@ def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
         near = at.near(side)
         slope = near.tangents[k][place]
         slope = ZERO if slope is None else slope
+        if slope is UNKNOWN and s.finite(value):
+            raise Tied(where)
         if slope is KINK or not s.finite(slope) or not s.finite(near.values[k][place]):
             raise Disagreement(f"the forward has no derivative at {where}")
         if not _close(near.values[k][place], value):

@@ -15,14 +15,17 @@ from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
-from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Unbounded
+from certgrad.obligations.certificate import OFF_BOUNDARIES, Certificate, Hypothesis
+from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
 from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
+from certgrad.ops._composed import Composed
 
+TIED = "tied"
+"""A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
 _SMALL = 5
 """Boundaries are looked for at shapes with at most so many entries, at two of them."""
 
@@ -43,6 +46,10 @@ class Counts:
     degree: int = 0
 
 
+class OffBoundaries:
+    """In place of a formula: nothing that the forward compares or divides by is 0."""
+
+
 class Case:
     """One case of the op beside what the certificate claims of it."""
 
@@ -52,13 +59,20 @@ class Case:
         self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
         self.digest = certificate.traced[index].digest
         self.constraints = [self._parsed(text) for text in op.params.values() if text]
-        self.hypotheses: dict[str, list[Formula]] = {
-            claim.kind: [self._parsed(h.formula) for h in claim.cases[index].hypotheses] for claim in certificate.claims
+        self.hypotheses: dict[str, list[Formula | OffBoundaries]] = {
+            claim.kind: [self._condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }
         self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
         self.open = {claim.kind for claim in certificate.claims}
         self.asked: set[str] = set()
         self.boundaries = 2
+
+    def _condition(self, hypothesis: Hypothesis) -> Formula | OffBoundaries:
+        if isinstance(self.op, Composed) and hypothesis.formula == OFF_BOUNDARIES:
+            return OffBoundaries()
+        if not hypothesis.formula:
+            raise NotCheckedError(f"no formula says the hypothesis '{hypothesis.text[:120]}', to evaluate it")
+        return self._parsed(hypothesis.formula)
 
     def _parsed(self, text: str) -> Formula:
         try:
@@ -128,13 +142,21 @@ class _AtShape:
                 if self.holds([], point.inputs):
                     yield point, True
 
-    def holds(self, formulas: Sequence[Formula], inputs: Sequence[Array]) -> bool:
+    def holds(self, formulas: Sequence[Formula | OffBoundaries], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
         arrays = dict(zip(self.case.names, inputs, strict=True))
         try:
-            return all(self._one(f, arrays) for f in (*self.case.constraints, *formulas))
+            return all(
+                self._off_boundaries(inputs) if isinstance(f, OffBoundaries) else self._one(f, arrays)
+                for f in (*self.case.constraints, *formulas)
+            )
         except Undecided:
             return False
+
+    def _off_boundaries(self, inputs: Sequence[Array]) -> bool:
+        with s.watched() as seen:
+            evaluate(self.programs.forward, inputs)
+        return all(s.compare(distance, s.ZERO) for distance in seen)
 
     def _one(self, formula: Formula, arrays: Mapping[str, Array]) -> bool:
         if not formula.indexed:
@@ -176,7 +198,7 @@ class _AtShape:
             problem = self._claim(kind, point, tried)
             if problem is None:
                 self.case.asked.add(kind)
-            elif problem == "" and on_boundary:
+            elif problem is TIED or (problem == "" and on_boundary):
                 counts.undecided += 1
             else:
                 self.case.open.discard(kind)
@@ -185,7 +207,7 @@ class _AtShape:
         return failures
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
-        """None where the claim holds at the point, "" where that stays open, else what is wrong."""
+        """None where the claim holds at the point, "" or TIED where that stays open, else what is wrong."""
         last: Undecided | None = None
         for bits in PRECISIONS:
             at = tried.setdefault(bits, At(self.programs, point, self.space.moving, bits, {}))
@@ -197,6 +219,8 @@ class _AtShape:
                 last = error
             except Disagreement as error:
                 return str(error)
+        if isinstance(last, Tied):
+            return TIED
         return f"no bound is found for {last}" if isinstance(last, Unbounded) else ""
 
     def in_field(self, rng: Any, counts: Counts) -> list[str]:

@@ -12,7 +12,7 @@ from certgrad.errors import TraceError
 from certgrad.obligations import audit
 from certgrad.obligations.certificate import Certificate, Hypothesis, sealed
 from certgrad.obligations.verify import _declared, verify
-from certgrad.ops import Op, op, registry
+from certgrad.ops import Composed, Op, op, registry
 from certgrad.ops._registry import Registry
 from tests.mutation._points import broken, places
 from tests.mutation._sample import sample
@@ -26,8 +26,8 @@ from tests.obligations.verify.forging import (
 )
 from tests.ops.sampling import label
 
-UNDECIDED = {"triplet_margin": 16}
-"""Points on boundaries that stay open: two distances that are irrational and tie there."""
+UNDECIDED = {"triplet_margin": 16, "pre_norm_attention": 3}
+"""Points that stay open: irrational numbers that tie. On boundaries, two distances; all scores of one channel."""
 
 FEW_POINTS = {"cholesky": 7}
 """At random no more points of shape 3×3 or larger are positive definite."""
@@ -54,7 +54,16 @@ def some(ops: Sequence[Op]) -> list:
     return [pytest.param(op, marks=pytest.mark.slow if k % 6 else (), id=label(op)) for k, op in enumerate(ops)]
 
 
-@pytest.mark.parametrize("op", registry, ids=label)
+WITH_RULES = [op for op in registry if not isinstance(op, Composed)]
+COMPOSED = [op for op in registry if isinstance(op, Composed)]
+QUICK = ("mlp", "rnn", "conv_norm_relu_pool")
+EACH = [
+    pytest.param(op, marks=pytest.mark.slow if op in COMPOSED and op.name not in QUICK else (), id=label(op))
+    for op in registry
+]
+
+
+@pytest.mark.parametrize("op", EACH)
 def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
     result = verify(certificate_of(op.name))
     assert (result.outcome, result.problems) == ("verified", ())
@@ -66,7 +75,7 @@ def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
     assert result.undecided == UNDECIDED.get(op.name, 0)
 
 
-@pytest.mark.parametrize("op", some([*registry]))
+@pytest.mark.parametrize("op", some(WITH_RULES))
 def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
     certificate = certificate_of(op.name)
     unseen, _ = NOT_SEEN.get(op.name, (r"(?!)", ""))
@@ -77,7 +86,7 @@ def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
             assert result.outcome == wanted, (claim.id, hypothesis.text)
 
 
-@pytest.mark.parametrize("op", some([*registry][::7]))
+@pytest.mark.parametrize("op", some(WITH_RULES[::7]))
 def test_mutants_with_forged_digests_fail(op: Op) -> None:
     certificate = certificate_of(op.name)
     differing = 0
