@@ -53,7 +53,7 @@ def test_its_convention_is_that_of_the_part(mlp: Certificate) -> None:
 def test_its_lemmas_and_the_induction_are_named(mlp: Certificate) -> None:
     assert any(text.startswith("induction: ") for text in mlp.rules_used)
     lemmas = [text.partition(" of ")[2] for text in mlp.rules_used if text.startswith("lemma ")]
-    assert sorted(text.partition("(")[0] for text in lemmas) == ["op linear", "op relu"]
+    assert {text.partition("(")[0] for text in lemmas} == {"op linear", "op relu"}
 
 
 def test_the_same_bytes_each_time(mlp: Certificate) -> None:
