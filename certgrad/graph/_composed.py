@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import certgrad
 from certgrad._garbage import without_collection
@@ -31,6 +31,7 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
+    OF_RULES,
     OFF_BOUNDARIES,
     CaseClaim,
     Certificate,
@@ -93,7 +94,7 @@ def _identity(op: Composed, case: Case) -> TracedCase:
 def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
     traced = graphs(op)
     certified = [certify(one) for one in traced]
-    kinds: tuple[ObligationKind, ...] = get_args(ObligationKind)
+    kinds: tuple[ObligationKind, ...] = OF_RULES  # type: ignore[assignment]
     notes = sorted({text for one in certified for text in one.assumptions if text not in ASSUMPTIONS})
     claims = [
         _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, certified, strict=True)], notes)

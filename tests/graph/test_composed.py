@@ -12,7 +12,7 @@ from certgrad import audit, obligation, ops, verify
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph import _composed
 from certgrad.obligations.cache import Cache, Folder, _key
-from certgrad.obligations.certificate import CODES, Certificate, Hypothesis
+from certgrad.obligations.certificate import OF_RULES, Certificate, Hypothesis
 from certgrad.ops import Composed, Op, Registry, composed, op
 from certgrad.report import json
 from tests.obligations.verify.forging import with_hypothesis, without_hypothesis
@@ -33,7 +33,7 @@ def test_a_perceptron_is_proved_where_its_relu_is_differentiable(mlp: Certificat
     assert (mlp.verdict, mlp.signature, [c.kind for c in mlp.claims]) == (
         "proved under hypotheses",
         [PERCEPTRON],
-        list(CODES),
+        list(OF_RULES),
     )
     for claim in mlp.claims:
         (hypothesis,) = claim.hypotheses
