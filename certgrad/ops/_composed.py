@@ -56,6 +56,9 @@ class Composed(Op):
     def vjp(self, rule: Rule) -> Rule:
         raise self._no_rule("vjp")
 
+    def reference(self, rule: Rule) -> Rule:
+        raise self._no_rule("reference")
+
     def _no_rule(self, kind: str) -> DeclarationError:
         return self._wrong(f"is composed: it has no {kind} of its own; its parts have. Declare it by `op` instead")
 

@@ -85,7 +85,7 @@ def test_rules_are_refused():
         ops.mlp.with_rules(vjp=lambda *args: args)
 
 
-@pytest.mark.parametrize("kind", ["fwd", "jvp", "vjp"])
+@pytest.mark.parametrize("kind", ["fwd", "jvp", "vjp", "reference"])
 def test_a_rule_of_its_own_is_refused(kind):
     with pytest.raises(DeclarationError, match=f"Op 'twice' .* is composed: it has no {kind} of its own"):
         getattr(declared("n -> n"), kind)(lambda *args: args)
