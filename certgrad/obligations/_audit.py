@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from certgrad._garbage import without_collection
 from certgrad.errors import CertgradError
 
 from . import _witnesses
+from ._alike import FINITE, compares_programs, prove_alike
 from ._budget import FIRST_STEPS, SECONDS, BudgetError, limited
 from ._conditions import Clause, of_solver
 from ._conventions import conventions
@@ -24,7 +25,7 @@ from ._instances import Family, Instance
 from ._jax_internals import serialised_all, versions
 from ._literals import ClosedForm, Reading, closed_form
 from ._present import negligible, prose, show, show_clause
-from ._problem import Problem, Programs, build, kinds_of
+from ._problem import Problem, Programs, Shapes, build, kinds_of
 from ._prove import Outcome, prove
 from ._rank_blind import dtype_sensitive, rank_sensitive
 from ._ranks import SplitGroupError
@@ -356,27 +357,38 @@ def _prove_all(
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
-        kinds = kinds_of(op)
-        return {k: _judged(traces, instance, k, failed, record) for k in kinds}, dict.fromkeys(kinds, failed)
+        for kind in kinds_of(op):
+            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
+            results[kind] = _judged(traces, instance, kind, outcomes[kind], record)
+        return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
     for kind in kinds_of(op):
-        outcome, result = _attempt(problem, traces, instance, kind, record)
+        outcome, result = _attempt(problem, traces, instance, kind, record, programs)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
     return results, outcomes
 
 
 def _attempt(
-    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record, programs: Programs
 ) -> tuple[Outcome, _Result]:
-    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt."""
+    """A short attempt at a proof; where that is not enough one with shared values, then a search for a witness, and
+    only then the long attempt.
+    """
     seconds = getattr(traces.op, "seconds", SECONDS)
     try:
         with limited(FIRST_STEPS, seconds):
             outcome = prove(problem, kind)
-        return outcome, _judged(traces, instance, kind, outcome, record)
+        result = _judged(traces, instance, kind, outcome, record) if outcome.proved else None
+        if result is None or result.verdict in OPEN:
+            other = _alike(traces, kind, problem.shapes, programs, record)
+            outcome, result = other or outcome, None if other is not None else result
+        return outcome, result or _judged(traces, instance, kind, outcome, record)
     except BudgetError as error:
+        alike = _alike(traces, kind, problem.shapes, programs, record)
+        if alike is not None:
+            return alike, _judged(traces, instance, kind, alike, record)
         witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
@@ -391,6 +403,22 @@ def _attempt(
     return outcome, _judged(traces, instance, kind, outcome, record)
 
 
+def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: _Record) -> Outcome | None:
+    """A proof with shared values as numbers, if there is one."""
+    if not compares_programs(kind, programs):
+        return None
+    op = traces.op
+    try:
+        with limited(FIRST_STEPS, getattr(op, "seconds", SECONDS)):
+            outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return None
+    if not outcome.proved:
+        return None
+    record.relations.setdefault("values that both programs compute alike")
+    return replace(outcome, alike=True)
+
+
 def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
     op = traces.op
     if outcome.proved:
@@ -399,8 +427,12 @@ def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, rec
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return _Result("unproved", [], NO_SOLUTION)
+        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+            return _Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True))
         listed = _listed(outcome, axes | dict.fromkeys(op.params, ()), op.arg_names)
+        if outcome.alike:
+            listed.append(FINITE)
         return _Result("proved under hypotheses" if listed else "proved", listed)
     residual = show(outcome.residual) if outcome.residual is not None else ""
     residual = residual if len(residual) < 600 else f"{residual[:600]} …"

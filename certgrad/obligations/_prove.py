@@ -60,6 +60,8 @@ class Outcome:
     """Relations between the carries of loops that the proof found and proved by induction."""
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
     """Sizes that the free index variables of the hypotheses stay below, where there is one size only."""
+    alike: bool = False
+    """It holds where what both programs compute alike is finite (see `_alike`)."""
 
     @property
     def proved(self) -> bool:

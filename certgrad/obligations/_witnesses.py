@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+
 from ._instances import Instance
+from ._jax_internals import wide_floats
 from ._problem import rules_of
-from .balls import BallError, Distance, Input, Rule, WitnessPoint, agrees_somewhere, distance, find_witness
+from .balls import (
+    BallError,
+    Distance,
+    Input,
+    Point,
+    Programs,
+    Rule,
+    WitnessPoint,
+    agrees_somewhere,
+    distance,
+    find_witness,
+)
+from .balls._draw import draw_dims, draw_point, seeded
 from .balls._witness import SECONDS
 from .certificate import OF_REFERENCE, Ball, Witness
 
@@ -57,6 +74,40 @@ def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> b
         domain=lambda values: _inside(op, values),
         name=f"{op.name} {instance.inputs}",
     )
+
+
+def finite_somewhere(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
+    """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+    rng = seeded(op.name, kind, "finite")
+    inputs = _inputs(op, instance)
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
+        rule = _rule(op, instance.keywords(dims.sizes), wide)
+        programs = Programs(rule, inputs, dims)
+        for k in range(10):
+            try:
+                point = draw_point(programs, kind, k, rng, lambda values: _inside(op, values))
+                if point is not None and _all_finite(rule, kind, point):
+                    return True
+            except Exception:  # a rule may refuse a point in its own way
+                continue
+    return False
+
+
+def _all_finite(rule: Rule, kind: str, point: Point) -> bool:
+    with wide_floats(rule.wide):
+        xs, tangents, seeds = ([_array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
+        if kind == "rule_runs_forward":
+            assert rule.primal is not None
+            outs = [*rule.forward(xs), *rule.primal(xs)]
+        else:
+            assert rule.jvp is not None
+            assert rule.vjp is not None
+            outs = [*rule.jvp(xs, tangents), *rule.vjp(xs, seeds)]
+        return all(bool(np.isfinite(np.asarray(y)).all()) for y in outs)
+
+
+def _array(values: np.ndarray) -> Any:
+    return jnp.asarray(values.astype(float) if values.dtype == object else values)
 
 
 def apart(op: Any, other: Any, instance: Instance) -> Distance:

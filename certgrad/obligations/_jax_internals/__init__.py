@@ -5,6 +5,7 @@ dimensions as polynomials.
 """
 
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
+from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import genuine, primitives_of, primitives_with_rules, versions
 from ._programs import (
     CALLS,
@@ -31,9 +32,11 @@ __all__ = [
     "DimExpr",
     "LuSolve",
     "MarkedSolver",
+    "Numbering",
     "Program",
     "ScanLoop",
     "Serialiser",
+    "Value",
     "abstract",
     "bits_function",
     "bits_of",
@@ -60,6 +63,8 @@ __all__ = [
     "primitives_of",
     "primitives_with_rules",
     "program_of",
+    "reached",
+    "rebuilt",
     "remembered",
     "scan_loop",
     "serialised",
