@@ -173,8 +173,9 @@ def _approximates(name: str, signature: str, what: str, **options: Any) -> None:
     _say(name, signature, surrogate=reason, **options)
 
 
-_approximates(f"{_TFP}.distributions.student_t:_stdtr_custom_gradient", "n, n -> n", "Student's distribution function")
-_approximates(f"{_TFP}.distributions.student_t:_stdtrit_custom_gradient", "n, n -> n", "Student's quantile function")
+# Its code computes shapes as arrays of integers, which symbolic sizes are not: most are audited at scalars.
+_approximates(f"{_TFP}.distributions.student_t:_stdtr_custom_gradient", ", ", "Student's distribution function")
+_approximates(f"{_TFP}.distributions.student_t:_stdtrit_custom_gradient", ", ", "Student's quantile function")
 _approximates(f"{_TFP}.distributions.noncentral_chi2:_nc2_cdf_naive", "3, 3, 3 -> 3", "the noncentral χ² distribution")
 _approximates(
     f"{_TFP}.distributions.noncentral_chi2:_nc2_quantile_naive",
@@ -183,13 +184,11 @@ _approximates(
     static={"tol": 1e-6},
 )
 _approximates(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", "von Mises' distribution function")
-for _rule, _what in {
-    "_exp_pade_4_4_impl": "exp",
-    "_expm1_pade_4_4_impl": "expm1",
-    "_log1p_pade_4_4_impl": "log1p",
-    "_log_pade_4_4_impl": "log",
-}.items():
-    _approximates(f"{_TFP}.experimental.math.manual_special_functions:{_rule}", "n -> n", _what)
+_MANUAL = f"{_TFP}.experimental.math.manual_special_functions"
+for _rule, _what in {"_exp_pade_4_4_impl": "exp", "_expm1_pade_4_4_impl": "expm1"}.items():
+    _approximates(f"{_MANUAL}:{_rule}", "n -> n", _what)  # these compute the derivative from the value itself
+_say(f"{_MANUAL}:_log1p_pade_4_4_impl", "n -> n", domain="x > -1", approximates="jax.numpy:log1p")
+_say(f"{_MANUAL}:_log_pade_4_4_impl", "n -> n", domain="x > 0", approximates="jax.numpy:log")
 for _rule, _what in {
     "_bessel_iv_ratio_custom_gradient": "a ratio of Bessel functions",
     "_bessel_ive_custom_gradient": "the scaled Bessel function I",
@@ -197,22 +196,44 @@ for _rule, _what in {
     "_log_bessel_ive_custom_gradient": "log of the scaled Bessel function I",
     "_log_bessel_kve_custom_gradient": "log of the scaled Bessel function K",
 }.items():
-    _approximates(f"{_TFP}.math.bessel:{_rule}", "n, n -> n", _what)
+    _approximates(f"{_TFP}.math.bessel:{_rule}", ", ", _what)
 for _rule, _signature, _what in (
-    ("_betainc_custom_gradient", "n, n, n -> n", "the incomplete beta function"),
-    ("_betaincinv_custom_gradient", "n, n, n -> n", "the inverse of the incomplete beta function"),
+    ("_betainc_custom_gradient", ", , ", "the incomplete beta function"),
+    ("_betaincinv_custom_gradient", ", , ", "the inverse of the incomplete beta function"),
     ("_dawsn_custom_gradient", "n -> n", "Dawson's integral"),
     ("_erfcx_custom_gradient", "n -> n", "erfcx"),
-    ("_igammacinv_custom_gradient", "n, n -> n", "the inverse of the upper incomplete gamma function"),
-    ("_igammainv_custom_gradient", "n, n -> n", "the inverse of the lower incomplete gamma function"),
+    ("_igammacinv_custom_gradient", ", ", "the inverse of the upper incomplete gamma function"),
+    ("_igammainv_custom_gradient", ", ", "the inverse of the lower incomplete gamma function"),
     ("_lambert_custom_gradient", "n -> n", "Lambert's W"),
-    ("_lbeta_custom_gradient", "n, n -> n", "log of the beta function"),
-    ("_log_gamma_difference_custom_gradient", "n, n -> n", "a difference of log-gamma functions"),
-    ("_owens_t_custom_gradient", "n, n -> n", "Owen's T"),
+    ("_owens_t_custom_gradient", ", ", "Owen's T"),
 ):
     _approximates(f"{_TFP}.math.special:{_rule}", _signature, _what)
+
+
+@_later(f"{_TFP}.math.special:_lbeta_custom_gradient")
+def _log_beta() -> Declaration:
+    from jax.lax import lgamma
+
+    def log_beta(x, y):  # type: ignore[no-untyped-def]
+        return lgamma(x) + lgamma(y) - lgamma(x + y)
+
+    domain = ("x > 0", "y > 0")
+    return Declaration(", ", domain=domain, approximates=log_beta, origin="declared for it")
+
+
+@_later(f"{_TFP}.math.special:_log_gamma_difference_custom_gradient")
+def _log_gamma_difference() -> Declaration:
+    from jax.lax import lgamma
+
+    def log_gamma_difference(x, y):  # type: ignore[no-untyped-def]
+        return lgamma(y) - lgamma(x + y)
+
+    domain = ("x > 0", "y > 0")
+    return Declaration(", ", domain=domain, approximates=log_gamma_difference, origin="declared for it")
+
+
 _say(f"{_TFP}.math.generic:_log_cosh_custom_gradient", "*s -> *s")
-_say(f"{_TFP}.math.hypergeometric:hyp2f1_small_argument", "n, n, n, n", static={"name": None})
+_say(f"{_TFP}.math.hypergeometric:hyp2f1_small_argument", ", , , ", static={"name": None})
 _say(
     f"{_TFP}.math.psd_kernels.internal.util:sqrt_with_finite_grads",
     "*s",

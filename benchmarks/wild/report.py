@@ -36,7 +36,8 @@ def rendered(results: Mapping[str, Any]) -> str:
         "law are proved all the same.",
         _list(_surrogates(rules)),
         "## Proved",
-        "What is proved is the rule as it stands in the package, traced at these shapes.",
+        "What is proved is the rule as it stands in the package, traced at these shapes. Of a function that is said to "
+        "approximate another one the value is proved, and the derivative of that other one.",
         _list(_proved(rules)),
         "## Unproved",
         _reasons(rules),
@@ -149,7 +150,12 @@ def _proved(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:
         none = f"; no gradient for {', '.join(left)}" if left else ""
         shapes = rule["signature"][0] if rule["signature"] else ""
         place = f"{_name(package)}, {rule['where']}"
-        yield f"`{_short(rule)}` ({place}) at `{_cut(shapes)}` ({rule['origin']}){shown}{none}"
+        about = f". {_sentence(rule['approximates'])}" if rule.get("approximates") else ""
+        yield f"`{_short(rule)}` ({place}) at `{_cut(shapes)}` ({rule['origin']}){shown}{none}{about}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _unproved(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:

@@ -373,34 +373,31 @@ def _prove_all(
 def _attempt(
     problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record, programs: Programs
 ) -> tuple[Outcome, _Result]:
-    """A short attempt at a proof; where that is not enough one with shared values, then a search for a witness, and
-    only then the long attempt.
+    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+
+    What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
     seconds = getattr(traces.op, "seconds", SECONDS)
     try:
         with limited(FIRST_STEPS, seconds):
             outcome = prove(problem, kind)
-        result = _judged(traces, instance, kind, outcome, record) if outcome.proved else None
-        if result is None or result.verdict in OPEN:
-            other = _alike(traces, kind, problem.shapes, programs, record)
-            outcome, result = other or outcome, None if other is not None else result
-        return outcome, result or _judged(traces, instance, kind, outcome, record)
     except BudgetError as error:
-        alike = _alike(traces, kind, problem.shapes, programs, record)
-        if alike is not None:
-            return alike, _judged(traces, instance, kind, alike, record)
         witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
+        try:
+            with limited(seconds=seconds):
+                outcome = prove(problem, kind)
+        except (BudgetError, RecursionError) as failure:
+            outcome = Outcome(reason=str(failure))
     except RecursionError as error:
         outcome = Outcome(reason=str(error))
-        return outcome, _judged(traces, instance, kind, outcome, record)
-    try:
-        with limited(seconds=seconds):
-            outcome = prove(problem, kind)
-    except (BudgetError, RecursionError) as error:
-        outcome = Outcome(reason=str(error))
-    return outcome, _judged(traces, instance, kind, outcome, record)
+    result = _judged(traces, instance, kind, outcome, record) if outcome.proved else None
+    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+        alike = _alike(traces, kind, problem.shapes, programs, record)
+        if alike is not None:
+            return alike, _judged(traces, instance, kind, alike, record)
+    return outcome, result or _judged(traces, instance, kind, outcome, record)
 
 
 def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: _Record) -> Outcome | None:

@@ -30,7 +30,7 @@ class _Budget:
         self.left -= steps
         if self.left < 0:
             raise BudgetError("budget: the proof exceeded its steps")
-        if (self.left & 1023) < steps and time.monotonic() > self.deadline:
+        if (self.left & 1023) < steps and time.process_time() > self.deadline:
             raise BudgetError("budget: the proof exceeded its seconds")
 
 
@@ -41,7 +41,7 @@ budget = _Budget()
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
     """Run a block under a fresh budget."""
     before = budget.left, budget.deadline
-    budget.left, budget.deadline = steps, time.monotonic() + seconds
+    budget.left, budget.deadline = steps, time.process_time() + seconds
     try:
         yield
     finally:
