@@ -43,7 +43,7 @@ def dtype_sensitive(op: Any) -> str:
 def searched(op: Any) -> str:
     """A digest of all that the searches here read: while it stays the same, so do their answers."""
     digest = hashlib.blake2b(digest_size=20)
-    for function in _reachable(op):
+    for function in reachable(op):
         code = inspect.unwrap(function).__code__
         named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]  # type: ignore[arg-type]
         place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named)
@@ -63,7 +63,7 @@ def _text_digest(file: str) -> str:
 
 def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
-    for function in _reachable(op):
+    for function in reachable(op):
         if any(_keeps_traces(value) for value in named_in(function)):  # type: ignore[arg-type]
             return "an object of the op's own is called, whose code is not searched"
         name = getattr(function, "__name__", "a function")
@@ -283,7 +283,7 @@ _CACHING = set(
 @lru_cache(maxsize=512)
 def traced_every_time(op: Any) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
-    for f in _reachable(op):
+    for f in reachable(op):
         if not isinstance(f, FunctionType) or {n for names in loads(f.__code__) for n in names} & _CACHING:
             return False
         if any(map(_keeps_traces, named_in(f))):
@@ -300,7 +300,7 @@ def _keeps_traces(value: Any) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _reachable(op: Any) -> tuple[Callable, ...]:
+def reachable(op: Any) -> tuple[Callable, ...]:
     """The op's functions and all functions outside the libraries that they name, each once."""
     return tuple(_search(op))
 

@@ -17,6 +17,7 @@ from certgrad.obligations._jax_internals import from_library, versions
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
+    HOLDS,
     KERNEL,
     ORDER,
     CaseClaim,
@@ -30,6 +31,7 @@ from certgrad.obligations.certificate import (
 from ._approximation import approximation
 from ._causes import diagnosed
 from ._examine import examine, settled
+from ._hidden import hidden_from_a_trace
 from ._layers import place_of
 from ._open_code import tells_apart
 from ._report import OTHER_VALUE, ArgumentClaim, Report
@@ -37,6 +39,7 @@ from ._reproduction import reproduction
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
+PROVED = (*HOLDS, "proved up to rounding")
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
     'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
@@ -265,7 +268,10 @@ def _certificate(rule: UserRule) -> Certificate:
         opened = " and ".join(rule.params)
         return untraced(rule, f"{opened} cannot be left open: {why}; give values by certgrad.each")
     try:
-        return audit(rule)
+        found = audit(rule)
+        if found.verdict in PROVED and (why := hidden_from_a_trace(rule)):
+            return untraced(rule, why)
+        return found
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:
