@@ -1,4 +1,4 @@
-"""For test suites: `assert_certified(f, "n d -> n d")`; `pytest --certgrad` makes a test of every rule."""
+"""For test suites: `assert_certified(f, "n d -> n d")`, `assert_equal(f, g, "n d")`; `pytest --certgrad` tests every rule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from certgrad.rules import Report
+    from certgrad.rules import Equality, Report
 
 
 def assert_certified(
@@ -54,3 +54,30 @@ def assert_certified(
     if further:
         raise AssertionError(f"{report.name} is proved only under {', '.join(further)}.")
     return report
+
+
+def assert_equal(
+    left: Callable,
+    right: Callable,
+    signature: str | Sequence[Any],
+    *,
+    static: Mapping[str, Any] | None = None,
+    domain: str | Sequence[str] = (),
+    hypotheses: Sequence[str] | None = None,
+) -> Equality:
+    """Assert that two functions are proved to return the same, and return what was found.
+
+    The arguments are those of `certgrad.equal`. With `hypotheses`, the proof may rest on these alone.
+
+    Raises:
+        AssertionError: they are not proved equal; the message is the report.
+    """
+    from certgrad.rules import equal
+
+    found = equal(left, right, signature, static=static, domain=domain)
+    if not found.proved:
+        raise AssertionError(f"not proved equal:\n{found}")
+    further = [] if hypotheses is None else [h for h in found.hypotheses if h not in hypotheses]
+    if further:
+        raise AssertionError(f"{found.left} and {found.right} are equal only under {', '.join(further)}.")
+    return found

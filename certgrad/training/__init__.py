@@ -10,13 +10,14 @@ from certgrad.training._log import DamagedLogWarning, Entry, Log, LogError, Trai
 from certgrad.training._proof import prove_kept, prove_update
 from certgrad.training._report import render
 from certgrad.training._step import StepNotCertifiedError, TrainingStep, certify_step, training_step
-from certgrad.training._updates import ADAM, ADAMW, MOMENTUM, SGD, Update
+from certgrad.training._updates import ADAM, ADAMW, MOMENTUM, NESTEROV, SGD, Update
 from certgrad.training.certificate import StepCertificate, decode, encode
 
 __all__ = [
     "ADAM",
     "ADAMW",
     "MOMENTUM",
+    "NESTEROV",
     "SGD",
     "Context",
     "DamagedLogWarning",

@@ -66,6 +66,12 @@ def _momentum(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[
     return jax.tree.map(lambda p, m: p - hyper["lr"] * m, dict(params), trace), {"m": trace}
 
 
+def _nesterov(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Named]:
+    mu, lr = hyper["momentum"], hyper["lr"]
+    trace = jax.tree.map(lambda g, m: mu * m + g, dict(grads), dict(state["m"]))
+    return jax.tree.map(lambda p, g, m: p - lr * (g + mu * m), dict(params), dict(grads), trace), {"m": trace}
+
+
 def _adam_direction(grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], dict[str, Any]]:
     """m̂ / (√v̂ + ε) for each parameter, and the new state. The corrections are computed once for all."""
     t = state["t"] + 1
@@ -106,6 +112,11 @@ def _stated_momentum(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper
     return theta - hyper["lr"] * m, m
 
 
+def _stated_nesterov(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    m = hyper["momentum"] * moments[0] + g
+    return theta - hyper["lr"] * g - hyper["lr"] * hyper["momentum"] * m, m
+
+
 _ADAM_MOMENTS = (
     "t' = t + 1",
     "m' = b1·m + (1 − b1)·g",
@@ -129,6 +140,15 @@ MOMENTUM = Update(
     hyperparameters={"lr": None, "momentum": 0.9},
     moments=("m",),
     source="Polyak 1964, as torch.optim.SGD has it",
+)
+NESTEROV = Update(
+    name="nesterov",
+    formula=("m' = momentum·m + g", "θ' = θ − lr·g − lr·momentum·m'"),
+    stated=_stated_nesterov,
+    run=_nesterov,
+    hyperparameters={"lr": None, "momentum": 0.9},
+    moments=("m",),
+    source="Nesterov 1983 in the form of Sutskever et al. 2013, as torch.optim.SGD has it",
 )
 ADAM = Update(
     name="adam",

@@ -6,6 +6,7 @@ import pytest
 
 import certgrad
 from certgrad.errors import SignatureError, UsageError
+from certgrad.testing import assert_equal
 
 
 def square(x, y):
@@ -100,6 +101,19 @@ def test_each_function_has_its_own_defaults() -> None:
     assert certgrad.equal(twice, thrice, "n", static={"k": certgrad.each(2, 5)}).verdict == "proved"
     assert certgrad.equal(twice, double, "n").verdict == "proved"
     assert certgrad.equal(double, thrice, "n").verdict == "refuted"
+
+
+def test_in_a_test_suite() -> None:
+    assert assert_equal(square, expanded, "n, n").verdict == "proved"
+    with pytest.raises(AssertionError, match="not proved equal:\nsquare = off_by_little: refuted"):
+        assert_equal(square, off_by_little, "n, n")
+
+    def quotient(x):
+        return x * x / x
+
+    assert_equal(quotient, lambda x: x, "n", hypotheses=["x ≠ 0"])
+    with pytest.raises(AssertionError, match="quotient and <lambda> are equal only under x ≠ 0"):
+        assert_equal(quotient, lambda x: x, "n", hypotheses=[])
 
 
 def test_what_contradicts_itself_proves_nothing() -> None:

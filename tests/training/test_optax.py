@@ -1,8 +1,8 @@
 """The stated updates are optax's, on the same state: traced at symbolic shapes, with symbolic hyperparameters.
 
-Covered: `optax.sgd` (with and without momentum), `optax.adam`, `optax.adamw` with `eps_root` 0, `mu_dtype` None, no
-Nesterov momentum and no mask. optax counts steps in integers that stop at their largest value, so the equality holds
-while t is below it.
+Covered: `optax.sgd` (without momentum, with it, with Nesterov's), `optax.adam` and `optax.adamw` with `eps_root` 0,
+`mu_dtype` None, no Nesterov momentum and no mask. optax counts steps in integers that stop at their largest value, so
+the equality holds while t is below it.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from certgrad.rules import Equality
-from certgrad.training import ADAM, ADAMW, MOMENTUM, SGD
+from certgrad.training import ADAM, ADAMW, MOMENTUM, NESTEROV, SGD
 from certgrad.training._proof import prove_update
 from certgrad.training._updates import Update
 
@@ -58,6 +58,7 @@ def momentum(**options: Any) -> Any:
 
 def test_momentum() -> None:
     assert proof(MOMENTUM, momentum()).verdict == "proved"
+    assert proof(NESTEROV, momentum(nesterov=True)).verdict == "proved"
     assert proof(MOMENTUM, momentum(nesterov=True)).verdict == "refuted"
 
 

@@ -6,14 +6,16 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.errors import UsageError
-from certgrad.training import ADAM, ADAMW, MOMENTUM, SGD, prove_kept, prove_update
+from certgrad.training import ADAM, ADAMW, MOMENTUM, NESTEROV, SGD, prove_kept, prove_update
 from certgrad.training._updates import Update
 
 SHAPES = {"W": "d h", "params['b']": "h"}
 ADAM_ASKS = ["b1 < 1", "b1 > 0", "b2 < 1", "b2 > 0", "eps > 0", "t ≥ 0", "v_W ≥ 0", "v_params_b ≥ 0"]
 
 
-@pytest.mark.parametrize("update, asks", [(SGD, []), (MOMENTUM, []), (ADAM, ADAM_ASKS), (ADAMW, ADAM_ASKS)])
+@pytest.mark.parametrize(
+    "update, asks", [(SGD, []), (MOMENTUM, []), (NESTEROV, []), (ADAM, ADAM_ASKS), (ADAMW, ADAM_ASKS)]
+)
 def test_what_runs_is_what_is_stated(update: Update, asks: list[str]) -> None:
     found = prove_update(update, SHAPES, {"scale": ""})
     assert found.proved, found
