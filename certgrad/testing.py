@@ -1,4 +1,4 @@
-"""For test suites: `assert_certified(f, "n d -> n d")`, `assert_equal(f, g, "n d")`; `pytest --certgrad` tests every rule."""
+"""For test suites: `assert_certified`, `assert_equal`; `pytest --certgrad` makes a test of every rule."""
 
 from __future__ import annotations
 
