@@ -1,7 +1,7 @@
 """The op library as the commands see it. The kernel and JAX are imported on first use, not when the command starts."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
     from certgrad.obligations.certificate import Certificate
     from certgrad.ops._declare import Op
+    from certgrad.report.blocks_page import Block
 
 
 def prepare() -> None:
@@ -44,6 +45,19 @@ def audit_op(name: str, cache: Path | None = None) -> "Certificate":
     from certgrad import audit_op as prove
 
     return prove(name) if cache is None else prove(name, _cache(cache))
+
+
+def blocks(ops: Sequence[str]) -> "dict[str, Block]":
+    """The composed ops among them, with their certified graphs."""
+    prepare()
+    from certgrad.graph._composed import certified
+    from certgrad.ops._composed import Composed
+    from certgrad.report.blocks_page import Block
+
+    found = {name: op for name in ops if isinstance(op := get(name), Composed)}
+    return {
+        name: Block(op.doc, list(zip(map(str, op.cases), certified(op), strict=True))) for name, op in found.items()
+    }
 
 
 def jax_rules() -> list[str]:

@@ -22,8 +22,8 @@ def report(
 ) -> None:
     """Rewrite the committed report, or check it.
 
-    The report is a Markdown page, one certificate an op, and their schema. Everything is proved anew unless a cache is
-    named.
+    The report is a Markdown page, one certificate an op, and their schema; a page on the composed ops, and their
+    certified graphs. Everything is proved anew unless a cache is named.
 
     Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
     """
@@ -36,7 +36,7 @@ def report(
     names = _library.names()
     audited = list(_console.progress(_run.run(names, jobs, cache_dir), len(names), shown=True))
     certificates = [entry.certificate for entry in audited]
-    files = committed_report.render(certificates)
+    files = committed_report.render(certificates, _library.blocks(names))
     if not check:
         changed = committed_report.write(directory, files)
         typer.echo(f"{directory}: {len(files)} files, {len(changed)} changed")

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import certgrad
 from certgrad._garbage import without_collection
 from certgrad.errors import TraceError
-from certgrad.graph._certify import certify
+from certgrad.graph._certify import Certification, certification
 from certgrad.graph._conclusions import ASSUMPTIONS
+from certgrad.graph._explain import broken_in_floats
+from certgrad.graph._jaxpr import installed_rules
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step
 from certgrad.obligations import _witnesses
@@ -53,9 +56,15 @@ Found = tuple[str, VerdictName]
 """Why a claim is open, and how badly."""
 
 
-def graphs(op: Composed) -> list[TracedGraph]:
-    """The graph of each case, at symbolic dimensions. Raises TraceError where the op does not trace."""
-    return [_graph(op, case) for case in op.cases]
+def certified(op: Composed) -> list[GraphCertificate]:
+    """The certified graph of each case. Raises TraceError where the op does not trace."""
+    return [one.certificate for one in _certified(op, installed_rules())]
+
+
+@lru_cache(maxsize=128)
+def _certified(op: Composed, rules: int) -> tuple[Certification, ...]:
+    """Once for the audit and for the page on the graphs, while JAX's rules are the same."""
+    return tuple(certification(_graph(op, case)) for case in op.cases)
 
 
 def audit(op: Composed, cache: Cache | None = None) -> Certificate:
@@ -92,16 +101,19 @@ def _identity(op: Composed, case: Case) -> TracedCase:
 
 
 def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
-    traced = graphs(op)
-    certified = [certify(one) for one in traced]
+    certifications = _certified(op, installed_rules())
+    graphs = [one.certificate for one in certifications]
     kinds: tuple[ObligationKind, ...] = OF_RULES  # type: ignore[assignment]
-    notes = sorted({text for one in certified for text in one.assumptions if text not in ASSUMPTIONS})
+    base = {
+        "facts": sorted({text for one in graphs for text in broken_in_floats(one)}),
+        "idealisations": sorted({text for one in graphs for text in one.assumptions if text not in ASSUMPTIONS}),
+    }
     claims = [
-        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, certified, strict=True)], notes)
+        _claim(op, kind, [_case_claim(op, *pair, kind) for pair in zip(op.cases, graphs, strict=True)], base)
         for kind in kinds
     ]
-    lemmas = {lemma.digest: lemma for one in certified for lemma in one.lemmas}
-    theorems = dict.fromkeys(theorem.name for one in certified for theorem in one.theorems)
+    lemmas = {lemma.digest: lemma for one in graphs for lemma in one.lemmas}
+    theorems = dict.fromkeys(theorem.name for one in graphs for theorem in one.theorems)
     return sealed(
         Certificate(
             format=FORMAT,
@@ -111,9 +123,9 @@ def _audited(op: Composed, identities: list[TracedCase]) -> Certificate:
             domain=[],
             verdict=worst([claim.verdict for claim in claims]),
             claims=claims,
-            conventions=_conventions(zip(traced, certified, strict=True)),
+            conventions=_conventions(certifications),
             source=op.source or "",
-            digest=hashlib.blake2b("\n".join(one.digest for one in certified).encode(), digest_size=32).hexdigest(),
+            digest=hashlib.blake2b("\n".join(one.digest for one in graphs).encode(), digest_size=32).hexdigest(),
             versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
             rules_used=[*(f"induction: {name}" for name in theorems), *sorted(map(_named, lemmas.values()))],
             traced=identities,
@@ -126,7 +138,7 @@ def _named(lemma: Lemma) -> str:
     return f"lemma {lemma.digest[:16]} of {lemma.name}: {lemma.signature}{given}"
 
 
-def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], notes: list[str]) -> Claim:
+def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Mapping[str, list[str]]) -> Claim:
     hypotheses = {h.text: h for case in reversed(cases) for h in case.hypotheses}
     return Claim(
         id=f"{op.name}.{kind}",
@@ -136,7 +148,7 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], notes: li
         verdict=worst([case.verdict for case in cases]),
         hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
         cases=cases,
-        idealisations=notes,
+        **base,
     )
 
 
@@ -208,17 +220,16 @@ def _latex(text: str) -> str:
     return rf"\text{{{text}}}".replace("_", r"\_")
 
 
-def _conventions(cases: Iterator[tuple[TracedGraph, GraphCertificate]]) -> list[Convention]:
+def _conventions(cases: Sequence[Certification]) -> list[Convention]:
     """What the rules of the parts return where a hypothesis at their node fails."""
     out: dict[str, Convention] = {}
     known: dict[str, list[Convention]] = {}
-    for traced, found in cases:
-        for part, source in _asking(traced, found.steps):
-            if part.convention and part.name not in known:
-                known[part.name] = conventions(Traces(part))
-            for one in known.get(part.name, ()):
-                point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
-                out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
+    for part, source in (asking for one in cases for asking in _asking(one.traced, one.certificate.steps)):
+        if part.convention and part.name not in known:
+            known[part.name] = conventions(Traces(part))
+        for one in known.get(part.name, ()):
+            point = f"{one.point} of {part.name}" + (f" at {source}" if source else "")
+            out[point] = Convention(point=point, rule=one.rule, jax=one.jax, torch=one.torch)
     return [out[point] for point in sorted(out)]
 
 

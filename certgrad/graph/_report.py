@@ -25,7 +25,7 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
     sections = [
         ("hypotheses", grouped(certificate) or ["none"]),
         ("hypotheses on dimensions", certificate.dimensions),
-        ("discharged", [] if explain else _discharged(certificate)),
+        ("discharged", [] if explain else discharged(certificate)),
         ("every hypothesis of a lemma at its node, and why it is discharged or kept", _why(certificate, explain)),
         ("used above, true of real numbers, and for floating point to break", broken_in_floats(certificate)),
         ("findings", certificate.findings),
@@ -63,7 +63,7 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
     sections = [
         ("Hypotheses", grouped(certificate) or ["none"]),
         ("Hypotheses on dimensions", certificate.dimensions),
-        ("Discharged", [] if explain else _discharged(certificate)),
+        ("Discharged", [] if explain else discharged(certificate)),
         ("Every hypothesis of a lemma at its node", _why(certificate, explain)),
         ("Used above, and for floating point to break", broken_in_floats(certificate)),
         ("Findings", certificate.findings),
@@ -90,10 +90,11 @@ def _rows(certificate: GraphCertificate) -> list[list[str]]:
 def _row(node: Node, step: Step) -> list[str]:
     types = ", ".join(map(str, node.outputs))
     verdict = "" if node.kind in ("input", "constant") else step.verdict
-    return [f"%{node.id}", types, _operation(node), step.lemma[:8], node.source, verdict]
+    return [f"%{node.id}", types, operation(node), step.lemma[:8], node.source, verdict]
 
 
-def _operation(node: Node) -> str:
+def operation(node: Node) -> str:
+    """What the node computes, of what."""
     if node.kind in ("input", "constant"):
         return f"{node.kind} {node.name}"
     operands = ", ".join(o.text if isinstance(o, Literal) else str(o) for o in node.operands)
@@ -108,7 +109,8 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _discharged(certificate: GraphCertificate) -> list[str]:
+def discharged(certificate: GraphCertificate) -> list[str]:
+    """Each hypothesis of a lemma that holds at its node, and why."""
     out = []
     for node, step in zip(certificate.graph.nodes, certificate.steps, strict=True):
         for one in step.discharged:

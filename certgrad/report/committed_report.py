@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,13 +14,25 @@ from certgrad.report.audited import count, findings_of, summary
 from certgrad.report.files import write_atomically
 from certgrad.report.text import block
 
+if TYPE_CHECKING:
+    from certgrad.report.blocks_page import Block
+
 _CERTIFICATES = "certificates"
+_GRAPHS = "graphs"
+"""Of composed ops."""
 
 
-def render(certificates: Sequence[Certificate]) -> dict[str, bytes]:
-    """Every file of the report, by its path inside the report's directory."""
+def render(certificates: Sequence[Certificate], blocks: Mapping[str, "Block"] | None = None) -> dict[str, bytes]:
+    """Every file of the report, by its path inside the report's directory. `blocks` are the composed ops."""
     files = {"README.md": _front_page(certificates).encode(), "schema.json": json.schema()}
-    return files | {f"{_CERTIFICATES}/{c.op}.json": json.encode(c) for c in certificates}
+    files |= {f"{_CERTIFICATES}/{c.op}.json": json.encode(c) for c in certificates}
+    if blocks:
+        from certgrad.graph import encode
+        from certgrad.report import blocks_page
+
+        files["blocks.md"] = blocks_page.render(blocks).encode()
+        files |= {path: encode(graph) for path, graph in blocks_page.graph_files(blocks).items()}
+    return files
 
 
 def _front_page(certificates: Sequence[Certificate]) -> str:
@@ -83,8 +96,9 @@ def version_differences(directory: Path, certificates: Sequence[Certificate]) ->
 
 
 def _left_over(directory: Path, files: Mapping[str, bytes]) -> list[str]:
-    found = sorted((directory / _CERTIFICATES).glob("*.json"))
-    return [path for path in (f"{_CERTIFICATES}/{entry.name}" for entry in found) if path not in files]
+    folders = (_CERTIFICATES, _GRAPHS)
+    found = [f"{folder}/{entry.name}" for folder in folders for entry in sorted((directory / folder).glob("*.json"))]
+    return [path for path in found if path not in files]
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,0 +1,112 @@
+"""The page on composed ops, `reports/blocks.md`: each with its theorem and its graph, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from certgrad.graph._report import conclusions, discharged, grouped, lemma_line, operation, theorem_line
+from certgrad.graph.certificate import GraphCertificate
+from certgrad.report.markdown import code, row
+
+GRAPHS = "graphs"
+_INTRODUCTION = """\
+# Blocks
+
+`certgrad report` writes this page. Do not edit it by hand.
+
+An op that is composed of others has no rule of its own: JAX runs those of its parts, and the op is certified by
+induction over the nodes of its graph, at symbolic dimensions, so for all shapes that fit its signature and any length
+of its loops. Each node has a lemma, proved of the rules that run there. The induction step is proved once, for all
+matrices:
+
+{theorems}
+
+What follows of each block stands with its nodes. A hypothesis is asked at its node. The name of a block links to its
+certificate, the number of nodes (those of loops counted once) to the certified graph: steps, lemmas, what each stands
+for, hypotheses, and the contributions to every cotangent.
+
+{table}"""
+_HEADER = ("block", "signature", "verdict", "nodes", "lemmas", "discharged", "left")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A composed op: its declaration, and the certified graph of each case."""
+
+    doc: str
+    cases: Sequence[tuple[str, GraphCertificate]]
+
+
+def graph_files(blocks: Mapping[str, Block]) -> dict[str, GraphCertificate]:
+    """Each certified graph, by its path inside the report."""
+    return {
+        f"{GRAPHS}/{_file(name, k, block)}": graph
+        for name, block in blocks.items()
+        for k, (_, graph) in enumerate(block.cases)
+    }
+
+
+def render(blocks: Mapping[str, Block]) -> str:
+    """The page."""
+    graphs = [graph for block in blocks.values() for _, graph in block.cases]
+    theorems = dict.fromkeys(theorem_line(t) for graph in graphs for t in graph.theorems)
+    table = [row(_HEADER), row(["---"] * len(_HEADER))]
+    for name, block in blocks.items():
+        table += [row(_cells(name, k, block)) for k in range(len(block.cases))]
+    introduction = _INTRODUCTION.format(theorems=_listed(theorems), table="\n".join(table))
+    return "\n\n".join([introduction, *(_section(name, block) for name, block in blocks.items())]) + "\n"
+
+
+def _file(name: str, k: int, block: Block) -> str:
+    return f"{name}.json" if len(block.cases) == 1 else f"{name}-{k + 1}.json"
+
+
+def _cells(name: str, k: int, block: Block) -> list[str]:
+    case, graph = block.cases[k]
+    return [
+        f"[`{name}`](certificates/{name}.json)",
+        code(case),
+        graph.verdict,
+        f"[{nodes(graph)}]({GRAPHS}/{_file(name, k, block)})",
+        str(len(graph.lemmas)),
+        str(len(discharged(graph))),
+        str(len(graph.hypotheses) + len(graph.dimensions)),
+    ]
+
+
+def nodes(graph: GraphCertificate) -> int:
+    """How many nodes there are, those of graphs inside nodes counted once."""
+
+    def count(steps: Sequence) -> int:
+        return sum(1 + sum(count(part.steps) for part in step.inside) for step in steps)
+
+    return count(graph.steps)
+
+
+def _section(name: str, block: Block) -> str:
+    parts = [f"## `{name}`", block.doc]
+    for case, graph in block.cases:
+        parts += [code(case), _nodes(graph)]
+        for title, entries in (
+            ("Theorem", conclusions(graph)),
+            ("Under", [*grouped(graph), *graph.dimensions]),
+            ("Discharged", discharged(graph)),
+            ("Findings", graph.findings),
+            ("Lemmas", [lemma_line(one) for one in graph.lemmas]),
+        ):
+            if entries:
+                parts += [f"{title}:", _listed(entries)]
+    return "\n\n".join(parts)
+
+
+def _nodes(graph: GraphCertificate) -> str:
+    lines = [row(("node", "type", "operation", "lemma")), row(["---"] * 4)]
+    for node, step in zip(graph.graph.nodes, graph.steps, strict=True):
+        cells = (", ".join(map(str, node.outputs)), operation(node), step.lemma[:8])
+        lines.append(row([f"%{node.id}", *(code(cell) if cell else "" for cell in cells)]))
+    return "\n".join(lines)
+
+
+def _listed(entries: Sequence[str] | Mapping[str, None]) -> str:
+    return "\n".join(f"- {entry}" for entry in entries)
