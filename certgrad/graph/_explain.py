@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from certgrad.graph._bounds import side
 from certgrad.graph._describe import sentence
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
@@ -129,7 +130,7 @@ class _Known:
         """What the fact about a node rests on: words, how floats can break it, and the nodes before it."""
         if node.kind in ("input", "constant") or node.name in _MADE:
             return _MADE.get(node.name, "an array of the program"), "", []
-        strict = relation in _STRICT
+        strict = bool(side(relation))
         parents = [r.node for r in node.parents if self.sign(r) or self.graph.nodes[r.node].name in _MADE]
         if node.kind != "primitive":
             return sentence(node), _UNDERFLOW if strict else "", parents
@@ -138,10 +139,8 @@ class _Known:
         if node.name in ("add", "add_any", "max"):
             firm = any(self._holds(r, relation) for r in node.operands)
             if firm:  # then of the others it matters alone that they are on no other side
-                parents = [
-                    p for p in parents if self.steps[p].sign not in _STRICT or self._holds(Ref(node=p), relation)
-                ]
-            because = f"{node.name} of what is {_SIDE.get(relation, relation)}"
+                parents = [p for p in parents if not side(self.steps[p].sign) or self._holds(Ref(node=p), relation)]
+            because = f"{node.name} of what is {_SIDE.get(side(relation) or relation, relation)}"
             return because, "" if firm or not strict else _ROUNDED, parents
         return sentence(node), _UNDERFLOW if strict else "", parents
 
@@ -150,8 +149,8 @@ class _Known:
         sign = self.steps[node.id].sign
         if node.name in _MADE:
             return True
-        if sign not in _STRICT or node.kind == "constant":
-            return sign in _STRICT
+        if not side(sign) or node.kind == "constant":
+            return bool(side(sign))
         if node.name in ("add", "add_any", "max"):
             return any(self._holds(r, sign) for r in node.operands)
         signed = [r for r in node.parents if self.sign(r) or self.graph.nodes[r.node].name in _MADE]
@@ -165,8 +164,8 @@ class _Known:
     def _holds(self, operand: Operand, relation: str) -> bool:
         """The operand is strictly on that side of 0 in floating point, too."""
         if isinstance(operand, Literal):
-            return _number(operand) > 0 if relation == "> 0" else _number(operand) < 0
-        return self.firm[operand.node] and self.sign(operand) == relation
+            return _number(operand) > 0 if side(relation) == "> 0" else _number(operand) < 0
+        return self.firm[operand.node] and side(self.sign(operand)) == side(relation)
 
 
 def _number(operand: Operand) -> float:
@@ -177,7 +176,6 @@ def _number(operand: Operand) -> float:
 
 
 _SIDE = {"> 0": "not negative", "≥ 0": "not negative", "< 0": "not positive", "≤ 0": "not positive"}
-_STRICT = ("> 0", "< 0", "≠ 0")
 _UNDERFLOW = "in floating point it can underflow to 0"
 _ROUNDED = "in floating point each of the terms can be 0"
 _MADE = {"dim_as_value": "a size is at least 1", "iota": "the numbers 0, 1, 2 …"}

@@ -12,15 +12,15 @@ own operation and sizes (`_family`), about its own operands (`TracedGraph.check`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
-from certgrad.graph._lemma import NAMES, RELATIONS, Instance, Lemmas, Operation, domain_of
+from certgrad.graph._jaxpr import Equation
+from certgrad.graph._lemma import NAMES, Instance, Lemmas, Operation, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
@@ -28,8 +28,8 @@ from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis
 from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import UNANSWERABLE
-from certgrad.obligations._facts import ANY, NEG, POS, ZERO
-from certgrad.obligations._jax_internals import kind_of
+from certgrad.obligations._facts import ANY
+from certgrad.obligations._jax_internals import is_literal, kind_of
 from certgrad.obligations._present import show_clause
 from certgrad.obligations.certificate import HOLDS, VerdictName
 
@@ -102,10 +102,10 @@ class Induction:
         return isinstance(operand, Ref) and (operand.node, operand.output) in self.moving
 
     def sign(self, operand: Operand) -> int:
-        """The signs that the entries of a value can have."""
+        """Where the entries of a value can be."""
         if isinstance(operand, Ref):
             return self.signs.get((operand.node, operand.output), ANY)
-        return signs_of(float(operand.text)) if operand.text not in ("True", "False") else ANY
+        return _bounds.of_array(float(operand.text)) if operand.text not in ("True", "False") else ANY
 
     # --- steps
 
@@ -117,7 +117,7 @@ class Induction:
             self.signs[node.id, 0] = self.given_signs.get(node.id, ANY)
             return self.plain(node, "input", "input")
         if node.kind == "constant":
-            self.signs[node.id, 0] = signs_of(self.traced.constants[node.id])
+            self.signs[node.id, 0] = _bounds.of_array(self.traced.constants[node.id])
             self.fixed.add(node.id)
             return self.plain(node, "constant", "constant")
         if node.id in self.traced.bodies:
@@ -186,6 +186,7 @@ class Induction:
         proof = instance.proof
         outputs = lemmas.signs(_with_signs(operation, signs), proof)
         outputs = tuple(outputs[k] if k < len(outputs) else ANY for k in range(len(node.outputs)))
+        outputs = (_bounds.both(outputs[0], _selected(equation, signs)), *outputs[1:])
         self.shared.used.setdefault(proof.lemma.digest, proof.lemma)
         instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
         return Judgement(operation, instance, informed, gone, outputs, instantiation)
@@ -202,18 +203,19 @@ class Induction:
         return names, domain, _title(node)
 
     def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[str]]:
-        """The lemma as it stands, or the one that may use the signs of the arguments, where that says more."""
+        """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
         lemmas = self.shared.lemmas
         plain = lemmas.of(operation)
         if plain.proof.lemma.verdict == "proved" or all(s == ANY for s in signs):
             return plain, (), []
         shown = [show_clause(c) for c in plain.proof.clauses]
         asked = {n for n in operation.names for c in shown if re.search(rf"\b{re.escape(n)}\b", c)}
-        if asked:  # first with the signs of those arguments alone that a hypothesis mentions
-            fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
-            informed = lemmas.of(_with_signs(operation, fewer))
+        # First with what is known of those arguments alone that a hypothesis mentions, and of them first the signs.
+        fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
+        for known in dict.fromkeys([tuple(_bounds.sign(s) for s in fewer), fewer] if asked else []):
+            informed = lemmas.of(_with_signs(operation, known))
             if informed.proof.lemma.verdict == "proved":
-                return informed, fewer, shown
+                return informed, known, shown
         informed = lemmas.of(_with_signs(operation, signs))
         left = {show_clause(c) for c in informed.proof.clauses}
         gone = [text for text in shown if text not in left]
@@ -263,17 +265,24 @@ class Induction:
             instantiation=judgement.instantiation,
             hypotheses=hypotheses,
             discharged=discharged,
-            sign=RELATIONS.get(judgement.signs[0] if judgement.signs else ANY, ""),
+            sign=_bounds.relation(judgement.signs[0] if judgement.signs else ANY),
             reason=reason,
         )
 
     def _discharged(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[Discharged]:
         because = ", ".join(
-            f"`{self.expressions.of(r)}` {RELATIONS[s]}"
+            f"`{self.expressions.of(r)}` {_bounds.relation(s)}"
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
-            if s in RELATIONS
+            if s != ANY
         )
         return [Discharged(formula=text, because=because) for text in judgement.gone]
+
+
+def _selected(equation: Equation, signs: Sequence[int]) -> int:
+    """Where the results of an equation that selects among its operands are."""
+    known = dict(zip(equation.variables, signs, strict=True))
+    operands = [_bounds.of_array(v.val) if is_literal(v) else known[v] for v in equation.eqn.invars]
+    return _bounds.of_selection(equation.name, operands)
 
 
 def as_inside(name: str, induction: Induction) -> Inside:
@@ -324,11 +333,3 @@ def sized(size: Any) -> Callable[[Mapping[str, int]], int]:
     if isinstance(size, int):
         return lambda sizes: int(size)
     return lambda sizes: int(size._evaluate(dict(sizes)))
-
-
-def signs_of(value: Any) -> int:
-    """The signs that the entries of a constant have."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        return ANY
-    return (POS if (array > 0).any() else 0) | (NEG if (array < 0).any() else 0) | (ZERO if (array == 0).any() else 0)

@@ -15,9 +15,11 @@ branch are asked where it is taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import msgspec
 
+from certgrad.graph import _bounds
 from certgrad.graph._induction import Induction, as_inside
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis, Step
@@ -91,7 +93,7 @@ def _scan(induction: Induction, node: Node) -> Step:
         if attempt == ROUNDS:
             signs[first:last] = [ANY] * loop.carries
         inner = _body(induction, node, 0, moving, signs, names)
-        joined = [a | b for a, b in zip(signs[first:last], _output_signs(inner), strict=False)]
+        joined = [_bounds.joined(a, b) for a, b in zip(signs[first:last], _output_signs(inner), strict=False)]
         if joined == signs[first:last]:
             break
         signs[first:last] = joined
@@ -109,10 +111,8 @@ def _cond(induction: Induction, node: Node) -> Step:
     branches = induction.traced.bodies[node.id]
     inner = [_body(induction, node, k, moving, signs, names) for k in range(len(branches))]
     for k in range(len(node.outputs)):
-        joined = 0
-        for one in inner:
-            joined |= one.sign(one.traced.ir.outputs[k])
-        induction.signs[node.id, k] = joined
+        signs_there = [one.sign(one.traced.ir.outputs[k]) for one in inner]
+        induction.signs[node.id, k] = reduce(_bounds.joined, signs_there)
     moved = [any(found) for found in zip(*(moves(b, moving) for b in branches), strict=True)]
     real = [m and o.real for m, o in zip(moved, node.outputs, strict=True)]
     return _taken(induction, node, inner, real, [(m, k + 1) for k, m in enumerate(moving)], "where branch {k} is taken")

@@ -14,19 +14,18 @@ import msgspec
 import numpy as np
 
 from certgrad.errors import CertgradError, DomainError
-from certgrad.graph import _jaxpr
+from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
 from certgrad.graph._family import Family, families_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
-from certgrad.obligations import _facts as signs_of
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import Fixed, _solution
 from certgrad.obligations._decisions import _render as rendering
 from certgrad.obligations._domain_points import inside
-from certgrad.obligations._facts import ANY, ZERO, Fact, Facts
+from certgrad.obligations._facts import ANY, Facts
 from certgrad.obligations._jax_internals import (
     is_literal,
     kind_of,
@@ -48,14 +47,6 @@ from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, VerdictNam
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
-RELATIONS = {
-    signs_of.POS: "> 0",
-    signs_of.NONNEG: "≥ 0",
-    signs_of.NEG: "< 0",
-    signs_of.NONPOS: "≤ 0",
-    signs_of.NONZERO: "≠ 0",
-    signs_of.ZERO: "= 0",
-}
 _KINDS = {"f": "float", "i": "int", "b": "bool"}
 RESIDUAL_LENGTH = 400
 CASES = 40
@@ -64,7 +55,7 @@ CASES = 40
 
 @dataclass(frozen=True)
 class Operation:
-    """What a lemma is about: an equation, which of its arguments move, and the signs that may be used of them."""
+    """What a lemma is about: an equation, which of its arguments move, and what may be used of where they are."""
 
     equation: Equation
     names: tuple[str, ...]
@@ -72,6 +63,7 @@ class Operation:
     domain: tuple[str, ...] = ()
     title: str = ""
     signs: tuple[int, ...] = ()
+    """Where the arguments are, as `_bounds` says it."""
     search: bool = True
     """Whether to look for a witness where the proof fails."""
 
@@ -409,9 +401,9 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
         with limited():
             problem = _build(operation, shapes, programs)
             given = [
-                Fact(argument(n, t.shape, "float").body, s)
+                fact
                 for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
-                if s != ANY
+                for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
             ]
             problem.facts = problem.facts.extended(given)
         notes = sorted(problem.notes)
@@ -448,11 +440,11 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
 
 
 def output_signs(operation: Operation, programs: Programs) -> tuple[int, ...]:
-    """The signs that the outputs can have, given those of the arguments; nothing is said where the calculus cannot."""
+    """Where the outputs can be, given where the arguments are; nothing is said where the calculus cannot."""
     try:
         with limited():
             outputs, facts = _interpreted(operation, programs)
-            return tuple(t.signs & facts.signs(t.body) for t in outputs)
+            return tuple(_bounds.of_term(t.body, facts, t.signs) for t in outputs)
     except (UnprovedError, BudgetError, ArithmeticError):
         return (ANY,) * len(programs.forward.jaxpr.outvars)
 
@@ -467,15 +459,15 @@ def forward_terms(operation: Operation, programs: Programs) -> list[Poly] | None
 
 
 def _interpreted(operation: Operation, programs: Programs) -> tuple[list[Tensor], Facts]:
-    """The outputs of the forward, given the signs of the arguments, and what these say."""
+    """The outputs of the forward, given where the arguments are, and what that says."""
     clear_caches()
     jaxpr = programs.forward.jaxpr
     known = operation.signs or (ANY,) * len(operation.names)
     inputs = []
     for name, var, signs in zip(operation.names, jaxpr.invars, known, strict=True):
         tensor = argument(name, shape_polys(var.aval), _KINDS.get(kind_of(var.aval.dtype), "float"))
-        inputs.append(replace(tensor, signs=tensor.signs & signs))
-    facts = Facts([Fact(t.body, s) for t, s in zip(inputs, known, strict=True) if s != ANY])
+        inputs.append(replace(tensor, signs=tensor.signs & _bounds.sign(signs)))
+    facts = Facts([fact for t, s in zip(inputs, known, strict=True) for fact in _bounds.facts(t.body, s)])
     outputs = interpret(Context(facts), programs.forward, inputs, [True] * len(jaxpr.outvars))
     return [t for t in outputs if t is not None], facts
 
@@ -538,7 +530,7 @@ def _within(value: Any, signs: int) -> bool:
         return all(_within(v, signs) for v in value)
     if not isinstance(value, int | Fraction):
         return True
-    return bool(signs & (signs_of.POS if value > 0 else signs_of.NEG if value < 0 else ZERO))
+    return _bounds.holds(value, signs)
 
 
 def _lemma(
@@ -584,7 +576,7 @@ def _failed(operation: Operation, shapes: ActiveShapes, names: tuple[str, ...], 
 
 
 def _given(operation: Operation) -> list[str]:
-    return [f"{n} {RELATIONS[s]}" for n, s in zip(operation.names, operation.signs, strict=False) if s in RELATIONS]
+    return [text for n, s in zip(operation.names, operation.signs, strict=False) for text in _bounds.conditions(n, s)]
 
 
 def _name(operation: Operation) -> str:

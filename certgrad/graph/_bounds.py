@@ -1,0 +1,188 @@
+"""Where the entries of a value can be: their signs, and where that says more, those of x − 1 and x + 1.
+
+One number: bits 0 to 2 are the possible signs of x, as in the kernel's facts; bits 3 to 5 those of x − 1 and bits 6 to
+8 those of x + 1, or no bits where the rest implies them. So what only a sign says is that sign, and 7 says nothing.
+What is known of an operation's results is asked of the kernel, cut by cut. Of those that select an operand entry by
+entry (`max`, `where`) it is also read off their operands, which the normal form of a term can hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Fact, Facts
+from certgrad.obligations._terms import ONE, Poly
+
+CUTS = (0, 1, -1)
+"""The numbers that values are compared with, in the order of the bits."""
+_PLACES = tuple(Fraction(k, 2) for k in (-4, -2, -1, 0, 1, 2, 4))
+"""A number of each part of the line that the cuts make."""
+_WORDS = {POS: ">", NONNEG: "≥", NEG: "<", NONPOS: "≤", NONZERO: "≠", ZERO: "="}
+
+
+@lru_cache(maxsize=4096)
+def known(signs: tuple[int, ...]) -> int:
+    """The whereabouts of which the signs of x, x − 1 and x + 1 are among these, each said once."""
+    return _code(k for k, p in enumerate(_PLACES) if all(s & _sign(p - c) for s, c in zip(signs, CUTS, strict=False)))
+
+
+@lru_cache(maxsize=4096)
+def joined(a: int, b: int) -> int:
+    """What holds of both."""
+    return _code((*_parts(a), *_parts(b)))
+
+
+@lru_cache(maxsize=4096)
+def both(a: int, b: int) -> int:
+    """What holds where one and the other does; the first, if nothing is left."""
+    return _code(set(_parts(a)) & set(_parts(b))) or a
+
+
+def of_selection(name: str, operands: Sequence[int]) -> int:
+    """Where the results of an operation are that selects one of its operands, entry by entry. Elsewhere 7."""
+    parts = [_parts(o) for o in operands]
+    if name in ("max", "min") and len(parts) == 2:
+        chosen = max if name == "max" else min
+        return _code(chosen(a, b) for a in parts[0] for b in parts[1])
+    if name == "clamp" and len(parts) == 3:
+        return _code(min(max(low, x), high) for low in parts[0] for x in parts[1] for high in parts[2])
+    if name in ("select_n", "concatenate", "pad", "stack") and parts:
+        return _code(k for p in (parts[1:] if name == "select_n" else parts) for k in p)
+    return ANY
+
+
+def sign(where: int) -> int:
+    """The signs alone."""
+    return where & ANY
+
+
+def facts(body: Poly, where: int) -> list[Fact]:
+    """What the kernel is told of a term."""
+    shifted = (body, body - ONE, body + ONE)
+    return [Fact(term, s) for term, s in zip(shifted, _signs(where), strict=True) if s not in (0, ANY)]
+
+
+def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
+    """What the kernel knows of a term, of which these signs are known."""
+    return known((signs & given.signs(body), given.signs(body - ONE), given.signs(body + ONE)))
+
+
+def of_array(value: Any) -> int:
+    """Where the entries of an array are; anywhere, if one of them is no number."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        return ANY
+    parts = [
+        (array < -1).any(),
+        (array == -1).any(),
+        ((array > -1) & (array < 0)).any(),
+        (array == 0).any(),
+        ((array > 0) & (array < 1)).any(),
+        (array == 1).any(),
+        (array > 1).any(),
+    ]
+    return _code(k for k, found in enumerate(parts) if found)
+
+
+def holds(value: Fraction | int, where: int) -> bool:
+    """A number is there."""
+    return all(s == 0 or s & _sign(value - c) for s, c in zip(_signs(where), CUTS, strict=True)) and bool(where & ANY)
+
+
+def conditions(name: str, where: int) -> list[str]:
+    """What is known of an argument, one comparison each: `y > 0`, `y < 1`."""
+    pairs = zip(_signs(where), CUTS, strict=True)
+    return [f"{name} {_WORDS[s]} {_number(c)}" for s, c in pairs if s in _WORDS]
+
+
+def given(texts: Iterable[str], names: Sequence[str]) -> tuple[int, ...] | None:
+    """What `conditions` says of several arguments, read back; None where a text says something else."""
+    found = {name: [ANY] * len(CUTS) for name in names}
+    for text in texts:
+        name, _, rest = text.partition(" ")
+        word, _, number = rest.partition(" ")
+        if name not in found or word not in _BY_WORD or number not in _BY_NUMBER:
+            return None
+        found[name][_BY_NUMBER[number]] = _BY_WORD[word]
+    return tuple(known(tuple(signs)) for signs in found.values())
+
+
+@lru_cache(maxsize=4096)
+def relation(where: int) -> str:
+    """In words: `> 0`, `in (0, 1]`, `≠ 0`; empty where nothing is known."""
+    parts = _parts(where)
+    if not parts or where == ANY:
+        return ""
+    ends = {1: -1, 3: 0, 5: 1}
+    low, high = parts[0], parts[-1]
+    if low == high and low in ends:
+        return f"= {_number(ends[low])}"
+    lower = None if low == 0 else (low in ends, ends.get(low, ends.get(low - 1, 0)))
+    upper = None if high == 6 else (high in ends, ends.get(high, ends.get(high + 1, 0)))
+    missing = [f"≠ {_number(ends[k])}" for k in ends if low < k < high and k not in parts]
+    if lower is None and upper is None:
+        return " and ".join(missing)
+    if upper is None and lower is not None:
+        text = f"{'≥' if lower[0] else '>'} {_number(lower[1])}"
+    elif lower is None and upper is not None:
+        text = f"{'≤' if upper[0] else '<'} {_number(upper[1])}"
+    elif lower is not None and upper is not None:
+        brackets = "[" if lower[0] else "(", "]" if upper[0] else ")"
+        text = f"in {brackets[0]}{_number(lower[1])}, {_number(upper[1])}{brackets[1]}"
+    return " and ".join([text, *missing])
+
+
+@lru_cache(maxsize=1)
+def _by_words() -> dict[str, int]:
+    codes = {_code(k for k in range(len(_PLACES)) if parts >> k & 1) for parts in range(1, 1 << len(_PLACES))}
+    return {relation(code): sign(code) for code in codes}
+
+
+def side(text: str) -> str:
+    """What a relation in words says about 0: `> 0`, `< 0` or `≠ 0`; empty where 0 is possible."""
+    signs = _by_words().get(text, ANY)
+    return "" if signs & ZERO else f"{_WORDS.get(signs, '≠')} 0"
+
+
+def _number(cut: int) -> str:
+    return str(cut).replace("-", "−")
+
+
+_BY_WORD = {word: signs for signs, word in _WORDS.items()}
+_BY_NUMBER = {_number(cut): k for k, cut in enumerate(CUTS)}
+
+
+def _sign(number: Fraction | int) -> int:
+    return POS if number > 0 else NEG if number < 0 else ZERO
+
+
+def _signs(where: int) -> tuple[int, int, int]:
+    return where & ANY, where >> 3 & ANY, where >> 6 & ANY
+
+
+def _parts(where: int) -> list[int]:
+    """The parts of the line."""
+    pairs = list(zip(_signs(where), CUTS, strict=True))
+    return [
+        k
+        for k, p in enumerate(_PLACES)
+        if where & ANY & _sign(p) and all(s == 0 or s & _sign(p - c) for s, c in pairs[1:])
+    ]
+
+
+def _code(parts: Iterable[int]) -> int:
+    """The least that says where these parts are: signs of x ∓ 1 only where the signs so far leave more open."""
+    places = [_PLACES[k] for k in dict.fromkeys(parts)]
+    code = 0
+    for shift, cut in zip((0, 3, 6), CUTS, strict=True):
+        signs = 0
+        for p in places:
+            signs |= _sign(p - cut)
+        if shift == 0 or len(_parts(code | signs << shift)) < len(_parts(code)):
+            code |= signs << shift
+    return code
