@@ -63,6 +63,8 @@ from ._terms import (
 
 MAX_PIECES = 400
 MAX_ORDERS = 24
+MAX_ATOMS = 5000
+"""Atoms in one factor, written out: what terms share is written as often as it stands there."""
 
 
 class UnreadableError(Exception):
@@ -239,8 +241,13 @@ class _Blanks:
 
     def __init__(self) -> None:
         self.arguments: list[Ix] = []
+        self.written = 0
 
     def atom(self, a: Atom) -> str:
+        budget.spend(1)
+        self.written += 1
+        if self.written > MAX_ATOMS:
+            raise UnreadableError("a factor of too many atoms")
         if isinstance(a, Access):
             return f"{a.tensor}[{','.join(self.index(ix) for ix in a.index)}]"
         if isinstance(a, Exp):

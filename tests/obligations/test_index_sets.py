@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._cases import Region, nonzero_part
 from certgrad.obligations._facts import Facts
+from certgrad.obligations._index import of_const
 from certgrad.obligations._index_sets import vanishes
+from certgrad.obligations._power import fn
+from certgrad.obligations._terms import ZERO, access
 from tests.obligations.index_strategy import (
     FREE_RANGES,
     SHAPES,
@@ -118,3 +121,12 @@ def test_a_sum_over_pairs_counts_each_entry_as_often_as_it_occurs():
 def test_half_of_an_odd_number_is_no_index():
     doubled = Factor("=", (Index((("d", 2), ("u", 2)), (1, -2, 0, 0)),))
     assert Summed(1, (("d", "n"),), (doubled, entry(("d", 1)))).poly().is_zero
+
+
+def test_a_term_whose_parts_are_shared_at_many_levels_is_left_undecided_soon():
+    """Written out it has 2^40 parts."""
+    term = access("x", (of_const(ZERO),))
+    for _ in range(40):
+        term = fn("sin", term) * fn("erf", term)
+    with limited(steps=50_000):
+        assert not vanishes(term, {}, (), lambda entry: [])
