@@ -119,7 +119,7 @@ class TrainingLog:
 
     def read(self) -> Log:
         """The log so far. Raises UsageError where there is none."""
-        return read_log(self.path)
+        return _read(self.path)
 
 
 def read_log(path: str | Path) -> Log:
@@ -129,6 +129,10 @@ def read_log(path: str | Path) -> Log:
     Raises:
         UsageError: the file does not exist or cannot be read.
     """
+    return _read(path)
+
+
+def _read(path: str | Path) -> Log:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -142,7 +146,7 @@ def read_log(path: str | Path) -> Log:
             except msgspec.DecodeError as error:
                 damaged.append(_damage(path, number, line, str(error)))
     for message in damaged:
-        warnings.warn(message, DamagedLogWarning, stacklevel=2)
+        warnings.warn(message, DamagedLogWarning, stacklevel=3)  # at the line that asked to read
     return Log(entries, damaged)
 
 

@@ -63,6 +63,7 @@ def test_the_message_names_the_line(log: TrainingLog) -> None:
         """It reads '{"step":2,"lo'; the other lines were read."""
     ]
     assert str(caught[0].message) == read.damaged[0]
+    assert caught[0].filename == __file__
     assert str(read).endswith(read.damaged[0])
 
 
