@@ -42,7 +42,10 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     from examples.mlp import loss
 
     page = (_ROOT / "docs/graphs.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    program, *others = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for other in others:
+        done = subprocess.run([sys.executable, "-"], input=_as_file(other), capture_output=True, text=True, cwd=_ROOT)
+        assert done.returncode == 0, done.stderr
     shapes = {"x": (4, 3), "W1": (3, 5), "b1": (5,), "W2": (5, 2), "b2": (2,), "target": (4, 2)}
     keys = jax.random.split(jax.random.key(0), len(shapes))
     arrays = {name: jax.random.normal(key, shape) for key, (name, shape) in zip(keys, shapes.items(), strict=True)}

@@ -17,8 +17,9 @@ from certgrad.obligations._problem import Rules
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.semantics._elementwise import IN_RANGE
 
-from ._check import untraced
+from ._check import PROVED, untraced
 from ._examine import examine
+from ._hidden import hidden_from_a_trace
 from ._statics import Real
 from ._user_rule import VALUE_ONLY, UserRule, is_whole
 
@@ -116,6 +117,8 @@ def equal(
             return Equality(pair.name, pair.other.name, untraced(pair, f"an output is of {strange}"))
         pair.check_outputs()
         certificate = audit(pair)
+        if certificate.verdict in PROVED and (why := hidden_from_a_trace(pair)):
+            certificate = untraced(pair, why)
     except (TraceError, RuleError) as error:
         certificate = untraced(pair, str(error))
     return Equality(pair.name, pair.other.name, _restated(pair, certificate))

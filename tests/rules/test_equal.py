@@ -160,6 +160,21 @@ def test_an_unknown_value_proves_nothing() -> None:
     assert certgrad.equal(noisy, lambda x: x, "n").verdict != "proved"
 
 
+def test_what_a_trace_does_not_show_is_searched_for() -> None:
+    def only_traced(x):
+        return x if isinstance(x, jax.core.Tracer) else 2 * x
+
+    calls: list[int] = []
+
+    def counted(x):
+        calls.append(1)
+        return x
+
+    for function in (only_traced, counted):
+        for pair in ((function, lambda x: x), (lambda x: x, function)):
+            assert certgrad.equal(*pair, "n").verdict == "unproved"
+
+
 def test_declarations_that_do_not_fit() -> None:
     with pytest.raises(SignatureError, match="takes 2 array arguments"):
         certgrad.equal(square, expanded, "n")

@@ -127,3 +127,15 @@ def test_programs_that_return_something_else_are_named() -> None:
         prove_update(SGD, {"W": "n"}, {"W": "n"})
     with pytest.raises(UsageError, match="No parameter is trained"):
         prove_update(SGD, {})
+
+
+def test_a_program_that_asks_whether_it_is_traced_is_not_proved() -> None:
+    import jax
+
+    def run(params, grads, state, hyper):
+        factor = 1 if isinstance(hyper["lr"], jax.core.Tracer) else 2
+        return {n: p - factor * hyper["lr"] * grads[n] for n, p in params.items()}, state
+
+    found = prove_update(SGD, {"W": "n"}, run=run)
+    assert found.verdict == "unproved"
+    assert "asks whether a value is traced" in found.reason
