@@ -119,6 +119,21 @@ def test_ties_of_a_maximum_are_never_proved_away():
     assert certificate.verdict != "proved"
 
 
+def test_the_maximum_of_a_row_of_infinities_is_no_number():
+    """It shifts every score to ∞ or NaN: what comes of it is not compared as if it were finite."""
+
+    def forward(x):
+        z = jnp.exp(x - lax.stop_gradient(jnp.max(jnp.full_like(x, -jnp.inf))))
+        return z / jnp.sum(z)
+
+    def rule(x, d):
+        p = forward(x)
+        return p * (d - jnp.sum(p * d))
+
+    assert jnp.isnan(forward(jnp.ones(2))).all()
+    assert audit(declare("n -> n", forward, rule)).verdict == "unproved"
+
+
 def test_a_vacuous_hypothesis_proves_nothing():
     """x_i ≠ max x for all i holds nowhere."""
 

@@ -38,9 +38,12 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
 
     The theorem: two evaluations of one deterministic operation, its parameters the same, at equal operands, give equal
     outputs wherever they are defined; an infinite entry is an operand like another. Effects make it false; so does
-    arithmetic before an operation on bits.
+    arithmetic before an operation on bits. A real number that may well be infinite wherever an operand is, as the
+    maximum of a row of −∞, has no name here: the name stands for a finite one.
     """
     if getattr(eqn, "effects", None):
+        return None
+    if any(x.infinite for x in inputs) and any(kind_of(v.aval.dtype) not in "ib" for v in eqn.outvars):
         return None
     text = identity(of_equation(eqn))
     if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, inputs)):
