@@ -15,7 +15,7 @@ from certgrad.graph._jaxpr import Numbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Graph, Ref
-from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.certificate import PROOFS
 
 
 class NotCertifiedError(CertgradError):
@@ -125,7 +125,7 @@ def _wide_bits(graph: Graph) -> str:
 def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:
     """The graph as jitted functions. Raises NotCertifiedError, with the findings, for a graph that is not proved."""
     certified = graph if isinstance(graph, Certification) else certification(graph)
-    if certified.certificate.verdict not in HOLDS:
+    if certified.certificate.verdict not in PROOFS:
         findings = "; ".join(certified.certificate.findings)
         raise NotCertifiedError(
             f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: "

@@ -45,11 +45,14 @@ def graph(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say of every hypothesis why it is discharged or kept (text, markdown).")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for unproved and surrogate as well.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 for unproved, surrogate, up to rounding as well.")
+    ] = False,
 ) -> None:
     """Trace a JAX function at symbolic shapes, and prove that its backprop is the adjoint of its derivative.
 
-    Exit codes: 0 proved; 1 refuted (with --strict also unproved or surrogate); 2 usage or bad input; 3 internal error.
+    Exit codes: 0 proved; 1 refuted (with --strict also unproved, surrogate or proved up to rounding); 2 usage or bad
+    input; 3 internal error.
     """
     _library.prepare()
     from certgrad.graph import certify, encode, trace
@@ -71,7 +74,7 @@ def graph(
             typer.echo(render_dot(certificate), nl=False)
         case Format.text:
             typer.echo(render_text(certificate, _console.width(), explain), nl=False)
-    failing = {"refuted", "unproved", "surrogate"} if strict else {"refuted"}
+    failing = {"refuted", "unproved", "surrogate", "proved up to rounding"} if strict else {"refuted"}
     raise typer.Exit(ExitCode.REFUTED if certificate.verdict in failing else ExitCode.DISCHARGED)
 
 

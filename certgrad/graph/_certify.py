@@ -22,7 +22,7 @@ from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemm
 from certgrad.graph.ir import Node
 from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._jax_internals import versions
-from certgrad.obligations.certificate import HOLDS, KERNEL, VerdictName, Witness, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 
 
 @dataclass
@@ -61,7 +61,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
     steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     elsewhere, unanswered = _elsewhere(traced, hypotheses, shared)
-    if all(s.verdict in HOLDS for s in steps):
+    if all(s.verdict in PROOFS for s in steps):
         more, tell = _at_numbers(traced, hypotheses, shared)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
@@ -72,7 +72,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
     asked: VerdictName = "unproved" if unanswered else "proved"
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
     assumptions = list(ASSUMPTIONS)
-    if verdict in HOLDS:
+    if verdict in PROOFS:
         point = satisfiable(traced, induction.asked)
         if point == "none":
             verdict = "unproved"
@@ -91,7 +91,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
         format=FORMAT,
         graph=graph,
         verdict=verdict,
-        conclusions=conclusions(graph, verdict in HOLDS),
+        conclusions=conclusions(graph, verdict in PROOFS),
         hypotheses=hypotheses,
         dimensions=dimensions,
         lemmas=lemmas,

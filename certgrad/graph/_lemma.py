@@ -20,6 +20,7 @@ from certgrad.graph._family import Family, families_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
+from certgrad.obligations._audit import plainly_refuted
 from certgrad.obligations._budget import BudgetError, limited
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import Fixed, _solution
@@ -35,6 +36,7 @@ from certgrad.obligations._jax_internals import (
     versions,
     wide_floats,
 )
+from certgrad.obligations._literals import ClosedForm, Reading, closed_form
 from certgrad.obligations._present import show, show_clause
 from certgrad.obligations._problem import Problem, Programs, build, trace_rules
 from certgrad.obligations._prove import Outcome, _minimal, prove
@@ -43,7 +45,7 @@ from certgrad.obligations._tensor import Tensor
 from certgrad.obligations._terms import Dim, Poly, clear_caches
 from certgrad.obligations._witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, PROOFS, VerdictName, worst
 from certgrad.obligations.semantics import Context, UnprovedError, interpret
 
 NAMES = ("x", "y", "z", "w")
@@ -92,7 +94,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        return self.lemma.verdict in HOLDS
+        return self.lemma.verdict in PROOFS
 
 
 @dataclass
@@ -289,7 +291,8 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
             continue
         seen.add(key)
         other = prove_at(case) if len(seen) <= CASES else None
-        if other is None or other.programs is None or not other.holds:
+        alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
+        if other is None or other.programs is None or not other.holds or not alike:
             proof.dimensions.append(f"not {shown(case)}")
             continue
         known = {show_clause(c) for c in proof.clauses}
@@ -393,13 +396,36 @@ def _refused(operation: Operation) -> str:
 
 
 def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...]) -> Proof:
+    """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
+    plain = Reading()
+    proof = _judged_as_read(operation, shapes, programs, names, plain)
+    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
+    if proof.holds or not meant or any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
+        return proof
+    other = _judged_as_read(replace(operation, search=False), shapes, programs, names, Reading(meant))
+    return _up_to_rounding(other, meant) if other.lemma.verdict in HOLDS else proof
+
+
+def _up_to_rounding(proof: Proof, meant: Mapping[float, ClosedForm]) -> Proof:
+    """The proof of an operation whose literals were read as the closed forms, which its lemma says."""
+    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    rounded: VerdictName = "proved up to rounding"
+    change = msgspec.structs.replace
+    results = [change(o, verdict=rounded, reason="; ".join(read)) for o in proof.lemma.obligations]
+    notes = sorted([*proof.lemma.idealisations, *read])
+    return replace(proof, lemma=change(proof.lemma, verdict=rounded, obligations=results, idealisations=notes))
+
+
+def _judged_as_read(
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], reading: Reading
+) -> Proof:
     results: list[ObligationResult] = []
     clauses: dict[str, Clause] = {}
     notes: list[str] = []
     kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
         with limited():
-            problem = _build(operation, shapes, programs)
+            problem = _build(operation, shapes, programs, reading)
             given = [
                 fact
                 for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
@@ -424,11 +450,11 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     return Proof(_lemma(operation, shapes, programs, names, results, kept, notes), names, programs, kept)
 
 
-def _build(operation: Operation, shapes: ActiveShapes, programs: Programs) -> Problem:
+def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
     try:
-        return build(operation.names, {}, operation.domain, shapes, programs, operation.title)
+        return build(operation.names, {}, operation.domain, shapes, programs, operation.title, reading)
     except DomainError:
-        return build(operation.names, {}, (), shapes, programs, operation.title)
+        return build(operation.names, {}, (), shapes, programs, operation.title, reading)
 
 
 def _attempt(problem: Problem, kind: str) -> Outcome:

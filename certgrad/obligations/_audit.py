@@ -114,7 +114,9 @@ def _audited(traces: Traces) -> Certificate:
     """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     certificate = _audit(traces, plain)
-    if certificate.verdict not in OPEN or any(_plainly_refuted(c) for claim in certificate.claims for c in claim.cases):
+    if certificate.verdict not in OPEN or any(
+        plainly_refuted(c.witness) for claim in certificate.claims for c in claim.cases
+    ):
         return certificate
     meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
     if not meant:
@@ -123,9 +125,8 @@ def _audited(traces: Traces) -> Certificate:
     return _up_to_rounding(other, meant) if other.verdict in HOLDS else certificate
 
 
-def _plainly_refuted(case: CaseClaim) -> bool:
+def plainly_refuted(witness: Witness | None) -> bool:
     """By a gap that no rounding of literals explains: large beside both sides, not what is left where terms cancel."""
-    witness = case.witness
     if witness is None:
         return False
     apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))

@@ -174,6 +174,8 @@ def sealed(certificate: Certificate) -> Certificate:
 
 
 HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
+PROOFS: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding")
+"""What holds, if only of the program with its literals moved."""
 """The verdicts of what is proved of the program as it is written."""
 ORDER: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding", "surrogate", "unproved", "refuted")
 

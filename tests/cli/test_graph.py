@@ -23,6 +23,9 @@ square.defjvp(lambda p, t: (square(p[0]), 3 * p[0] * t[0]))
 def loss(x):
     return jnp.sum(square(x))
 
+def gelu(x):
+    return jnp.sum(jax.nn.gelu(x, approximate=False))
+
 def factors(x):
     return jnp.linalg.qr(x)[1]
 """
@@ -97,6 +100,14 @@ def test_unproved_fails_only_when_strict(certgrad: Run, wrong: str) -> None:
     result = certgrad("graph", f"{wrong}:factors", "--spec", "x: n n", "--strict")
     assert result.code == 1
     assert "primitive qr" in result.out
+
+
+def test_up_to_rounding_fails_only_when_strict(certgrad: Run, wrong: str) -> None:
+    result = certgrad("graph", f"{wrong}:gelu", "--spec", "x: n")
+    assert result.code == 0
+    assert result.out.startswith("gelu over the dimensions n: proved up to rounding\n")
+    assert "In erfc(x), 1.1283791670955126 is read as 2/√π." in result.out
+    assert certgrad("graph", f"{wrong}:gelu", "--spec", "x: n", "--strict").code == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import msgspec
+import numpy as np
 import pytest
 
 from certgrad import ops
@@ -242,3 +243,21 @@ def test_the_text_of_a_graph_does_not_depend_on_the_process() -> None:
     text = str(trace(lambda x: x * jax.random.uniform(jax.random.key(0), x.shape), "n"))
     assert "threefry_seed" in text
     assert " at 0x" not in text
+
+
+def erf_rule(factor):
+    rule = jax.custom_jvp(lambda x: jax.scipy.special.erf(x))
+    rule.defjvp(lambda p, t: (rule(p[0]), factor * jnp.exp(-p[0] * p[0]) * t[0]))
+    return rule
+
+
+def test_a_literal_that_was_rounded() -> None:
+    """2/√π as a double is read as 2/√π, and said to be; another factor is another factor."""
+    certificate = certify(trace(lambda x: jnp.sum(erf_rule(2 / np.sqrt(np.pi))(x) * jax.nn.relu(x)), "n"))
+    assert certificate.verdict == "proved up to rounding"
+    assert all(c.holds for c in certificate.conclusions)
+    assert any(text.endswith("1.1283791670955126 is read as 2/√π.") for text in certificate.assumptions)
+    assert len(certificate.hypotheses) == 1
+    assert any("is proved up to rounding" in text for text in certificate.findings)
+    for factor in (1.1283791670955, 1.01 * 2 / np.sqrt(np.pi)):
+        assert certify(trace(erf_rule(factor), "n")).verdict == "refuted"

@@ -11,6 +11,7 @@ from certgrad.graph.ir import Graph, Node, Ref
 COLOURS = {
     "proved": "#d7f0dc",
     "proved under hypotheses": "#fdf0c4",
+    "proved up to rounding": "#e3f0c8",
     "refuted": "#f7c8c8",
     "unproved": "#dcdcdc",
     "surrogate": "#d5dffa",

@@ -20,10 +20,12 @@ from certgrad.graph.views._layout import Point, layout
 MARKS = {
     "proved": "✓",
     "proved under hypotheses": "✓ if",
+    "proved up to rounding": "✓ up to rounding",
     "refuted": "✗ refuted",
     "unproved": "? unproved",
     "surrogate": "~ surrogate",
 }
+WORDS = {"proved": "✓ proved", "proved under hypotheses": "✓ if: proved under hypotheses"}
 _CHARACTER, _LINE, _MARGIN, _LONGEST = 6.7, 15.0, 9.0, 30
 
 
@@ -100,13 +102,13 @@ def render_html(certificate: GraphCertificate) -> str:
         lemmas=[lemma_line(one) for one in certificate.lemmas],
         theorems=[theorem_line(one) for one in certificate.theorems],
         conclusions=conclusions(certificate),
-        legend=[(_style(v), m, v) for v, m in MARKS.items()],
+        legend=[(_style(v), WORDS.get(v, m)) for v, m in MARKS.items()],
     )
     return page + "\n"
 
 
 def _style(verdict: str) -> str:
-    return verdict.split()[0] if verdict != "proved under hypotheses" else "under"
+    return {"proved under hypotheses": "under", "proved up to rounding": "rounding"}.get(verdict, verdict)
 
 
 def _section(graph: Graph, steps: Sequence[Step], prefix: str, title: str = "") -> Section:
