@@ -24,6 +24,9 @@ from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._jax_internals import versions
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 
+Accepted = tuple[VerdictName, ...]
+"""The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""
+
 
 @dataclass
 class Certification:
@@ -60,9 +63,10 @@ def _certificate(induction: Induction) -> GraphCertificate:
     traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
     steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
-    elsewhere, unanswered = _elsewhere(traced, hypotheses, shared)
+    accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
+    elsewhere, unanswered = _elsewhere(traced, hypotheses, shared, accepted)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(traced, hypotheses, shared)
+        more, tell = _at_numbers(traced, hypotheses, shared, accepted)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
@@ -159,7 +163,9 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     return out
 
 
-def _elsewhere(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared) -> tuple[list[str], list[str]]:
+def _elsewhere(
+    traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted
+) -> tuple[list[str], list[str]]:
     """What sizes ask for at which the function traces to another program, and findings.
 
     That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
@@ -167,7 +173,7 @@ def _elsewhere(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Sh
     asked: list[str] = []
     findings: list[str] = []
     for case in other_programs(traced):
-        found = _at(case, hypotheses, shared)
+        found = _at(case, hypotheses, shared, accepted)
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
         elif case.question == UNANSWERABLE:
@@ -177,13 +183,15 @@ def _elsewhere(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Sh
     return asked, findings
 
 
-def _at_numbers(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared) -> tuple[list[str], list[str]]:
+def _at_numbers(
+    traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted
+) -> tuple[list[str], list[str]]:
     """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
     tried: list[str] = []
     for case, differs in at_numbers(traced):
         if case.graph is not None and not differs and not _has_rules(case.graph):
             return [], []
-        found = _at(case, hypotheses, shared, same_program=not differs)
+        found = _at(case, hypotheses, shared, accepted, same_program=not differs)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
         tried.append(str(case))
@@ -191,12 +199,14 @@ def _at_numbers(traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: S
     return [], [f"{told}: they tell a number from a symbolic size"] if tried else []
 
 
-def _at(case: Case, hypotheses: list[NodeHypothesis], shared: Shared, same_program: bool = False) -> list[str] | None:
-    """What the program of other sizes asks for there beyond the hypotheses; None where it is not certified."""
+def _at(
+    case: Case, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted, same_program: bool = False
+) -> list[str] | None:
+    """What the program of other sizes asks for there beyond the hypotheses; None where it is not certified as well."""
     if case.graph is None:
         return None
     run = Induction(with_regions(case.graph, shared), shared).run()
-    if any(s.verdict not in HOLDS for s in run.steps):
+    if any(s.verdict not in accepted for s in run.steps):
         return None
     known = {h.text for h in hypotheses if "%" not in h.text}  # a node's number is another node's elsewhere
     if same_program:  # then the same is asked at the same line, where an expression may show a size
