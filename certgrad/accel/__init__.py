@@ -3,5 +3,14 @@
 from certgrad.accel._check_sweep import check_sweep
 from certgrad.accel._compile import CompiledGraph, NotCertifiedError, compile_graph
 from certgrad.accel._sweep import Sweep
+from certgrad.accel.verify import GraphVerification, verify_graph
 
-__all__ = ["CompiledGraph", "NotCertifiedError", "Sweep", "check_sweep", "compile_graph"]
+__all__ = [
+    "CompiledGraph",
+    "GraphVerification",
+    "NotCertifiedError",
+    "Sweep",
+    "check_sweep",
+    "compile_graph",
+    "verify_graph",
+]

@@ -2,21 +2,26 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import FORMAT, Certificate
 
+if TYPE_CHECKING:
+    from certgrad.graph.certificate import GraphCertificate
+
 MAX_BYTES = 8 * 2**20
 """A certificate is some kilobytes. A larger file is refused before it is read."""
 
 
 class _Head(msgspec.Struct):
-    """What every certificate of an op says, of whatever format."""
+    """What every certificate says, of whatever format: one of an op has its name, one of a graph has the graph."""
 
     format: int
-    op: str
+    op: str = ""
+    graph: dict[str, Any] = {}
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
@@ -45,8 +50,8 @@ def find(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def read(path: Path) -> Certificate:
-    """The certificate in a file. Raises UsageError that says what the file is instead."""
+def read(path: Path) -> "Certificate | GraphCertificate":
+    """The certificate in a file: of an op, or of a graph. Raises UsageError that says what the file is instead."""
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -58,27 +63,41 @@ def read(path: Path) -> Certificate:
         )
     try:
         head = msgspec.json.decode(data, type=_Head)
+        if not head.op and not head.graph:
+            raise msgspec.ValidationError
     except msgspec.ValidationError:
         raise UsageError(
             f"{path}: this is JSON, but no certificate of an op. `certgrad report` writes certificates to "
-            "reports/certificates/."
+            "reports/certificates/, and `certgrad graph --format json` prints those of graphs."
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(
             f"{path}: this is no JSON, or not the whole of it ({_brief(error)}). Fetch the file again, or write it "
             "anew with `certgrad report`."
         ) from None
-    if head.format != FORMAT:
+    if not head.op:
+        from certgrad.graph import certificate as graphs
+
+        return _decoded(path, data, head, graphs.FORMAT, graphs.GraphCertificate, "graph --format json")
+    return _decoded(path, data, head, FORMAT, Certificate, "report")
+
+
+T = TypeVar("T")
+
+
+def _decoded(path: Path, data: bytes, head: _Head, format: int, kind: type[T], command: str) -> T:
+    again = "Audit the op" if head.op else "Certify the graph"
+    if head.format != format:
         raise UsageError(
-            f"{path}: this certificate has format {head.format}, and this certgrad reads format {FORMAT}. Audit the op "
+            f"{path}: this certificate has format {head.format}, and this certgrad reads format {format}. {again} "
             "again, or use the certgrad that wrote it."
         )
     try:
-        return msgspec.json.decode(data, type=Certificate)
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(
-            f"{path}: this is not a whole certificate of format {FORMAT} ({_brief(error)}). Fetch the file again, or "
-            "write it anew with `certgrad report`."
+            f"{path}: this is not a whole certificate of format {format} ({_brief(error)}). Fetch the file again, or "
+            f"write it anew with `certgrad {command}`."
         ) from None
 
 

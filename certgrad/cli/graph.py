@@ -57,12 +57,12 @@ def graph(
     _library.prepare()
     from certgrad.graph import certify, encode, trace
     from certgrad.graph._report import render_markdown, render_text
-    from certgrad.graph.builder import Model
+    from certgrad.graph.certificate import Source, with_source
     from certgrad.graph.views import render_dot, render_html
 
     function = load(target)
-    specs = function.specs if isinstance(function, Model) and not spec else ordered(function, target, spec or [])
-    certificate = certify(trace(function, *specs))
+    specs = specs_of(function, target, spec or [])
+    certificate = with_source(certify(trace(function, *specs)), Source(target=target, specs=specs))
     match format:
         case Format.json:
             typer.echo(encode(certificate).decode(), nl=False)
@@ -135,6 +135,13 @@ def _unimportable(place: str, error: Exception) -> UsageError:
     return UsageError(
         f"{place} cannot be imported: {describe(error)}. Run `python {place}` to see where, and mend it first."
     )
+
+
+def specs_of(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:
+    """The specs in the order of the function's arguments; a model of the builder has its own. Raises UsageError."""
+    from certgrad.graph.builder import Model
+
+    return list(function.specs) if isinstance(function, Model) and not specs else ordered(function, target, specs)
 
 
 def ordered(function: Callable[..., Any], target: str, specs: list[str]) -> list[str]:

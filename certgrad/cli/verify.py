@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import certgrad
 from certgrad.cli import _console, _library
 from certgrad.cli._errors import ExitCode, InternalError, describe
+from certgrad.errors import CertgradError, UsageError
+from certgrad.obligations.certificate import Certificate
 
 if TYPE_CHECKING:
-    from certgrad.obligations.certificate import Certificate
+    from certgrad.graph.certificate import GraphCertificate
     from certgrad.report.verification import Verified
 
 DRAWS = 10
@@ -37,6 +39,12 @@ def verify(
     format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
     draws: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Points drawn for each case.")] = DRAWS,
+    target: Annotated[
+        str,
+        typer.Option(
+            metavar="MODULE:FUNCTION", help="The function of a graph's certificate, as `certgrad graph` takes it."
+        ),
+    ] = "",
     seed: Annotated[str, typer.Option(metavar="TEXT", help="Draw other points; the same text, the same points.")] = "",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only problems and the summary line.")] = False,
 ) -> None:
@@ -45,6 +53,10 @@ def verify(
     The op's code is traced again and its digest compared. Then the traced programs are evaluated in ball arithmetic at
     concrete shapes and rational points inside the hypotheses, and on the boundaries of what they compare. This is no
     proof: it is a check of the proof by other means.
+
+    The certificate of a graph, as `certgrad graph --format json` prints it, is checked against the function that
+    --target names: the function is traced again, every step is walked beside its node, and the whole reverse sweep is
+    evaluated in the same way where the graph is small. What a file says never chooses the code that runs.
 
     Exit codes: 0 all verified; 1 something failed, could not be checked, or is not a proof; 2 usage or bad input;
     3 internal error; 5 no certificates in the folder.
@@ -57,7 +69,11 @@ def verify(
     if not paths:
         typer.echo("nothing selected: the folder holds no certificates. `certgrad report` writes them.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    read = [_certificates.read(path) for path in paths]
+    read = [_with_target(path, _certificates.read(path), target) for path in paths]
+    if target and all(isinstance(one, Certificate) for one in read):
+        raise UsageError(
+            "--target names the function of a graph, and no certificate of a graph was given. Leave it out."
+        )
     results = list(_console.progress(_run(read, seed, draws, jobs), len(read), shown=not quiet, verb="verifying"))
     seconds = time.perf_counter() - started
     if format is Format.json:
@@ -69,15 +85,46 @@ def verify(
 
 
 @dataclass(frozen=True)
+class _OfGraph:
+    """A graph's certificate, with the function that it is checked against."""
+
+    certificate: "GraphCertificate"
+    target: str
+    specs: list[str]
+
+
+Readable = Certificate | _OfGraph
+
+
+def _with_target(path: Path, certificate: "Certificate | GraphCertificate", target: str) -> Readable:
+    """Raises UsageError where a graph's certificate comes without its function or specs."""
+    if isinstance(certificate, Certificate):
+        return certificate
+    source = certificate.source
+    if not target:
+        example = f", such as --target {source.target}" if source else ""
+        raise UsageError(
+            f"{path}: this is the certificate of the graph {certificate.graph.name}. Name the function that it is "
+            f"checked against{example}: that code is imported and traced, so a file does not choose it."
+        )
+    if source is None:
+        raise UsageError(
+            f"{path}: this certificate does not say at which shapes the function is traced. Write it anew with "
+            "`certgrad graph --format json`, or call certgrad.accel.verify_graph."
+        )
+    return _OfGraph(certificate, target, source.specs)
+
+
+@dataclass(frozen=True)
 class _Task:
     """One certificate to check, as it is sent to a process."""
 
-    certificate: "Certificate"
+    certificate: Readable
     seed: str
     draws: int
 
 
-def _run(certificates: Sequence["Certificate"], seed: str, draws: int, jobs: int) -> Iterator["Verified"]:
+def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int) -> Iterator["Verified"]:
     """The results in order."""
     tasks = [_Task(certificate, seed, draws) for certificate in certificates]
     if jobs == 1 or len(tasks) == 1:
@@ -92,13 +139,29 @@ def _run(certificates: Sequence["Certificate"], seed: str, draws: int, jobs: int
 
 def _check(task: _Task) -> "Verified":
     _library.prepare()
-    from certgrad.obligations.verify import verify as check
     from certgrad.report.verification import Verified
 
     started = time.perf_counter()
+    certificate = task.certificate
+    name = certificate.op if isinstance(certificate, Certificate) else certificate.certificate.graph.name
     try:
-        result = check(task.certificate, seed=task.seed, draws=task.draws)
+        if isinstance(certificate, Certificate):
+            from certgrad.obligations.verify import verify as check
+
+            result: Any = check(certificate, seed=task.seed, draws=task.draws)
+        else:
+            result = _check_graph(certificate, task)
+    except CertgradError:
+        raise
     except Exception as error:
-        what = f"verifying the certificate of '{task.certificate.op}'"
-        raise InternalError(what, describe(error), traceback.format_exc()) from None
+        raise InternalError(f"verifying the certificate of '{name}'", describe(error), traceback.format_exc()) from None
     return Verified(result, time.perf_counter() - started)
+
+
+def _check_graph(given: _OfGraph, task: _Task) -> Any:
+    from certgrad.accel.verify import verify_graph
+    from certgrad.cli.graph import load, specs_of
+
+    function = load(given.target)
+    specs = specs_of(function, given.target, given.specs)
+    return verify_graph(given.certificate, function, *specs, seed=task.seed, draws=task.draws)

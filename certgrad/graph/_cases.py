@@ -30,7 +30,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class _One:
+class OneProgram:
     """A program where `contrary` expects the programs of a rule."""
 
     program: Program
@@ -39,7 +39,7 @@ class _One:
         return {"graph": self.program}
 
 
-def contrary_cases(programs: Programs | _One, fixed: Fixed, everything: bool) -> tuple[list[Fixed], list[str]]:
+def contrary_cases(programs: Programs | OneProgram, fixed: Fixed, everything: bool) -> tuple[list[Fixed], list[str]]:
     """The cases that tracing decided away, and the questions that have no contrary case to trace.
 
     Without `everything`, only what code other than JAX's asked.
@@ -80,7 +80,7 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
     queue: list[Fixed] = [dict.fromkeys(names, "1")] if names else []
     if len(names) > 1:
         queue.append(dict.fromkeys(names[1:], names[0]))
-    cases, questions = contrary_cases(_One(traced.program), {}, everything=False)
+    cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
     queue += cases
     yield from (Case({}, None, q) for q in questions)
     seen: set[str] = set()
@@ -97,10 +97,10 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         if other is None:
             yield Case(fixed, None)
             continue
-        cases, questions = contrary_cases(_One(other.program), fixed, everything=False)
+        cases, questions = contrary_cases(OneProgram(other.program), fixed, everything=False)
         queue += cases
         yield from (Case(fixed, None, q) for q in questions)
-        if _text(other.program, {}) != _text(traced.program, fixed):
+        if program_text(other.program, {}) != program_text(traced.program, fixed):
             yield Case(fixed, other)
 
 
@@ -117,8 +117,8 @@ def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:
         except CertgradError:
             yield Case(fixed, None), True
             continue
-        yield Case(fixed, other), _text(other.program, {}) != _text(traced.program, fixed)
+        yield Case(fixed, other), program_text(other.program, {}) != program_text(traced.program, fixed)
 
 
-def _text(program: Program, fixed: Fixed) -> str:
+def program_text(program: Program, fixed: Fixed) -> str:
     return serialised(program, dims=rendering(fixed), fold_sizes=True)

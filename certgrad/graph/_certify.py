@@ -18,7 +18,7 @@ from certgrad.graph._regions import with_regions
 from certgrad.graph._satisfiable import satisfiable
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step
+from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step, sealed
 from certgrad.graph.ir import Node
 from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._jax_internals import versions
@@ -71,7 +71,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
     findings += unanswered
-    laws = theorems(_kinds(traced))
+    laws = theorems(kinds_of(traced))
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
     asked: VerdictName = "unproved" if unanswered else "proved"
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
@@ -91,7 +91,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
     if verdict in HOLDS:
         verdict = HOLDS[bool(hypotheses or dimensions)]
     lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
-    return GraphCertificate(
+    certificate = GraphCertificate(
         format=FORMAT,
         graph=graph,
         verdict=verdict,
@@ -106,12 +106,18 @@ def _certificate(induction: Induction) -> GraphCertificate:
             *assumptions,
             *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
         ],
-        digest=_digest(traced, steps, [t.digest for t in laws]),
-        versions={**versions(), "kernel": KERNEL},
+        digest=digest(traced, steps, [t.digest for t in laws]),
+        versions=installed(),
     )
+    return sealed(certificate)
 
 
-def _digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
+def installed() -> dict[str, str]:
+    """The versions that a certificate of now rests on."""
+    return {**versions(), "kernel": KERNEL}
+
+
+def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     """Of the graph with its constants, the lemma of each step, and the theorems: all that the certificate rests on."""
     found = hashlib.blake2b(digest_size=32)
     found.update(msgspec.json.encode(traced.ir, order="deterministic"))
@@ -122,9 +128,9 @@ def _digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
     return found.hexdigest()
 
 
-def _kinds(traced: TracedGraph) -> set[str]:
+def kinds_of(traced: TracedGraph) -> set[str]:
     """The kinds of nodes in a graph and in the graphs inside it."""
-    inner = (kind for bodies in traced.bodies.values() for body in bodies for kind in _kinds(body))
+    inner = (kind for bodies in traced.bodies.values() for body in bodies for kind in kinds_of(body))
     return {*(n.kind for n in traced.nodes), *inner}
 
 

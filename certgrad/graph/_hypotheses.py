@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from certgrad.graph._expression import Expressions
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations._conditions import Atomic, Clause
+from certgrad.obligations._formula import formula
+from certgrad.obligations._index import template
 from certgrad.obligations._present import negligible, show_clause
-from certgrad.obligations._terms import Access
+from certgrad.obligations._terms import Access, Poly
 
 _SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 _FLIP = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
 
 
-def at_node(node: Node, clause: Clause, arguments: Mapping[str, Ref], expressions: Expressions) -> NodeHypothesis:
-    """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``."""
+def at_node(
+    node: Node, clause: Clause, arguments: Mapping[str, Ref], expressions: Expressions, result: Sequence[Poly] = ()
+) -> NodeHypothesis:
+    """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``.
+
+    `result` is the shape of the lemma's first output: what indices run over that number no axis of an argument.
+    """
+    ranges = {template(k): size for k, size in enumerate(result)}
+    axes = {name: expressions.graph.type_of(ref).shape for name, ref in arguments.items()}
     return NodeHypothesis(
         node=node.id,
         source=node.source,
@@ -25,6 +34,7 @@ def at_node(node: Node, clause: Clause, arguments: Mapping[str, Ref], expression
         formula=show_clause(clause),
         boundary=negligible(clause),
         negligible=negligible(clause),
+        evaluable=formula(clause, axes, ranges),
     )
 
 

@@ -173,7 +173,7 @@ class Induction:
     ) -> Judgement:
         described = self.shared.described.get(equation)
         if described is None:
-            described = self.shared.described[equation] = self._described(node, equation)
+            described = self.shared.described[equation] = described_as(self.traced, node, equation)
         names, domain, title = described
         operation = Operation(equation, names, active, domain, title)
         lemmas = self.shared.lemmas
@@ -190,17 +190,6 @@ class Induction:
         self.shared.used.setdefault(proof.lemma.digest, proof.lemma)
         instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
         return Judgement(operation, instance, informed, gone, outputs, instantiation)
-
-    def _described(self, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-        """The names of the lemma's arguments, its domain, and what it is called."""
-        count = len(equation.variables)
-        names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
-        domain: tuple[str, ...] = ()
-        if found := self.traced.ops.get(node.id):
-            op, statics = found
-            if count == len(op.arg_names) == len(node.operands):
-                names, domain = tuple(op.arg_names), domain_of(op, statics)
-        return names, domain, _title(node)
 
     def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[str]]:
         """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
@@ -241,7 +230,7 @@ class Induction:
                 because = "the values depend on no input, and were computed"
                 discharged.append(Discharged(formula=show_clause(clause), because=because))
                 continue
-            hypotheses.append(at_node(node, clause, arguments, self.expressions))
+            hypotheses.append(at_node(node, clause, arguments, self.expressions, proof.result))
             self.asked.append(asked)
         if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
@@ -304,6 +293,18 @@ def _true(relation: str, value: float) -> bool:
 
 def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
     return Operation(operation.equation, operation.names, operation.active, operation.domain, operation.title, signs)
+
+
+def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """The names of the lemma's arguments, its domain, and what it is called."""
+    count = len(equation.variables)
+    names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
+    domain: tuple[str, ...] = ()
+    if found := traced.ops.get(node.id):
+        op, statics = found
+        if count == len(op.arg_names) == len(node.operands):
+            names, domain = tuple(op.arg_names), domain_of(op, statics)
+    return names, domain, _title(node)
 
 
 def _title(node: Node) -> str:

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,6 +29,7 @@ from certgrad.obligations._decisions import _render as rendering
 from certgrad.obligations._domain_points import inside
 from certgrad.obligations._facts import ANY, Facts
 from certgrad.obligations._jax_internals import (
+    dim_poly,
     is_literal,
     kind_of,
     serialised,
@@ -95,6 +97,11 @@ class Proof:
     @property
     def holds(self) -> bool:
         return self.lemma.verdict in PROOFS
+
+    @cached_property
+    def result(self) -> list[Poly]:
+        """The shape of the first output."""
+        return [dim_poly(d) for d in self.programs.out_shapes[0]] if self.programs is not None else []
 
 
 @dataclass
@@ -186,13 +193,11 @@ class Lemmas:
 
     def _as_it_stands(self, operation: Operation) -> Instance:
         """The lemma at the node's own sizes: numbers stay numbers."""
-        names = operation.dims
-        if operation.equation.holds_program:  # its rule belongs to the symbols that it was traced at
+        table = own_table(operation)
+        if operation.equation.holds_program:
             key: Any = (id(operation.equation), operation.names, operation.active, operation.domain, operation.signs)
-            table = {n: n for n in names}
             store = self.proofs
         else:
-            table = canonical(names)
             params = tuple((k, _renamed(v, table)) for k, v in sorted(operation.equation.eqn.params.items()))
             shapes = tuple(_renamed(v.aval.shape, table) for v in operation.equation.variables)
             key, store = (self.rules, _key(operation), params, shapes), _STORE
@@ -307,8 +312,48 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
 
 def _in_general(operation: Operation, family: Family) -> Proof:
     """The lemma over the family's symbols."""
+    return _prove_at(operation, *of_family(family))
+
+
+class Setting(NamedTuple):
+    """Where an operation's rules are traced: how it runs, its operands' shapes, and the dimension variables."""
+
+    run: Outputs
+    shapes: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]
+
+
+def of_family(family: Family) -> Setting:
+    """Over the family's symbols."""
     used = [n for s in family.shapes for d in s for n in _jaxpr.dims_in(d)]
-    return _prove_at(operation, family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
+    return Setting(family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
+
+
+def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
+    """At the node's sizes, its dimension variables renamed, and set to what the case says."""
+    equation = operation.equation
+    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    if not table or equation.holds_program:
+        return Setting(equation.run, own, tuple(table.values()))
+    sizes = _jaxpr.dimension_table(list(table.values()), case)
+    values = {n: sizes[mine] for n, mine in table.items()}
+    shapes = tuple(tuple(_jaxpr.replaced(d, values) for d in s) for s in own)
+    free = tuple(d for d in sizes if d not in case or d in _jaxpr.dims_in(sizes[d]))
+    return Setting(equation.at(values).run, shapes, free)
+
+
+def own_table(operation: Operation) -> dict[str, str]:
+    """What the lemma at a node's own sizes calls its dimensions."""
+    names = operation.dims
+    # The rule of an equation that holds a program belongs to the symbols that it was traced at.
+    return {n: n for n in names} if operation.equation.holds_program else canonical(names)
+
+
+def traced_only(operation: Operation, setting: Setting) -> Proof:
+    """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
+    programs = _programs(operation, setting.run, setting.shapes)
+    lemma = _lemma(operation, _shapes(operation, setting.shapes), programs, setting.names, [], [], [])
+    return Proof(lemma, setting.names, programs)
 
 
 def _same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
@@ -328,23 +373,14 @@ def _same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
 
 def _own_sizes(operation: Operation, table: Mapping[str, str]) -> Proof:
     """The lemma at the node's sizes, its dimension variables renamed."""
-    equation = operation.equation
-    own = tuple(tuple(v.aval.shape) for v in equation.variables)
-    if not table or equation.holds_program:
-        proof = _prove_at(operation, equation.run, own, tuple(table.values()))
+    if not table or operation.equation.holds_program:
+        proof = _prove_at(operation, *of_node(operation, table, {}))
         if proof.programs is not None and table:
             cases, questions = contrary_cases(proof.programs, {}, everything=False)
             proof.dimensions = [*questions, *(f"not {shown(case)}" for case in cases)]
         return proof
 
-    def at(case: Fixed) -> Proof:
-        sizes = _jaxpr.dimension_table(list(table.values()), case)
-        values = {n: sizes[mine] for n, mine in table.items()}
-        shapes = tuple(tuple(_jaxpr.replaced(d, values) for d in s) for s in own)
-        free = tuple(d for d in sizes if d not in case or d in _jaxpr.dims_in(sizes[d]))
-        return _prove_at(operation, equation.at(values).run, shapes, free)
-
-    return _at_all_sizes(at)
+    return _at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case)))
 
 
 def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:

@@ -20,7 +20,7 @@ from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
 from certgrad.graph._lemma import NAMES, Operation
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations._jax_internals import kind_of, wide_floats
 from certgrad.obligations.certificate import HOLDS, VerdictName
 
@@ -28,6 +28,8 @@ NODES = 60
 """A region is not looked for beyond so many operations."""
 FURTHER = 12
 """Nor this far beyond one whose lemma holds under hypotheses."""
+MEMBERS = "members"
+"""The parameter of a region that says which operations it is made of, as the function's own graph numbers them."""
 REACH = 600
 """Nor this far behind its first one."""
 
@@ -35,12 +37,7 @@ REACH = 600
 def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     """The graph with such operations put together, in the graphs inside nodes as well."""
     bodies = {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()}
-    if any(new is not old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
-        nodes = [
-            msgspec.structs.replace(n, bodies=[b.ir for b in bodies[n.id]]) if n.id in bodies else n
-            for n in traced.nodes
-        ]
-        traced = replace(traced, bodies=bodies, ir=msgspec.structs.replace(traced.ir, nodes=nodes))
+    traced = _with_bodies(traced, bodies)
     seeds = list(_seeds(traced))
     if not seeds:
         return traced
@@ -54,6 +51,44 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
                 regions.append(found)
                 covered |= found.members
     return _joined(traced, regions) if regions else traced
+
+
+def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
+    """The graph with those operations put together that `graph`, a certificate's, says were. Nothing is proved here.
+
+    Raises ValueError where the graph has no such operations.
+    """
+    regions = []
+    for node in graph.nodes:
+        if node.kind == "region":
+            members = {int(text) for text in node.params.get(MEMBERS, "").split()}
+            if not members or not all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members):
+                raise ValueError(f"node {node.id} puts operations together that the function does not have")
+            regions.append(_as_one(traced, members, max(members), shared))
+    if sum(len(r.members) for r in regions) != len(set().union(*(r.members for r in regions))):
+        raise ValueError("two nodes put the same operation together")
+    joined = _joined(traced, regions) if regions else traced
+    bodies = {}
+    for k, inner in joined.bodies.items():
+        found = graph.nodes[k].bodies if k < len(graph.nodes) else []
+        if len(found) != len(inner):
+            raise ValueError(f"node {k} holds other graphs than the function's")
+        bodies[k] = [joined_as(b, g, shared) for b, g in zip(inner, found, strict=True)]
+    return _with_bodies(joined, bodies)
+
+
+def _joinable(traced: TracedGraph, k: int) -> bool:
+    return traced.nodes[k].kind != "input" and k not in traced.bodies and len(traced.nodes[k].outputs) == 1
+
+
+def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> TracedGraph:
+    """The graph with others in place of those inside its nodes."""
+    if all(new is old for k, v in bodies.items() for new, old in zip(v, traced.bodies[k], strict=True)):
+        return traced
+    nodes = [
+        msgspec.structs.replace(n, bodies=[b.ir for b in bodies[n.id]]) if n.id in bodies else n for n in traced.nodes
+    ]
+    return replace(traced, bodies=bodies, ir=msgspec.structs.replace(traced.ir, nodes=nodes))
 
 
 def _seeds(traced: TracedGraph) -> Iterator[int]:
@@ -264,7 +299,10 @@ def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:
                     name=node.function or f"{first.name}…{node.name}",
                     operands=[moved(r) for r in region.operands],
                     outputs=region.equation.output_types,
-                    params={"operations": ", ".join(traced.nodes[k].name for k in sorted(region.members))},
+                    params={
+                        "operations": ", ".join(traced.nodes[k].name for k in sorted(region.members)),
+                        MEMBERS: " ".join(map(str, sorted(region.members))),
+                    },
                     source=node.source,
                     function=node.function,
                 )

@@ -80,7 +80,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
             if key not in programs:
                 programs[key] = _program(traced, wanted, sizes)
             program, needed, places = programs[key]
-            rigorous = _operations(jaxpr_of(program)) <= RIGOROUS
+            rigorous = operations(jaxpr_of(program)) <= RIGOROUS
             arguments = traced.specs.arguments
             point = [_draw(rng, arguments[k].spec.shape(sizes, {}), arguments[k].spec.dtype, attempt) for k in needed]
             if rigorous:
@@ -119,16 +119,16 @@ def _program(
         return jax.make_jaxpr(run)(*specs), needed, inside
 
 
-def _operations(jaxpr: Any) -> int:
+def operations(jaxpr: Any) -> int:
     """About how many scalar operations a program takes."""
     total = 0
     for eqn in jaxpr.eqns:
         inner = inner_program(eqn)
         if eqn.primitive.name == "scan":
             loop = scan_loop(eqn)
-            total += int(loop.length) * _operations(loop.body.jaxpr)
+            total += int(loop.length) * operations(loop.body.jaxpr)
         elif inner is not None:
-            total += _operations(inner.jaxpr)
+            total += operations(inner.jaxpr)
         else:
             size = sum(prod(v.aval.shape) for v in eqn.outvars)
             if eqn.primitive.name == "dot_general":
@@ -230,7 +230,7 @@ def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
         with wide_floats():
             program = jax.make_jaxpr(run)()
         shapes = {n: v.aval.shape for n, v in zip(here.keys(), jaxpr_of(program).outvars, strict=False)}
-        if _operations(jaxpr_of(program)) > CONSTANT or not asked.clause.free <= set(_ranges(asked.clause, shapes)):
+        if operations(jaxpr_of(program)) > CONSTANT or not asked.clause.free <= set(_ranges(asked.clause, shapes)):
             return False
         table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
         with scalars.precision(PRECISION):

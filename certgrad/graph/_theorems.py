@@ -15,7 +15,7 @@ from typing import Any
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import Theorem
 from certgrad.obligations._jax_internals import serialised, symbols, versions, wide_floats
-from certgrad.obligations._problem import Rules, build, trace_rules
+from certgrad.obligations._problem import Programs, Rules, build, trace_rules
 from certgrad.obligations._prove import prove
 from certgrad.obligations.certificate import KERNEL
 
@@ -78,7 +78,12 @@ SCAN = Statement(
 
 def theorems(kinds: Collection[str]) -> list[Theorem]:
     """The statements that an induction over nodes of these kinds rests on, each proved once a process."""
-    return [proved(APPEND.name), *([proved(SCAN.name)] if "scan" in kinds else [])]
+    return [proved(statement.name) for statement in needed(kinds)]
+
+
+def needed(kinds: Collection[str]) -> list[Statement]:
+    """The statements about nodes of these kinds."""
+    return [APPEND, *([SCAN] if "scan" in kinds else [])]
 
 
 @lru_cache
@@ -89,6 +94,18 @@ def proved(name: str) -> Theorem:
 
 def prove_statement(statement: Statement) -> Theorem:
     """The kernel's verdict on a statement: the tangents are those of the linear map, the sweep is their adjoint."""
+    names, shapes, programs, digest = traced(statement)
+    with wide_floats():
+        problem = build(names, {}, (), shapes, programs, statement.name)
+        outcomes = [prove(problem, kind) for kind in ("jvp_is_derivative", "vjp_is_adjoint")]
+    holds = all(o.proved and not o.hypotheses for o in outcomes)
+    return Theorem(
+        name=statement.name, statement=statement.text, verdict="proved" if holds else "unproved", digest=digest
+    )
+
+
+def traced(statement: Statement) -> tuple[list[str], ActiveShapes, Programs, str]:
+    """The names and shapes of the matrices and vectors, the programs of the statement, and its digest."""
     names = [*statement.matrices, *statement.vectors]
     sizes = [text.split() for text in (*statement.matrices.values(), *statement.vectors.values())]
     table = symbols(list(dict.fromkeys(n for s in sizes for n in s)))
@@ -110,14 +127,6 @@ def prove_statement(statement: Statement) -> Theorem:
     )
     with wide_floats():
         programs = trace_rules(rules, shapes, 0, statement.name)
-        problem = build(names, {}, (), shapes, programs, statement.name)
-        outcomes = [prove(problem, kind) for kind in ("jvp_is_derivative", "vjp_is_adjoint")]
         texts = [f"{k}\n{serialised(p)}" for k, p in sorted(programs.all().items())]
-    holds = all(o.proved and not o.hypotheses for o in outcomes)
     parts = [statement.name, statement.text, *texts, repr(sorted(versions().items())), KERNEL]
-    return Theorem(
-        name=statement.name,
-        statement=statement.text,
-        verdict="proved" if holds else "unproved",
-        digest=hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest(),
-    )
+    return names, shapes, programs, hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from certgrad.graph.ir import Graph, Ref, Struct
 from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
 
-FORMAT = 2
+FORMAT = 3
 
 
 class ObligationResult(Struct, frozen=True):
@@ -48,6 +50,8 @@ class NodeHypothesis(Struct, frozen=True):
     """It fails only where values at the node are 0, or equal to each other."""
     negligible: bool
     """True where it is a boundary, of values that are analytic functions of the graph's inputs."""
+    evaluable: str = ""
+    """The same in the syntax that `certgrad verify` evaluates; empty where this cannot say it."""
 
 
 class Discharged(Struct, frozen=True):
@@ -113,6 +117,13 @@ class Conclusion(Struct, frozen=True):
     holds: bool
 
 
+class Source(Struct, frozen=True):
+    """Where the command line found the function, and at which shapes: so that it can be traced again."""
+
+    target: str
+    specs: list[str]
+
+
 class GraphCertificate(Struct, frozen=True):
     """The certificate of a graph: certified by induction over its nodes."""
 
@@ -132,6 +143,25 @@ class GraphCertificate(Struct, frozen=True):
     assumptions: list[str]
     digest: str
     versions: dict[str, str]
+    source: Source | None = None
+    checksum: str = ""
+    """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""
+
+
+def sealed(certificate: GraphCertificate) -> GraphCertificate:
+    """The certificate with its checksum."""
+    return msgspec.structs.replace(certificate, checksum=checksum(certificate))
+
+
+def with_source(certificate: GraphCertificate, source: Source) -> GraphCertificate:
+    """The certificate with where its function was found."""
+    return sealed(msgspec.structs.replace(certificate, source=source))
+
+
+def checksum(certificate: GraphCertificate) -> str:
+    """What the certificate's checksum has to be."""
+    data = msgspec.json.encode(msgspec.structs.replace(certificate, checksum=""), order="deterministic")
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
 
 
 def encode(certificate: GraphCertificate) -> bytes:

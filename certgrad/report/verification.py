@@ -3,13 +3,16 @@
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify._verify import Outcome
 from certgrad.report.text import duration
+
+if TYPE_CHECKING:
+    from certgrad.accel.verify import GraphVerification
 
 _LEGEND = (
     "verified: the code traces to the program that was proved, and at all points the claims hold to a relative 2^-400 "
@@ -23,13 +26,18 @@ _LEGEND = (
 class Verified:
     """The result for one certificate, and the seconds that it took."""
 
-    result: Verification
+    result: "Verification | GraphVerification"
     seconds: float
+
+    @property
+    def name(self) -> str:
+        """The op, or the graph."""
+        return self.result.op if isinstance(self.result, Verification) else self.result.graph
 
 
 class _Document(msgspec.Struct, frozen=True):
     certgrad: str
-    verifications: list[Verification]
+    verifications: list[Any]
 
 
 def as_json(verified: Sequence[Verified], version: str) -> bytes:
@@ -43,19 +51,31 @@ def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False
     parts = [] if quiet else [_table(verified), textwrap.fill(_LEGEND, width or 120), ""]
     for one in verified:
         for problem in one.result.problems:
-            parts.append(f"{one.result.op}: {one.result.outcome}: {problem}")
+            parts.append(f"{one.name}: {one.result.outcome}: {problem}")
+        if not isinstance(one.result, Verification) and one.result.outcome == "verified":
+            parts.append(f"{one.name}: {_of_graph(one.result)}")
     counts = {outcome: sum(one.result.outcome == outcome for one in verified) for outcome in get_args(Outcome)}
     what = "certificate" if len(verified) == 1 else "certificates"
     summary = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
     return "\n".join([*parts, f"{len(verified)} {what}: {summary} ({duration(seconds)})"]) + "\n"
 
 
+def _of_graph(result: "GraphVerification") -> str:
+    """What was checked of a graph."""
+    steps = f"{result.nodes} steps by {result.lemmas} lemmas, each of its node's own programs"
+    if result.not_evaluated:
+        return f"{steps}; the sweep was not evaluated: {result.not_evaluated}"
+    undecided = f", {result.undecided} points undecided" if result.undecided else ""
+    return f"{steps}; the sweep was evaluated at {'; '.join(result.sizes)}{undecided}"
+
+
 def _table(verified: Sequence[Verified]) -> str:
     rows = [("op", "outcome", "shapes", "points", "boundary", "prime field", "time")]
     for one in verified:
         r = one.result
-        counts = (str(r.shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
-        rows.append((r.op, r.outcome, *counts, r.field_bound, duration(one.seconds)))
+        shapes, bound = (r.shapes, r.field_bound) if isinstance(r, Verification) else (len(r.sizes), "")
+        counts = (str(shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
+        rows.append((one.name, r.outcome, *counts, bound, duration(one.seconds)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     left = 2
     lines = []

@@ -11,6 +11,9 @@ import pytest
 
 from certgrad import audit_op
 from certgrad.cli._certificates import MAX_BYTES
+from certgrad.cli.graph import load
+from certgrad.graph import certificate as graphs
+from certgrad.graph import certify, trace
 from certgrad.obligations.certificate import FORMAT, sealed
 from certgrad.report.json import encode
 from tests.cli.conftest import Result
@@ -179,3 +182,68 @@ def test_the_committed_certificates_are_verified(certgrad: Run) -> None:
     result = certgrad("verify", reports, "-q")
     assert result.code == 0, result.out + result.err
     assert ", 0 failed, 0 not checked, 0 not a proof" in result.out
+
+
+GRAPH = str(Path(__file__).parents[2] / "examples" / "mlp.py") + ":loss"
+SPECS = ["x: n d", "W1: d h", "b1: h", "W2: h c", "b2: c", "target: n c"]
+
+
+@pytest.fixture(scope="module")
+def of_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("graphs") / "loss.json"
+    certificate = certify(trace(load(GRAPH), *SPECS))
+    path.write_bytes(graphs.encode(graphs.with_source(certificate, graphs.Source(target=GRAPH, specs=SPECS))))
+    return path
+
+
+def test_the_certificate_of_a_graph(of_graph: Path, folder: Path, certgrad: Run) -> None:
+    result = certgrad("verify", str(of_graph), str(folder / "certificates/relu.json"), "--target", GRAPH)
+    assert result.code == 0, result.err
+    assert [line.split()[:2] for line in result.out.splitlines()[1:3]] == [["loss", "verified"], ["relu", "verified"]]
+    assert (
+        "\nloss: 19 steps by 9 lemmas, each of its node's own programs; the sweep was evaluated at n = 2" in result.out
+    )
+    document = json.loads(certgrad("verify", str(of_graph), "--target", GRAPH, "--format", "json").out)
+    assert document["verifications"][0]["points"] > 20
+
+
+def test_what_the_command_prints_is_verified(certgrad: Run, tmp_path: Path) -> None:
+    options = [part for spec in SPECS for part in ("--spec", spec)]
+    path = tmp_path / "loss.json"
+    path.write_text(certgrad("graph", GRAPH, *options, "--format", "json").out)
+    assert certgrad("verify", str(path), "-q", "--target", GRAPH, "--draws", "2").code == 0
+
+
+def test_a_file_does_not_choose_the_code(of_graph: Path, folder: Path, certgrad: Run) -> None:
+    result = certgrad("verify", str(of_graph))
+    assert result.code == 2
+    assert "this is the certificate of the graph loss. Name the function that it is checked against" in result.err
+    assert f"such as --target {GRAPH}" in result.err
+    result = certgrad("verify", str(folder), "--target", GRAPH)
+    assert result.code == 2
+    assert "no certificate of a graph was given" in result.err
+    result = certgrad("verify", str(of_graph), "--target", GRAPH.replace("loss", "nosuch"))
+    assert result.code == 2
+    assert "does not exist" in result.err
+
+
+@pytest.mark.parametrize(
+    "change, code, said",
+    [
+        (lambda text: text.replace('"verdict": "proved"', '"verdict": "refuted"', 1), 1, "failed: its checksum"),
+        (lambda text: text.replace('"kernel": "', '"kernel": "0.'), 1, "not checked: made with kernel 0."),
+        (lambda text: text[: len(text) // 2], 2, "this is no JSON, or not the whole of it"),
+        (lambda text: text.replace('"theorems"', '"theorem"'), 2, "this is not a whole certificate of format"),
+        (lambda text: text.replace(f'"format": {graphs.FORMAT}', '"format": 1'), 2, "this certificate has format 1"),
+        (lambda text: '{"format": 3, "graph": {}}', 2, "this is JSON, but no certificate of an op"),
+        (lambda text: text.replace(f'"target": "{GRAPH}"', '"target": ""'), 1, "failed: its checksum"),
+    ],
+)
+def test_a_damaged_certificate_of_a_graph(
+    change: Callable[[str], str], code: int, said: str, of_graph: Path, tmp_path: Path, certgrad: Run
+) -> None:
+    path = tmp_path / "damaged.json"
+    path.write_text(change(of_graph.read_text()))
+    result = certgrad("verify", str(path), "--target", GRAPH)
+    assert result.code == code
+    assert said in result.out + result.err

@@ -103,29 +103,39 @@ class At:
 
 def jvp_is_derivative(at: At) -> None:
     """The JVP's output is the derivative of the forward along the tangent, entry by entry."""
+    for k, got in enumerate(at.jvp):
+        for place in np.ndindex(got.shape):
+            slope, seam = derivative(at, k, place)
+            what = f"the jvp and the forward's derivative at {_place(k, place)}"
+            equal(got[place], slope, what, loose=seam)
+
+
+def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
+    """The derivative of one entry of an output along the tangent, and whether it is a limit at a seam.
+
+    Raises:
+        Disagreement: the forward is not defined there, or has no derivative.
+    """
     try:
         forward = at.forward
     except NotDifferentiable as error:
         raise Disagreement(str(error)) from None
-    for k, (got, values, slopes) in enumerate(zip(at.jvp, forward.values, forward.tangents, strict=True)):
-        for place in np.ndindex(got.shape):
-            where = _place(k, place)
-            value: Any = values[place]
-            slope: Any = slopes[place]
-            if value is UNKNOWN:
-                raise Unbounded(where)
-            if slope is UNKNOWN and at.precision == PRECISION:
-                raise Undecided(where)
-            if not s.finite(value):
-                raise Disagreement(f"the forward is not defined at {where}")
-            seam = slope is KINK or slope is UNKNOWN  # more bits did not tell a tie from a near tie: look beside it
-            if seam:
-                slope = _two_sided(at, k, place)
-            elif slope is None:
-                slope = ZERO
-            elif not s.finite(slope):
-                raise Disagreement(f"the forward has no derivative at {where}")
-            _equal(got[place], slope, f"the jvp and the forward's derivative at {where}", loose=seam)
+    where = _place(k, place)
+    value: Any = forward.values[k][place]
+    slope: Any = forward.tangents[k][place]
+    if value is UNKNOWN:
+        raise Unbounded(where)
+    if slope is UNKNOWN and at.precision == PRECISION:
+        raise Undecided(where)
+    if not s.finite(value):
+        raise Disagreement(f"the forward is not defined at {where}")
+    if slope is KINK or slope is UNKNOWN:  # more bits did not tell a tie from a near tie: look beside it
+        return _two_sided(at, k, place), True
+    if slope is None:
+        return ZERO, False
+    if not s.finite(slope):
+        raise Disagreement(f"the forward has no derivative at {where}")
+    return slope, False
 
 
 def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
@@ -150,8 +160,8 @@ def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
 
 def vjp_is_adjoint(at: At) -> None:
     """<jvp(x, dx), seed> = <dx, vjp(x, seed)>."""
-    left, right = _inner(at.jvp, at.point.seeds), _inner(at.vjp, at.point.tangents)
-    _equal(left, right, "⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩")
+    left, right = inner(at.jvp, at.point.seeds), inner(at.vjp, at.point.tangents)
+    equal(left, right, "⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩")
 
 
 def rule_runs_forward(at: At) -> None:
@@ -168,7 +178,7 @@ def forward_equals_reference(at: At) -> None:
 def _same(outputs: Sequence[Array], at: At, what: str) -> None:
     for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
         for place in np.ndindex(got.shape):
-            _equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {_place(k, place)}")
+            equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {_place(k, place)}")
 
 
 CLAIMS: dict[str, Callable[[At], None]] = {
@@ -179,7 +189,7 @@ CLAIMS: dict[str, Callable[[At], None]] = {
 }
 
 
-def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
+def inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
     total: Real = ZERO
     for x, y in zip(left, right, strict=True):
         for a, b in zip(x.flat, y.flat, strict=True):
@@ -193,7 +203,7 @@ def _real(x: Any) -> Real:
     return fmpq(int(x)) if isinstance(x, np.generic | bool | int) else x
 
 
-def _equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
+def equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
     """Raise Disagreement, or Undecided, unless the two are equal; `loose` says that one is a limit."""
     if left is UNKNOWN or right is UNKNOWN:
         raise Unbounded(what)

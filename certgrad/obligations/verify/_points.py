@@ -62,12 +62,12 @@ class Space:
         """The arguments that have a tangent."""
         return [k for k in range(len(self.kinds) - self.parameters) if self.kinds[k] == "float"]
 
-    def draw(self, k: int, rng: Random, fits: Callable[[list[Array]], bool]) -> Point | None:
-        """The k-th point whose arguments fit; None where none was hit."""
+    def draw(self, k: int | str, rng: Random, fits: Callable[[list[Array]], bool], tries: int = TRIES) -> Point | None:
+        """The k-th point whose arguments fit, or one of the style `k`; None where none was hit."""
         top = max((n for shape in self.shapes for n in shape), default=2)
-        styles = [SCHEDULE[k % len(SCHEDULE)]] * len(self.kinds)
-        for attempt in range(TRIES):
-            if attempt:
+        styles = [SCHEDULE[k % len(SCHEDULE)] if isinstance(k, int) else k] * len(self.kinds)
+        for attempt in range(tries):
+            if attempt and isinstance(k, int):
                 styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
             inputs = [
                 _exact(draw_input(Input("", (), kind), shape, style, rng, top))  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""The programs of a lemma, found again by its digest: each setting in which a lemma of the operation may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from certgrad.errors import CertgradError
+from certgrad.graph._family import Family, families_of, is_symbolic
+from certgrad.graph._lemma import (
+    CASES,
+    RELATIONS,
+    Instance,
+    Operation,
+    broken_decision,
+    of_family,
+    of_node,
+    own_table,
+    traced_only,
+)
+from certgrad.graph.certificate import Lemma
+from certgrad.obligations._facts import ANY
+from certgrad.obligations._jax_internals import wide_floats
+from certgrad.obligations.semantics import UnprovedError
+
+UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
+"""What tracing the rules of an operation raises where they do not trace in a setting."""
+_SIGNS = {text: sign for sign, text in RELATIONS.items()}
+
+
+class Programs:
+    """The traced programs of lemmas, each found once."""
+
+    def __init__(self) -> None:
+        self.found: dict[Any, Instance | None] = {}
+        self.kept: list[Any] = []
+
+    def of(self, operation: Operation, lemma: Lemma) -> Instance | None:
+        """The instance of the lemma at the operation: its programs have the lemma's digest. None if no setting's do."""
+        key = id(operation.equation), operation.active, operation.signs, lemma.digest
+        if key not in self.found:
+            self.kept.append(operation.equation)
+            with wide_floats():
+                traces = _settings(operation)
+                self.found[key] = next((one for one in traces if one.proof.lemma.digest == lemma.digest), None)
+        return self.found[key]
+
+
+def given(lemma: Lemma, names: tuple[str, ...]) -> tuple[int, ...] | None:
+    """The signs that a lemma is given of its arguments; None where it says something else."""
+    signs = dict.fromkeys(names, ANY)
+    for text in lemma.given:
+        name, _, relation = text.partition(" ")
+        if name not in signs or relation not in _SIGNS:
+            return None
+        signs[name] = _SIGNS[relation]
+    return tuple(signs.values()) if lemma.given else ()
+
+
+def _settings(operation: Operation) -> Iterator[Instance]:
+    """The operation over each family of shapes that it belongs to, the widest first, and at its own sizes."""
+    for family in families_of(operation.equation):
+        yield from _in_family(operation, family)
+    table = own_table(operation)
+    try:
+        proof = traced_only(operation, of_node(operation, table, {}))
+    except UNTRACEABLE:
+        return
+    yield Instance(proof, {mine: name for name, mine in table.items()})
+
+
+def _in_family(operation: Operation, family: Family) -> Iterator[Instance]:
+    for _ in range(CASES):
+        try:
+            proof = traced_only(operation, of_family(family))
+        except UNTRACEABLE:
+            return
+        yield Instance(proof, family.sizes)
+        if proof.programs is None or any(is_symbolic(size) for size in family.sizes.values()):
+            return
+        case = broken_decision(proof.programs, family.sizes)
+        if not case:
+            return
+        family = family.at(case)

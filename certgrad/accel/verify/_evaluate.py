@@ -1,0 +1,283 @@
+"""The whole graph at concrete sizes: the derivative of its function by dual numbers against its reverse sweep.
+
+The sweep is the one that runs: node by node, by the programs whose digests the certificate names. Both sides are
+evaluated in ball arithmetic, at rational points inside the hypotheses and on the boundaries of what is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from random import Random
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad.accel._sweep import Sweep
+from certgrad.accel.verify._steps import Asked, Walk
+from certgrad.errors import CertgradError
+from certgrad.graph._cases import OneProgram, program_text
+from certgrad.graph._induction import sized
+from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._lemma import broken_decision
+from certgrad.graph._run import Key, Run
+from certgrad.graph._satisfiable import operations
+from certgrad.graph._trace import TracedGraph
+from certgrad.obligations._jax_internals import jaxpr_of, wide_floats
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._draw import GENERIC
+from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._evaluate import PRECISION, evaluate
+from certgrad.obligations.balls._values import Array
+from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
+from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
+from certgrad.obligations.verify._points import Point, Space, on_boundaries
+from certgrad.obligations.verify._programs import Programs
+
+NODES = 400
+OPERATIONS = 100_000
+"""A graph with more nodes, or whose sweep takes more operations on numbers, is not evaluated."""
+TRIES = 8
+"""How often a point is drawn again until it lies inside the hypotheses: each time the whole graph is evaluated."""
+_SMALL = 12
+"""Boundaries are looked for where the inputs have at most so many entries."""
+_NUMBERS = Numbers(np.float64, np.int64)
+
+
+class NotEvaluatedError(Exception):
+    """The graph is beyond this check. No verdict either way."""
+
+
+@dataclass
+class Counts:
+    """What was looked at."""
+
+    sizes: list[str] = field(default_factory=list)
+    points: int = 0
+    boundary: int = 0
+    undecided: int = 0
+
+
+def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts) -> list[str]:
+    """What fails, with the point. `dimensions` says that hypotheses on dimensions are stated.
+
+    Raises:
+        NotEvaluatedError: with the reason.
+    """
+    shared = walk.shared
+    formulas: dict[int, Formula] = {}
+    for asked in (*shared.hypotheses, *shared.signs):
+        try:
+            formulas[id(asked)] = parse(asked.formula, frozenset(asked.arguments))
+        except FormulaError as error:
+            raise NotEvaluatedError(f"'{asked.text}' has no formula that can be evaluated: {error}") from None
+    if _count(walk) > NODES:
+        raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
+    failures: list[str] = []
+    for sizes in _sizes(walk.traced.ir.dims, dimensions):
+        here = _at_sizes(walk, sizes, formulas)
+        if here is None:
+            continue
+        counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
+        with s.precision(PRECISION):
+            failures += here.ask(rng, draws, counts)
+        if failures:
+            break
+    if not counts.points and not failures:
+        there = f"inside the hypotheses at {'; '.join(counts.sizes)}" if counts.sizes else "small enough to evaluate"
+        raise NotEvaluatedError(f"no point was found {there}")
+    return failures
+
+
+def _count(walk: Walk) -> int:
+    return len(walk.traced.nodes) + sum(_count(w) for inner in walk.inside.values() for w in inner)
+
+
+def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
+    """Sizes that differ, then all 2 and all 1; only the first where some sizes are excluded."""
+    yield {name: 2 + k for k, name in enumerate(dims)}
+    if dims:
+        yield {name: 2 + k % 2 for k, name in enumerate(dims)}
+    if dims and not apart:
+        yield dict.fromkeys(dims, 1)
+
+
+def _at_sizes(walk: Walk, sizes: dict[str, int], formulas: Mapping[int, Formula]) -> AtSizes | None:
+    """The graph at these sizes; None where it is too large, or the function is another program there."""
+    traced = walk.traced
+    try:
+        there = traced.retraced({name: str(n) for name, n in sizes.items()})
+    except CertgradError:
+        return None
+    asked = broken_decision(OneProgram(traced.program), sizes)  # type: ignore[arg-type]
+    text = program_text(traced.program, {n: str(v) for n, v in sizes.items()})
+    if asked is not None and program_text(there.program, {}) != text:
+        return None
+    here = AtSizes(walk, sizes, formulas, there.program)
+    return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
+
+
+def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
+    """What the function returns, as it is written."""
+    assert traced.fn is not None
+    return jax.tree.leaves(traced.fn(*traced.specs.nest(arrays)))
+
+
+class AtSizes:
+    """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
+
+    def __init__(self, walk: Walk, sizes: dict[str, int], formulas: Mapping[int, Formula], program: Any) -> None:
+        self.walk, self.sizes, self.formulas = walk, sizes, formulas
+        ir = walk.traced.ir
+        specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
+        real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
+        kinds = tuple({"f": "float", "i": "int", "u": "int", "b": "bool"}[np.dtype(x.dtype).kind] for x in specs)
+        traced = walk.traced
+        # A walk is to a sweep what an induction is: it says what moves, and by which programs.
+        sweep = Sweep(walk, sizes, _NUMBERS)  # type: ignore[arg-type]
+        asked = (*walk.shared.hypotheses, *walk.shared.signs)
+        read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in formulas[id(a)].arrays]
+        self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in read))
+
+        def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+            values = sweep.forward(args)
+            given = dict(zip(real_outputs, seeds, strict=True))
+            found = sweep.backward(values, [given.get(k) for k in range(len(ir.outputs))])
+            inputs = zip(ir.inputs, args, strict=True)
+            return [found.get((n.id, 0), jax.numpy.zeros_like(x)) for n, x in inputs if n.outputs[0].real]
+
+        def watched(*args: Any) -> Any:
+            run = Run(sizes, _NUMBERS, frozenset(self.keys))
+            run.values(walk.traced, args)
+            self.places = list(run.taken)
+            return [run.kept[key] for key in self.keys], list(run.taken.values())
+
+        with wide_floats():
+            chosen = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*specs)
+            outputs = [v.aval for v in getattr(chosen, "jaxpr", chosen).outvars]
+            seeds = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in outputs]
+            vjp = jax.make_jaxpr(lambda *xs: swept(xs[: len(specs)], xs[len(specs) :]))(*specs, *seeds)
+            self.values = jax.make_jaxpr(watched)(*specs)
+        shapes = tuple(tuple(x.shape) for x in specs)
+        # Programs as the second check of ops has them; the certificate of a graph claims nothing of a JVP of its own.
+        self.programs = Programs(chosen, None, vjp, None, shapes, tuple(tuple(a.shape) for a in outputs))
+        self.space = Space(kinds, shapes, 0, self.programs.outputs)
+
+    def ask(self, rng: Random, draws: int, counts: Counts) -> list[str]:
+        """The claim at points inside all hypotheses, and on boundaries."""
+        failures: list[str] = []
+        for point, on_boundary in self.points(rng, draws):
+            problem = self._claim(point)
+            if problem is None:
+                counts.points += 1
+                counts.boundary += on_boundary
+            elif problem == "":
+                counts.undecided += 1
+            else:
+                failures.append(f"at {self._shown(point)}: {problem}")
+                break
+        return failures
+
+    def points(self, rng: Random, draws: int) -> Iterator[tuple[Point, bool]]:
+        """Points inside all hypotheses; those on boundaries where the inputs are small."""
+        start = None
+        for k in range(draws):
+            # Points without coincidences, and now and then some with.
+            point = self.space.draw(GENERIC if k % 2 == 0 else k, rng, self.holds, TRIES)
+            if point is not None:
+                start = start or point
+                yield point, False
+        if sum(prod(x) for x in self.space.shapes) > _SMALL:
+            return
+        if start is not None:
+            for point in on_boundaries(start, self.space, self.watched):
+                if self.holds(point.inputs):
+                    yield point, True
+
+    def holds(self, inputs: Sequence[Array]) -> bool:
+        """Whether the point is certainly inside all hypotheses."""
+        try:
+            return self._false(inputs, self.walk.shared.hypotheses, PRECISION) is None
+        except Undecided:
+            return False
+
+    def _false(self, inputs: Sequence[Array], asked: Sequence[Asked], precision: int) -> str | None:
+        """The first that is false at the point. Raises Undecided."""
+        if not asked:
+            return None
+        found = evaluate(self.values, inputs, precision=precision).values
+        kept = dict(zip(self.keys, found[: len(self.keys)], strict=True))
+        taken = dict(zip(self.places, found[len(self.keys) :], strict=True))
+        return next((one.text for one in asked if not self._true(one, kept, taken)), None)
+
+    def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
+        formula = self.formulas[id(asked)]
+        arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in formula.arrays}
+        sizes = {n: sized(size)(self.sizes) for n, size in asked.sizes.items()}
+        # What loops around it keep is stacked along the first axes: the hypothesis is asked at every step.
+        runs = taken.get(asked.place)
+        steps = np.shape(runs) if runs is not None else ()
+        for step in np.ndindex(*steps):
+            if runs is not None and not bool(runs[step]):
+                continue
+            if not formula.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
+                return False
+        return True
+
+    def watched(self, point: Point) -> list[Any]:
+        """All distances that decide something in the programs and in the hypotheses at the point."""
+        tangents: list[Any] = [None] * len(point.inputs)
+        for i, dx in zip(self.space.moving, point.tangents, strict=True):
+            tangents[i] = dx
+        with s.watched() as seen:
+            for program, arguments, along in (
+                (self.programs.forward, point.inputs, tangents),
+                (self.programs.vjp, [*point.inputs, *point.seeds], None),
+            ):
+                try:
+                    evaluate(program, arguments, along)
+                except BallError:
+                    continue
+            self.holds(point.inputs)
+            return list(seen)
+
+    def _claim(self, point: Point) -> str | None:
+        """None where the laws hold at the point, "" where that stays open, else what is wrong."""
+        for bits in PRECISIONS[:2]:
+            at = At(self.programs, point, self.space.moving, bits, {})
+            try:
+                with s.precision(bits):
+                    sign = self._false(point.inputs, self.walk.shared.signs, bits)
+                    if sign is not None:
+                        return f"what a lemma is given is false: {sign}"
+                    _adjoint_of_derivative(at)
+                return None
+            except Undecided:
+                continue
+            except Disagreement as error:
+                return str(error)
+            except (Unsupported, FormulaError) as error:
+                raise NotEvaluatedError(str(error)) from None
+        return ""
+
+    def _shown(self, point: Point) -> str:
+        names = [n.name for n in self.walk.traced.ir.inputs]
+        text = ", ".join(f"{n} = {x.tolist()}" for n, x in zip(names, point.inputs, strict=True))
+        return text if len(text) < 300 else f"{text[:300]} …"
+
+
+def _adjoint_of_derivative(at: At) -> None:
+    """⟨D f(x)·dx, seed⟩ = ⟨dx, backprop(x, seed)⟩."""
+    loose = False
+    slopes: list[Array] = []
+    for k, shape in enumerate(at.programs.outputs):
+        slope = np.empty(shape, dtype=object)
+        for place in np.ndindex(*shape):
+            slope[place], seam = derivative(at, k, place)
+            loose = loose or seam
+        slopes.append(slope)
+    swept = [at.vjp[k] for k in range(len(at.vjp))]
+    left, right = inner(slopes, at.point.seeds), inner(swept, at.point.tangents)
+    equal(left, right, "⟨D f(x)·dx, seed⟩ and ⟨dx, backprop(x, seed)⟩", loose=loose)
