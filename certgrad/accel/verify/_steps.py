@@ -243,6 +243,9 @@ class Walk:
             if isinstance(operand, Ref) and self.is_moving(operand):
                 self.consumers.setdefault((operand.node, operand.output), []).append(f"%{node.id} (operand {k})")
         hypotheses = list(_outside(node, step.inside, where))
+        if len(hypotheses) == len(step.hypotheses):  # what is read may make a boundary of the graph inside an open set
+            pairs = zip(hypotheses, step.hypotheses, strict=True)
+            hypotheses = [msgspec.structs.replace(h, negligible=h.negligible and s.negligible) for h, s in pairs]
         self._plain(
             node,
             step,
