@@ -9,7 +9,6 @@ from certgrad.errors import CertgradError
 from certgrad.graph._family import Family, families_of, is_symbolic
 from certgrad.graph._lemma import (
     CASES,
-    RELATIONS,
     Instance,
     Operation,
     broken_decision,
@@ -19,13 +18,11 @@ from certgrad.graph._lemma import (
     traced_only,
 )
 from certgrad.graph.certificate import Lemma
-from certgrad.obligations._facts import ANY
 from certgrad.obligations._jax_internals import wide_floats
 from certgrad.obligations.semantics import UnprovedError
 
 UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
 """What tracing the rules of an operation raises where they do not trace in a setting."""
-_SIGNS = {text: sign for sign, text in RELATIONS.items()}
 
 
 class Programs:
@@ -44,17 +41,6 @@ class Programs:
                 traces = _settings(operation)
                 self.found[key] = next((one for one in traces if one.proof.lemma.digest == lemma.digest), None)
         return self.found[key]
-
-
-def given(lemma: Lemma, names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The signs that a lemma is given of its arguments; None where it says something else."""
-    signs = dict.fromkeys(names, ANY)
-    for text in lemma.given:
-        name, _, relation = text.partition(" ")
-        if name not in signs or relation not in _SIGNS:
-            return None
-        signs[name] = _SIGNS[relation]
-    return tuple(signs.values()) if lemma.given else ()
 
 
 def _settings(operation: Operation) -> Iterator[Instance]:

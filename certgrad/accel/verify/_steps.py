@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from certgrad.accel.verify._digests import Programs, given
+from certgrad.accel.verify._digests import Programs
+from certgrad.accel.verify._signs import formulas
+from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._induction import Judgement, Value, described_as
 from certgrad.graph._inside import moves
@@ -120,11 +122,7 @@ class Walk:
         if self.place and step.cotangents:
             raise StepError("it names cotangents inside a node; those are the node's")
         if step.sign:
-            if step.sign not in _SYMBOLS:
-                raise StepError(f"{step.sign!r} is no sign")
-            text = f"{node.name} {step.sign}"
-            sign = Asked(text, f"out {_SYMBOLS[step.sign]}", self.place, {"out": Ref(node=node.id)}, {})
-            self.shared.signs.append(sign)
+            self._where(f"{node.name} {step.sign}", "out", step.sign, {"out": Ref(node=node.id)})
         if node.kind in ("input", "constant"):
             if node.kind == "constant":
                 self.fixed.add(node.id)
@@ -160,9 +158,9 @@ class Walk:
         if lemma is None:
             raise StepError(f"no lemma has the digest {step.lemma or '(none)'}")
         names, domain, title = described_as(self.traced, node, equation)
-        signs = given(lemma, names)
+        signs = _bounds.given(lemma.given, names)
         if signs is None:
-            raise StepError("its lemma is given something else than signs of its arguments")
+            raise StepError("its lemma is given something else than where its arguments are")
         operation = Operation(equation, names, active, domain, title, signs)
         instance = self.shared.programs.of(operation, lemma)
         if instance is None:
@@ -216,8 +214,16 @@ class Walk:
             raise StepError("it states a hypothesis of another node")
         at = self.place, arguments, sizes
         self.shared.hypotheses += [Asked(h.text, h.evaluable, *at) for h in step.hypotheses]
-        names = {name: f"{name} {_SYMBOLS[sign]}" for name, _, sign in (g.partition(" ") for g in lemma.given)}
-        self.shared.signs += [Asked(f"{node.name}: {text}", text, *at) for text in names.values()]
+        for text in lemma.given:
+            name, _, relation = text.partition(" ")
+            self._where(f"{node.name}: {text}", name, relation, arguments)
+
+    def _where(self, text: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
+        """Keep what is said of where a value is, to be evaluated."""
+        found = formulas(name, relation)
+        if found is None:
+            raise StepError(f"'{relation}' does not say where a value is")
+        self.shared.signs += [Asked(text, formula, self.place, arguments, {}) for formula in found]
 
     # --- graphs inside
 
@@ -257,7 +263,6 @@ class Walk:
         )
 
 
-_SYMBOLS = {"> 0": "> 0", "≥ 0": ">= 0", "< 0": "< 0", "≤ 0": "<= 0", "≠ 0": "!= 0", "= 0": "== 0"}
 Parts = tuple[list[bool], Sequence[int], list[tuple[list[bool], list[str]]], str]
 """Which outputs move, which operands get cotangents, of each graph inside what moves and its names; where it runs."""
 
