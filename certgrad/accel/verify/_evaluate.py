@@ -212,6 +212,13 @@ class AtSizes:
         taken = dict(zip(self.places, found[len(self.keys) :], strict=True))
         return next((one.text for one in asked if not self._true(one, kept, taken)), None)
 
+    def _false_sign(self, inputs: Sequence[Array], precision: int) -> str | None:
+        """What is said of where a value is, and is false; nothing where a value is too close to a bound to tell."""
+        try:
+            return self._false(inputs, self.walk.shared.signs, precision)
+        except Undecided:
+            return None
+
     def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
         formula = self.formulas[id(asked)]
         arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in formula.arrays}
@@ -249,9 +256,8 @@ class AtSizes:
             at = At(self.programs, point, self.space.moving, bits, {})
             try:
                 with s.precision(bits):
-                    sign = self._false(point.inputs, self.walk.shared.signs, bits)
-                    if sign is not None:
-                        return f"what a lemma is given is false: {sign}"
+                    if (said := self._false_sign(point.inputs, bits)) is not None:
+                        return f"what is said of a value is false: {said}"
                     _adjoint_of_derivative(at)
                 return None
             except Undecided:

@@ -240,6 +240,8 @@ CHANGED: dict[str, tuple[Callable[[GraphCertificate], GraphCertificate], str]] =
         lambda c: replace(c, graph=replace(c.graph, nodes=c.graph.nodes[:-1])),
         "it has 19 nodes, and the certificate 18",
     ),
+    "where a value is": (lambda c: at(c, "add", sign="> 0"), "what is said of a value is false: add > 0"),
+    "a sign in other words": (lambda c: at(c, "add", sign="positive"), "does not say where a value is"),
     "a hypothesis dropped everywhere": (without_hypothesis, "at x = [["),
     "another formula evaluated": (with_other_formula, "at x = [["),
 }
