@@ -11,6 +11,7 @@ import msgspec
 
 from certgrad.errors import TraceError
 from certgrad.graph._analytic import with_open_sets
+from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import Induction, Shared
@@ -66,7 +67,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
     accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
     elsewhere, unanswered = _elsewhere(traced, hypotheses, shared, accepted)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(traced, hypotheses, shared, accepted)
+        more, tell = _at_numbers(induction, hypotheses, accepted)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
@@ -190,14 +191,15 @@ def _elsewhere(
 
 
 def _at_numbers(
-    traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted
+    induction: Induction, hypotheses: list[NodeHypothesis], accepted: Accepted
 ) -> tuple[list[str], list[str]]:
     """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
     tried: list[str] = []
-    for case, differs in at_numbers(traced):
-        if case.graph is not None and not differs and not _has_rules(case.graph):
-            return [], []
-        found = _at(case, hypotheses, shared, accepted, same_program=not differs)
+    for case, differs in at_numbers(induction.traced):
+        if case.graph is not None and not differs:
+            if not _has_rules(case.graph) or rules_are_those_of_lemmas(induction, case.graph, case.fixed):
+                return [], []
+        found = _at(case, hypotheses, induction.shared, accepted, same_program=not differs)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
         tried.append(str(case))

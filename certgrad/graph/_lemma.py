@@ -361,7 +361,7 @@ def _same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
     sizes = {n: str(size) for n, size in family.sizes.items()}
     here = family.at(sizes)
     try:
-        own = _programs(operation, here.run, here.shapes)
+        own = traced_programs(operation, here.run, here.shapes)
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return False
     expected, found = (
@@ -395,11 +395,11 @@ def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
         refused = _refused(operation)
         if refused:
             raise UnprovedError(refused)
-        programs = _programs(operation, run, sizes)
+        programs = traced_programs(operation, run, sizes)
         if any(_jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
         if operation.equation.name.startswith("custom_"):
-            again = _programs(operation, run, sizes)
+            again = traced_programs(operation, run, sizes)
             if serialised_all(again.all()) != serialised_all(programs.all()):
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
@@ -412,7 +412,7 @@ def _shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveS
     return ActiveShapes(sizes, tuple(dtypes), active=operation.active)
 
 
-def _programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
+def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
     """The operation's rules, traced at these shapes."""
     shapes = _shapes(operation, sizes)
     return trace_rules(

@@ -1,0 +1,53 @@
+"""Whether the rules that run at sizes that are numbers are the programs of the lemmas with the sizes put in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certgrad.errors import CertgradError
+from certgrad.graph._induction import Induction, Judgement
+from certgrad.graph._jaxpr import Equation
+from certgrad.graph._lemma import Operation, traced_programs
+from certgrad.graph._trace import TracedGraph
+from certgrad.obligations._decisions import _render as rendering
+from certgrad.obligations._jax_internals import serialised_all, wide_floats
+from certgrad.obligations.semantics import UnprovedError
+
+
+def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: Mapping[str, str]) -> bool:
+    """The rules of every node of `other`, the same graph at the sizes `fixed`, trace to the programs of the lemmas.
+
+    Then the lemmas, which are about all sizes, are about what runs there. False where that is not seen.
+    """
+    nodes = induction.traced.nodes
+    if [(n.kind, n.name) for n in nodes] != [(n.kind, n.name) for n in other.nodes]:
+        return False  # (regions too: they are no nodes of the other graph)
+    for node in nodes:
+        judgement = induction.judged.get(node.id)
+        if judgement is not None and judgement.operation.equation.holds_program:
+            if not _same(judgement, other.equations[node.id], fixed):
+                return False
+        inside, bodies = induction.inside.get(node.id, []), other.bodies.get(node.id, [])
+        if len(inside) != len(bodies):
+            return False
+        if not all(rules_are_those_of_lemmas(*pair, fixed) for pair in zip(inside, bodies, strict=True)):
+            return False
+    return True
+
+
+def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) -> bool:
+    operation, instance = judgement.operation, judgement.instance
+    programs = instance.proof.programs
+    sizes = {mine: fixed.get(str(size)) for mine, size in instance.sizes.items()}
+    known = {mine: size for mine, size in sizes.items() if size is not None}
+    if programs is None or len(known) < len(sizes):
+        return False
+    there = Operation(equation, operation.names, operation.active, operation.domain, operation.title, operation.signs)
+    try:
+        with wide_floats():
+            found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
+    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+        return False
+    return serialised_all(programs.all(), rendering(known), fold_sizes=True) == serialised_all(
+        found.all(), rendering({}), fold_sizes=True
+    )
