@@ -36,6 +36,7 @@ from certgrad.obligations.certificate import (
     KERNEL,
     OF_RULES,
     OFF_BOUNDARIES,
+    PROOFS,
     CaseClaim,
     Certificate,
     Claim,
@@ -52,6 +53,10 @@ from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Case
 
+ELSEWHERE = (
+    "another claim fails at a part; whether all hypotheses can hold together, and what runs at sizes that are numbers, "
+    "was therefore not looked at"
+)
 Found = tuple[str, VerdictName]
 """Why a claim is open, and how badly."""
 
@@ -154,8 +159,10 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Map
 
 def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: ObligationKind) -> CaseClaim:
     problems = list(_problems(kind, found))
-    hypotheses = {} if problems else {h.text: h for h in _hypotheses(found)}
-    verdict = worst([verdict for _, verdict in problems]) if problems else HOLDS[bool(hypotheses)]
+    hypotheses = {h.text: h for h in _hypotheses(found)}
+    verdict = worst([HOLDS[bool(hypotheses)], *(verdict for _, verdict in problems)])
+    if verdict not in PROOFS:
+        hypotheses = {}
     witness = None
     if verdict == "refuted":
         witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
@@ -185,8 +192,9 @@ def _problems(kind: ObligationKind, found: GraphCertificate) -> Iterator[Found]:
             if one.kind == kind and one.verdict not in HOLDS:
                 yield f"its part {where} is {one.verdict}: {one.kind}: {one.reason}", one.verdict
     yield from ((f"the theorem on {t.name} is unproved", "unproved") for t in found.theorems if t.verdict != "proved")
-    if found.verdict not in HOLDS and not open_steps:
-        yield from ((text, "unproved") for text in found.findings)
+    if found.verdict not in PROOFS:
+        whole = all(step.verdict in PROOFS for step in open_steps)
+        yield from ((text, "unproved") for text in (found.findings if whole else [ELSEWHERE]))
 
 
 def _all(steps: Sequence[Step]) -> Iterator[Step]:
