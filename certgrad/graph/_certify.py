@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from certgrad._garbage import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._analytic import with_open_sets
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
@@ -49,6 +50,11 @@ def certify(traced: TracedGraph) -> GraphCertificate:
 
 def certification(traced: TracedGraph) -> Certification:
     """`certify`, with the proofs that stand behind the certificate."""
+    with without_collection():
+        return _certification(traced)
+
+
+def _certification(traced: TracedGraph) -> Certification:
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
     shared = Shared()

@@ -165,7 +165,7 @@ def _text(bound: Bound) -> str:
         return f"{{{_wiring(inner)} {'; '.join(map(_text, bound.inner))}}}"
     # Parameters that a family changes are sizes; the rest is told apart by what it prints and what it is.
     params = ", ".join(f"{k}={v}" for k, v in sorted(bound.params.items()))
-    dtypes = " ".join(f"{v.aval.dtype}" for v in (*bound.eqn.invars, *bound.eqn.outvars))
+    dtypes = " ".join(_jaxpr.dtype_name(v.aval.dtype) for v in (*bound.eqn.invars, *bound.eqn.outvars))
     return f"{bound.eqn.primitive.name}[{params}] {dtypes}"
 
 

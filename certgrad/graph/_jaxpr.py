@@ -123,6 +123,12 @@ def type_of(aval: Any) -> ArrayType:
     return ArrayType(shape=[str(d) for d in aval.shape], dtype=str(aval.dtype))
 
 
+@lru_cache(maxsize=256)
+def dtype_name(dtype: Any) -> str:
+    """What a dtype is called; numpy takes long to say it."""
+    return str(dtype)
+
+
 @lru_cache(maxsize=4096)
 def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
     return ArrayType(shape=[str(d) for d in shape], dtype=str(dtype))

@@ -234,9 +234,9 @@ def _key(operation: Operation) -> Any:
     equation = operation.equation
     slots = {v: k for k, v in enumerate(equation.variables)}
     pattern = tuple(
-        (str(v.aval.dtype), np.asarray(v.val).tobytes(), np.shape(v.val))
+        (_jaxpr.dtype_name(v.aval.dtype), np.asarray(v.val).tobytes(), np.shape(v.val))
         if is_literal(v)
-        else (slots[v], str(v.aval.dtype))
+        else (slots[v], _jaxpr.dtype_name(v.aval.dtype))
         for v in equation.eqn.invars
     )
     return (

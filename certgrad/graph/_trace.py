@@ -10,6 +10,7 @@ import jax
 import msgspec
 import numpy as np
 
+from certgrad._garbage import without_collection
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import INLINED
@@ -141,7 +142,8 @@ def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
     A spec gives the shape of one argument: `"n d"`, `"W1: d h"` with a name, `""` for a scalar, `"n:int"` for
     integers; a list or dict of specs for an argument that is one. Raises UsageError or TraceError.
     """
-    return _finished(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
+    with without_collection():
+        return _finished(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
 
 
 def _finished(traced: TracedGraph) -> TracedGraph:
