@@ -15,7 +15,7 @@ from certgrad.graph._analytic import with_open_sets
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
-from certgrad.graph._induction import Induction, Shared
+from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._regions import with_regions
 from certgrad.graph._satisfiable import satisfiable
 from certgrad.graph._theorems import theorems
@@ -77,6 +77,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
         elsewhere, unanswered = elsewhere + more, unanswered + tell
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
+    unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
     findings += unanswered
     laws = theorems(kinds_of(traced))
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]

@@ -25,7 +25,7 @@ from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
-from certgrad.graph.ir import Node, Operand, Ref
+from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations._conditions import Clause
 from certgrad.obligations._decisions import UNANSWERABLE
 from certgrad.obligations._facts import ANY
@@ -33,6 +33,7 @@ from certgrad.obligations._jax_internals import is_literal, kind_of
 from certgrad.obligations._present import show_clause
 from certgrad.obligations.certificate import HOLDS, VerdictName
 
+NO_NUMBER = "NaN or an infinity, which is no real number"
 Value = tuple[int, int]
 """A node and which of its outputs."""
 
@@ -119,6 +120,8 @@ class Induction:
         if node.kind == "constant":
             self.signs[node.id, 0] = _bounds.of_array(self.traced.constants[node.id])
             self.fixed.add(node.id)
+            if node.outputs[0].real and not np.isfinite(self.traced.constants[node.id]).all():
+                return self.plain(node, "constant", "constant", verdict="unproved", reason=f"an entry is {NO_NUMBER}")
             return self.plain(node, "constant", "constant")
         if node.id in self.traced.bodies:
             from certgrad.graph._inside import step_inside  # (which runs inductions of its own)
@@ -278,6 +281,11 @@ def as_inside(name: str, induction: Induction) -> Inside:
     """The induction over a body, as data."""
     inputs = induction.traced.ir.inputs
     return Inside(name=name, moving=[n.name for n in inputs if (n.id, 0) in induction.moving], steps=induction.steps)
+
+
+def no_number(operand: Operand) -> bool:
+    """The operand is written as NaN or an infinity. An operation's lemma knows those that it reads itself."""
+    return isinstance(operand, Literal) and operand.text in ("nan", "inf", "-inf")
 
 
 def never(clause: Clause) -> bool:

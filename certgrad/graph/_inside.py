@@ -20,7 +20,7 @@ from functools import reduce
 import msgspec
 
 from certgrad.graph import _bounds
-from certgrad.graph._induction import Induction, as_inside
+from certgrad.graph._induction import NO_NUMBER, Induction, as_inside, no_number
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
@@ -171,6 +171,8 @@ def _taken(
     reason = ""
     if failing is not None:
         reason = f"inside, {failing.operation} at {failing.source or f'%{failing.node}'}: {failing.reason}"
+    elif any(map(no_number, (*node.operands, *(o for one in inner for o in one.traced.ir.outputs)))):
+        verdict, reason = "unproved", f"it starts with, or a graph inside returns, {NO_NUMBER}"
     names = [b.ir.name for b in induction.traced.bodies[node.id]]
     return induction.plain(
         node,

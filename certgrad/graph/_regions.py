@@ -101,11 +101,22 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
         if node.name == "stop_gradient":
             speaks = node.id not in depends
         elif node.kind == "constant":
-            speaks = not node.outputs[0].real or bool(np.isfinite(traced.constants[node.id]).all())
+            speaks = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:
             speaks = not infinite or (node.id in depends and node.name != "select_n")
         if not speaks:
             yield node.id
+
+
+def _one_infinity(constant: Any) -> bool:
+    """NaN, or one infinity throughout. Other constants that are not finite the kernel does not read."""
+    array = np.asarray(constant)
+    return not np.isfinite(array).all() and (not array.ndim or bool((array == array.flat[0]).all()))
+
+
+def _small(node: Node, constant: Any) -> bool:
+    known = not node.outputs[0].real or bool(np.isfinite(constant).all()) or _one_infinity(constant)
+    return np.size(constant) <= 1 and known
 
 
 class _Uses:
@@ -175,7 +186,7 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
         if node.id in members or node.kind == "input" or node.id in traced.bodies:
             continue
         readers = uses.readers[node.id]
-        small = uses.fixed[node.id] and (node.kind != "constant" or np.size(traced.constants[node.id]) <= 1)
+        small = uses.fixed[node.id] and (node.kind != "constant" or _small(node, traced.constants[node.id]))
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
             members.add(node.id)

@@ -178,3 +178,30 @@ class TestPlantedFaults:
         traced = trace(lambda x: x * np.arange(3.0), shaped(3))
         traced.constants = {k: np.ones(3) for k in traced.constants}
         assert "(c0) has another value" in self.refused(traced)
+
+
+class TestNoNumbers:
+    """NaN and infinities are no real numbers, wherever they come from."""
+
+    @pytest.mark.parametrize(
+        "fn",
+        [
+            lambda x: x + np.array([0.0, np.nan]),
+            lambda x: jnp.sum(x) + jnp.sum(np.array([np.nan])),
+            lambda x: jnp.where(np.array([True, False]), x, np.array([1.0, np.nan])),
+            lambda x: jnp.var(x[:1], ddof=1),
+            lambda x: (jnp.sum(x), jnp.nan),
+            lambda x: lax.scan(lambda c, r: (c + r, None), jnp.inf, x)[0],
+            lambda x: lax.scan(lambda c, r: (c + r, None), np.array(np.inf), x)[0],
+            lambda x: lax.scan(lambda c, r: (jnp.nan, c * r), 0.0, x)[1],
+            lambda x: lax.cond(x[0] > 0, lambda: x[0], lambda: jnp.nan),
+        ],
+        ids=["entry", "sum", "selected", "output", "second output", "carry", "array", "handed on", "branch"],
+    )
+    def test_reaches_the_result(self, fn) -> None:
+        found = certified(fn, shaped(2))
+        assert found.verdict == "unproved"
+        assert "NaN or an infinity, which is no real number" in " ".join(found.findings)
+
+    def test_never_selected(self) -> None:
+        assert certified(lambda x: jnp.where(np.array([True, True]), x, jnp.nan), shaped(2)).verdict == "proved"

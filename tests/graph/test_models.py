@@ -7,12 +7,23 @@ import pytest
 from certgrad.accel import compile_graph
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
-from examples.models import contrastive, recurrent, scientific, transformers
+from examples.models import contrastive, convolutions, generative, perceptrons, recurrent, scientific, transformers
+
+slow = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
     "make, left",
     [
+        (perceptrons.mlp, 1),
+        pytest.param(convolutions.cnn, 4, marks=slow),
+        pytest.param(convolutions.resnet_block, 2, marks=slow),
+        pytest.param(convolutions.unet_block, 0, marks=slow),
+        pytest.param(transformers.gpt2, 4, marks=slow),
+        pytest.param(generative.vae, 0, marks=slow),
+        pytest.param(generative.flow, 0, marks=slow),
+        pytest.param(scientific.neural_ode, 0, marks=slow),
+        pytest.param(scientific.gcn, 3, marks=slow),
         (transformers.attention_block, 0),
         (transformers.llama_block, 0),
         (recurrent.lstm, 0),
@@ -26,15 +37,24 @@ def test_a_model(make, left: int) -> None:
     check(make, left)
 
 
-def test_a_step_of_an_optimizer() -> None:
-    """Equinox, Flax and optax stand in one module."""
-    pytest.importorskip("equinox")
-    pytest.importorskip("flax")
-    pytest.importorskip("optax")
+def libraries():
+    """The models of Equinox, Flax and optax, which stand in one module."""
+    for name in ("equinox", "flax", "optax"):
+        pytest.importorskip(name)
     from examples.models import libraries
 
-    check(libraries.adam_step, 2)
-    check(libraries.gru, 0)
+    return libraries
+
+
+def test_a_step_of_an_optimizer() -> None:
+    check(libraries().adam_step, 2)
+    check(libraries().gru, 0)
+
+
+@slow
+def test_models_of_equinox_and_flax() -> None:
+    check(libraries().classifier, 2)
+    check(libraries().vit, 2)
 
 
 def check(make, left: int) -> None:
