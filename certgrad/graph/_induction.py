@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
