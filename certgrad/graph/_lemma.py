@@ -351,7 +351,7 @@ def own_table(operation: Operation) -> dict[str, str]:
 
 def traced_only(operation: Operation, setting: Setting) -> Proof:
     """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
-    programs = _programs(operation, setting.run, setting.shapes)
+    programs = traced_programs(operation, setting.run, setting.shapes)
     lemma = _lemma(operation, _shapes(operation, setting.shapes), programs, setting.names, [], [], [])
     return Proof(lemma, setting.names, programs)
 
