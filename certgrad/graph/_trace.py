@@ -352,6 +352,8 @@ class _Builder:
         params = {k: _text(v) for k, v in sorted(equation.eqn.params.items()) if k not in _HIDDEN and v is not None}
         if found is not None:
             params = {k: str(v) for k, v in found[1].items()}
+        if equation.name == "scan":  # jax 0.11 says it by trees
+            params["num_carry"] = str(scan_loop(equation.eqn).carries)
         self.shared.ops[equation], self.shared.params[equation] = found, params
         self.shared.outputs[equation] = equation.output_types
 
