@@ -113,8 +113,9 @@ def test_graphs_inside_nodes() -> None:
     )
     fewer = msgspec.structs.replace(LOOPS.nodes[SCAN.id], operands=SCAN.operands[:-1])
     assert "inside its body: it takes " in (check(replaced(LOOPS, SCAN.id, operands=fewer.operands)) or "")
-    swapped = check(replaced(LOOPS, SCAN.id, outputs=SCAN.outputs[::-1]))
-    assert "inside its body: output 0 is f64[d], but f64[n, d] at the node" in (swapped or "")
+    if "num_carry" in SCAN.params:  # JAX 0.11 does not say how many are carried
+        swapped = check(replaced(LOOPS, SCAN.id, outputs=SCAN.outputs[::-1]))
+        assert "inside its body: output 0 is f64[d], but f64[n, d] at the node" in (swapped or "")
     assert "a node of this kind has 1" in (check(replaced(LOOPS, SCAN.id, bodies=[])) or "")
     names = [n.name for n in body.nodes if n.kind == "cond"]
     assert names == ["cond"]
