@@ -44,10 +44,10 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bo
         return None
     if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
         return None
-    of_reference = kind == OF_REFERENCE  # then the reference stands for the rule's own output
+    kind, of_reference = _of_values(kind)
     try:
         found = find_witness(
-            "rule_runs_forward" if of_reference else kind,
+            kind,
             lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
             _inputs(op, instance),
             further=instance.names,
@@ -64,11 +64,17 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bo
     return _as_data(found, instance) if found is not None else None
 
 
+def _of_values(kind: str) -> tuple[str, bool]:
+    """The obligation that is evaluated, and whether the reference stands for the rule's own output in it."""
+    return ("rule_runs_forward", True) if kind == OF_REFERENCE else (kind, False)
+
+
 def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
     """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
+    kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
-        lambda dims: _rule(op, instance.keywords(dims.sizes), wide),
+        lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
         _inputs(op, instance),
         further=instance.names,
         domain=lambda values: _inside(op, values),
@@ -80,8 +86,9 @@ def finite_somewhere(op: Any, instance: Instance, kind: str, wide: bool = True) 
     """At some drawn point both programs of an obligation, as they run, return finite numbers."""
     rng = seeded(op.name, kind, "finite")
     inputs = _inputs(op, instance)
+    kind, of_reference = _of_values(kind)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        rule = _rule(op, instance.keywords(dims.sizes), wide)
+        rule = _rule(op, instance.keywords(dims.sizes), wide, of_reference)
         programs = Programs(rule, inputs, dims)
         for k in range(10):
             try:

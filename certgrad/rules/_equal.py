@@ -14,14 +14,14 @@ from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations._audit import audit
 from certgrad.obligations._instances import family
 from certgrad.obligations._problem import Rules
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
+from certgrad.obligations.certificate import HOLDS, OF_REFERENCE, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.semantics._elementwise import IN_RANGE
 
 from ._check import PROVED, untraced
 from ._examine import examine
 from ._hidden import hidden_from_a_trace
 from ._statics import Real
-from ._user_rule import VALUE_ONLY, UserRule, is_whole
+from ._user_rule import UserRule, is_whole
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def equal(
 
 
 class _Pair(UserRule):
-    """Two functions as the audit sees them: the right one is the forward, the left one runs in its place."""
+    """Two functions as the audit sees them: a forward and its reference."""
 
     def __init__(self, left: Callable, right: Callable, signature: str | Sequence[Any], **declared: Any) -> None:
         static = declared["static"] or {}
@@ -138,17 +138,17 @@ class _Pair(UserRule):
         super().__init__(left, signature, differentiable=(), **declared)
         self.said = frozenset(static)
         self.other = UserRule(right, signature, static=static, differentiable=())
-        self.kinds = VALUE_ONLY
+        self.kinds = (OF_REFERENCE,)
         self.fwd_rule, self.vjp_rule, self.jvp_rule = None, None, None
         self.further = (self.other.plain, *self.further, *self.other.further)
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The right function as the forward, the left one as the primal output of a rule."""
+        """The right function as the forward, the left one as its reference: so the left one stands on the left."""
 
         def outputs(rule: UserRule) -> Callable[[list, list], list]:
             return lambda args, params: [_real(y) for y in jax.tree.leaves(rule.call(args, self._own(rule, statics)))]
 
-        return Rules(outputs(self.other), None, lambda args, seeds, params: [], outputs(self))
+        return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
 
     def _own(self, rule: UserRule, statics: Mapping[str, Any]) -> dict[str, Any]:
         """The static arguments of one of the two: what was said of both, and its own defaults."""

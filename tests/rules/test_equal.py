@@ -131,6 +131,16 @@ def test_what_is_read_as_a_number_is_said() -> None:
     assert positive.rests_on == ["exp(z) > 0 (in floats it underflows to 0)"]
 
 
+def test_solvers_with_a_declared_equation() -> None:
+    @certgrad.solves(lambda z, x: z + z / 2 - x)
+    def solver(x):
+        return jax.lax.fori_loop(0, 60, lambda _, z: x - z / 2, jnp.zeros_like(x))
+
+    found = certgrad.equal(solver, lambda x: 2 * x / 3, "n")
+    assert found.verdict == "proved under hypotheses", found
+    assert certgrad.equal(solver, lambda x: x / 3, "n").verdict != "proved under hypotheses"
+
+
 def test_a_primal_is_compared_not_its_rule() -> None:
     @jax.custom_vjp
     def double(x):
