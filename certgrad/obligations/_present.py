@@ -223,6 +223,7 @@ class _Printer:
             level = loop.level
             for k, c in enumerate(loop.carries):
                 letters = [x for x in LETTERS if x not in self.names.values()]
+                letters += [f"i{j}" for j in range(len(c.ranges))]  # all letters may be taken
                 index = {("b", level, 1 + j): x for j, x in zip(range(len(c.ranges)), letters, strict=False)}
                 aliases = {carried(level, j): self.carry(loop, j) for j in range(len(loop.carries))}
                 names = {**self.names, **index, ("b", level, 0): "s"}

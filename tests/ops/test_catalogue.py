@@ -15,6 +15,13 @@ def test_row(names, status):
         assert STATUS.get(registry.get(name).name) == status
 
 
+def test_no_op_is_missing():
+    """Every op of the library stands in a chapter, and every status is that of one."""
+    listed = {registry.get(name).name for row, _ in ROWS for name in row.split()}
+    assert listed == set(registry.names())
+    assert STATUS.keys() <= listed
+
+
 def test_no_op_stands_twice():
     names = [registry.get(name).name for row, _ in ROWS for name in row.split() if name == registry.get(name).name]
     assert len(names) == len(set(names))

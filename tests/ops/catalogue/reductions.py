@@ -2,11 +2,11 @@
 
 ROWS = [
     ("reduce_sum mean", "N, in part"),
-    ("amax amin", None),
+    ("prod amax amin", None),
     ("var std norm logsumexp", None),
     ("softmax", "N"),
     ("log_softmax", "D, for vectors"),
-    ("cumsum cumlogsumexp cummax", None),
+    ("cumsum cumprod cumlogsumexp cummax", None),
     ("masked_softmax", None),
     # What readers expect beside them.
     ("ptp average standardize logmeanexp masked_sum masked_mean", None),

@@ -2,8 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._reference import Reference
+
+INFINITE = "a difference or a product of an infinity and 0 in the formula, and none in the reference's"
 
 
 def reduced(losses, reduction):
@@ -115,27 +118,32 @@ def positive(rng, shapes, keywords):
 
 
 REFERENCES = {
-    "binary_cross_entropy": Reference(binary_cross_entropy, positive),
+    "binary_cross_entropy": Reference(binary_cross_entropy, positive, apart={0.3: "the edge of the clamp, eps"}),
     "charbonnier": of_difference(lambda d, *, eps: jnp.sqrt(d * d + eps * eps)),
     "cross_entropy": Reference(cross_entropy, positive),
     "cross_entropy_labels": Reference(cross_entropy_labels, rows_and_labels),
     "dice": Reference(dice, positive),
-    "focal": Reference(focal, positive),
-    "gaussian_nll": Reference(gaussian_nll, positive),
+    "focal": Reference(focal, positive, apart={np.inf: INFINITE}),
+    "gaussian_nll": Reference(
+        gaussian_nll, positive, apart={0.3: "the edge of the clamp, eps", np.inf: INFINITE, -np.inf: INFINITE}
+    ),
     "hinge": Reference(hinge),
     "info_nce": Reference(info_nce),
     "jaccard": Reference(jaccard, positive),
-    "kl_div": Reference(lambda x, t, *, reduction: reduced(t * (jnp.log(t) - x), reduction)),
+    "kl_div": Reference(lambda x, t, *, reduction: reduced(t * (jnp.log(t) - x), reduction), apart={np.inf: INFINITE}),
     "log_cosh": of_difference(lambda d: jnp.logaddexp(d, -d) - jnp.log(2.0).astype(d.dtype)),
     "margin_ranking": Reference(margin_ranking),
     "nll": Reference(nll, rows_and_labels),
     "poisson": Reference(lambda x, t, *, reduction: reduced(jnp.exp(x) - t * x, reduction)),
     "quantile": of_difference(lambda d, *, q: jnp.where(d > 0, (1 - q) * d, -q * d)),
     "soft_margin": Reference(lambda x, t, *, reduction: reduced(jax.nn.softplus(-t * x), reduction)),
-    "squared_hinge": Reference(lambda x, t, *, reduction: reduced(jax.nn.relu(1 - t * x) ** 2, reduction)),
+    "squared_hinge": Reference(
+        lambda x, t, *, reduction: reduced(jax.nn.relu(1 - t * x) ** 2, reduction),
+        apart={np.inf: INFINITE, -np.inf: INFINITE},
+    ),
     "triplet_margin": Reference(triplet_margin),
     "tversky": Reference(tversky, positive),
-    "binary_cross_entropy_with_logits": Reference(binary_cross_entropy_with_logits),
+    "binary_cross_entropy_with_logits": Reference(binary_cross_entropy_with_logits, apart={np.inf: INFINITE}),
     "cosine_similarity_loss": Reference(cosine_similarity_loss),
     "cross_entropy_logits": Reference(cross_entropy_logits),
     "huber": of_difference(huber),
