@@ -191,7 +191,8 @@ def _(a, b, seed):
         blocks = jnp.reshape(seed, (a.shape[0], b.shape[0]))
         return jnp.matmul(blocks, b), jnp.matmul(a, blocks)
     blocks = jnp.reshape(seed, (a.shape[0], b.shape[0], a.shape[1], b.shape[1]))
-    return jnp.einsum("ipjq,pq->ij", blocks, b), jnp.einsum("ipjq,ij->pq", blocks, a)
+    # Sums of products read the seed once, in its own order; a contraction would first transpose it.
+    return jnp.sum(blocks * b[None, :, None, :], axis=(1, 3)), jnp.sum(blocks * a[:, None, :, None], axis=(0, 2))
 
 
 @op(
