@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from flint import arb
 
 from ._instances import Instance
 from ._jax_internals import wide_floats
@@ -22,10 +23,11 @@ from .balls import (
     Rule,
     WitnessPoint,
     agrees_somewhere,
+    compared,
     distance,
     find_witness,
 )
-from .balls._draw import draw_dims, draw_point, seeded
+from .balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from .balls._witness import SECONDS
 from .certificate import OF_REFERENCE, Ball, Witness
 
@@ -118,8 +120,11 @@ def _array(values: np.ndarray) -> Any:
 
 
 def apart(op: Any, other: Any, instance: Instance) -> Distance:
-    """How far the forward of an op is from that of another one with the same arguments, at drawn points."""
-    return distance(
+    """How far the forward of an op is from that of another one with the same arguments, at drawn points.
+
+    In float64 where a program cannot be evaluated in ball arithmetic.
+    """
+    found = distance(
         lambda dims: _rule(op, instance.keywords(dims.sizes), wide=True),
         lambda dims: _rule(other, instance.keywords(dims.sizes), wide=True),
         _inputs(op, instance),
@@ -127,6 +132,39 @@ def apart(op: Any, other: Any, instance: Instance) -> Distance:
         name=f"{op.name} {instance.inputs}",
         further=instance.names,
     )
+    return found if found.entries or not found.problem else _apart_in_floats(op, other, instance)
+
+
+def _apart_in_floats(op: Any, other: Any, instance: Instance) -> Distance:
+    found = Distance(in_floats=True)
+    rng = seeded(op.name, "floats")
+    inputs = _inputs(op, instance)
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
+        rules = [_rule(one, instance.keywords(dims.sizes), wide=True) for one in (op, other)]
+        shapes = [dims.shape(one.dims) for one in inputs]
+        for k in range(20):
+            point = draw_inputs(inputs, shapes, k, rng, lambda values: _inside(op, values))
+            if point is None:
+                break
+            with wide_floats():
+                try:
+                    left, right = (rule.forward([_array(x) for x in point]) for rule in rules)
+                except Exception as error:  # a function may refuse a point in its own way
+                    found.problem = found.problem or str(error)
+                    continue
+            here = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
+            for a, b in zip(left, right, strict=True):
+                compared(found, _exact(a), _exact(b), here)
+    return found
+
+
+def _exact(values: Any) -> np.ndarray:
+    """The numbers that floats are; those that are not finite as they are."""
+    array = np.asarray(values, dtype=float)
+    out = np.empty(array.shape, dtype=object)
+    for at in np.ndindex(array.shape):
+        out[at] = arb(float(array[at])) if np.isfinite(array[at]) else float(array[at])
+    return out
 
 
 def _inputs(op: Any, instance: Instance) -> list[Input]:

@@ -33,7 +33,8 @@ def approximation(rule: UserRule, of_ideal: UserRule) -> str:
         parts[0] += f", at {where}"
     if found.undefined:
         parts.append(f"at {found.undefined} more only one of them is defined")
-    return f"{claimed}; {'; '.join(parts)} (measured, not proved)"
+    measured = "measured in float64" if found.in_floats else "measured"
+    return f"{claimed}; {'; '.join(parts)} ({measured}, not proved)"
 
 
 def _shown(value: Any) -> str:

@@ -164,7 +164,10 @@ class UserRule:
     @property
     def derivative_of(self) -> str:
         """The name of the function that the claims about the derivative speak of, where it is another one."""
-        return "" if self.ideal is None else text_of(self.ideal).replace("<lambda>", "ideal")
+        if self.ideal is None:
+            return ""
+        full, digest, _ = text_of(self.ideal).partition(" #")
+        return full if not digest else full.rpartition(".")[2].replace("<lambda>", "ideal")
 
     def claim(self, kinds: Sequence[str]) -> None:
         """Take these obligations, but for those that another rule stands for."""

@@ -1,7 +1,7 @@
 """Concrete programs on rigorous reals: the evaluator that decides refutations, independent of the symbolic kernel."""
 
 from certgrad.obligations.balls._consistent import agrees_somewhere
-from certgrad.obligations.balls._distance import Distance, distance
+from certgrad.obligations.balls._distance import Distance, compared, distance
 from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
 from certgrad.obligations.balls._gaps import (
@@ -41,6 +41,7 @@ __all__ = [
     "WitnessPoint",
     "adjoint_gap",
     "agrees_somewhere",
+    "compared",
     "derivative",
     "distance",
     "enclosed_root",

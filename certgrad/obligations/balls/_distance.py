@@ -39,6 +39,8 @@ class Distance:
     """Where the absolute difference is the largest; empty where there is none."""
     problem: str = ""
     """Why points were left out."""
+    in_floats: bool = False
+    """It is one of the numbers that the two compute in float64, their rounding included."""
 
 
 def distance(
@@ -74,11 +76,12 @@ def distance(
                 continue
             here = {i.name: nested(x) for i, x in zip(inputs, point, strict=True)}
             for position in one.floats:
-                _compared(found, values[0][position], values[1][position], here)
+                compared(found, values[0][position], values[1][position], here)
     return found
 
 
-def _compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
+def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[str, Any]) -> None:
+    """Take the entries of two outputs into account."""
     with s.precision(PRECISION):
         for at in np.ndindex(left.shape):
             a, b = left[at], right[at]
