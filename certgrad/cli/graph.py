@@ -62,7 +62,7 @@ def graph(
 
     function = load(target)
     specs = specs_of(function, target, spec or [])
-    certificate = with_source(certify(trace(function, *specs)), Source(target=target, specs=specs))
+    certificate = with_source(certify(trace(function, *specs)), Source(target=target, specs=specs if spec else []))
     match format:
         case Format.json:
             typer.echo(encode(certificate).decode(), nl=False)

@@ -74,6 +74,13 @@ def test_a_model_of_the_builder_has_its_specs(certgrad: Run) -> None:
     assert "relu at builder.py:11: every element of `linear(linear(x, W, b), V, c)` ≠ 0" in result.out
 
 
+def test_the_certificate_of_a_model_is_read_again(certgrad: Run) -> None:
+    target = str(Path(MLP).with_name("builder.py")) + ":predict"
+    result = certgrad("graph", target, "--format", "json")
+    certificate = decode(result.out.encode())
+    assert (certificate.graph.name, certificate.source.target, certificate.source.specs) == ("predict", target, [])
+
+
 def test_markdown(certgrad: Run) -> None:
     result = certgrad("graph", f"{MLP}:predict", "--format", "markdown", *options(SPECS[:5]))
     assert result.code == 0
