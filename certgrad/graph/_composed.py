@@ -10,6 +10,7 @@ refuted of the whole only by a witness of its own: two wrong parts might make a 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -219,9 +220,22 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
             negligible=h.negligible,
             formula=OFF_BOUNDARIES if h.boundary else "",
         )
+    boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
     for text in found.dimensions:
-        prose = "of the sizes, whatever an entry is"
-        yield Hypothesis(text=text, latex=_latex(text), prose=prose, source="asked of the dimensions", negligible=False)
+        asked = _unnumbered(text.partition(": ")[2])  # of the same part, where sizes make another program
+        yield Hypothesis(
+            text=text,
+            latex=_latex(text),
+            prose="of the sizes, whatever an entry is",
+            source="asked of the dimensions",
+            negligible=False,
+            formula=OFF_BOUNDARIES if asked in boundaries else "",
+        )
+
+
+def _unnumbered(text: str) -> str:
+    """Without the numbers of nodes: another graph counts otherwise."""
+    return re.sub(r"%\d+", "%", text)
 
 
 def _latex(text: str) -> str:
