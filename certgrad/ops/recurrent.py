@@ -188,7 +188,7 @@ def _(residuals, seed):
     def step(ct, row):
         seed, y = row
         ct_z = (1 - y * y) * (seed + ct)
-        return jnp.matmul(w_h.T, ct_z), ct_z
+        return jnp.matmul(ct_z, w_h), ct_z
 
     ct_h, ct_z = lax.scan(step, jnp.zeros_like(h), (seed, states), reverse=True)
     ct_w_h = jnp.matmul(ct_z.T, _before(states, h))

@@ -27,7 +27,11 @@ def positive_weights(rng, shapes, keywords):
 _SQUARE = "The rules compare all pairs of entries: the scans that JAX differentiates are not followed at every length."
 
 
+_TREE = "JAX multiplies halves by halves, as no trace at all lengths can; the rules take two cumulative products."
+
+
 REFERENCES = {
+    "prod": Reference(slow=_TREE),
     "average": Reference(lambda x, weights, *, axis: jnp.average(x, axis, weights), positive_weights),
     "cumlogsumexp": Reference(takes_integers=False, slow=_SQUARE),
     "cummax": Reference(slow=_SQUARE),
