@@ -117,6 +117,9 @@ def positive(rng, shapes, keywords):
     return [rng.uniform(0.1, 1, size=shape) for shape in shapes]
 
 
+_MASK = "The rules pick the label's entry by a mask over the classes; the reference gathers and scatters it."
+
+
 REFERENCES = {
     "binary_cross_entropy": Reference(binary_cross_entropy, positive, apart={0.3: "the edge of the clamp, eps"}),
     "charbonnier": of_difference(lambda d, *, eps: jnp.sqrt(d * d + eps * eps)),
@@ -133,7 +136,7 @@ REFERENCES = {
     "kl_div": Reference(lambda x, t, *, reduction: reduced(t * (jnp.log(t) - x), reduction), apart={np.inf: INFINITE}),
     "log_cosh": of_difference(lambda d: jnp.logaddexp(d, -d) - jnp.log(2.0).astype(d.dtype)),
     "margin_ranking": Reference(margin_ranking),
-    "nll": Reference(nll, rows_and_labels),
+    "nll": Reference(nll, rows_and_labels, slow=_MASK),
     "poisson": Reference(lambda x, t, *, reduction: reduced(jnp.exp(x) - t * x, reduction)),
     "quantile": of_difference(lambda d, *, q: jnp.where(d > 0, (1 - q) * d, -q * d)),
     "soft_margin": Reference(lambda x, t, *, reduction: reduced(jax.nn.softplus(-t * x), reduction)),
