@@ -1,8 +1,9 @@
 """Certifies every model of `examples/models`, compares its reverse sweep with `jax.grad`, and writes the table.
 
-For each: nodes (those inside loops counted once), distinct lemmas, hypotheses discharged and left, seconds to trace and
-to certify with the lemmas of the process, and how far the executed sweep, compiled from the programs of the lemmas, is
-from `jax.grad` in float64: the largest difference of an entry, relative to the largest entry of the gradient.
+For each: nodes (those inside loops counted once), distinct lemmas, hypotheses discharged and left, processor seconds to
+trace and to certify with the lemmas of the process, and how far the executed sweep, compiled from the programs of the
+lemmas, is from `jax.grad` in float64: the largest difference of an entry, relative to the largest entry of the
+gradient.
 
 Run from anywhere: `python benchmarks/models.py [--output reports/models.md] [NAME ...]`
 """
@@ -73,11 +74,11 @@ def row(name: str, make: Callable[[], Any]) -> tuple[list[str], GraphCertificate
     shapes_only = any(isinstance(x, jax.ShapeDtypeStruct) for x in jax.tree.leaves(args))
     if not shapes_only:
         args = jax.tree.map(lambda x: x.astype(jnp.float64) if eqx.is_inexact_array(x) else x, args)
-    start = time.perf_counter()
+    start = time.process_time()
     traced = trace(fn, *args)
-    middle = time.perf_counter()
+    middle = time.process_time()
     done = certification(traced)
-    end = time.perf_counter()
+    end = time.process_time()
     found = done.certificate
     apart = "shapes alone"
     if not found.verdict.startswith("proved"):
