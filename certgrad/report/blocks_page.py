@@ -93,10 +93,10 @@ def _section(name: str, block: Block) -> str:
             ("Under", [*grouped(graph), *graph.dimensions]),
             ("Discharged", discharged(graph)),
             ("Findings", graph.findings),
-            ("Lemmas", [lemma_line(one) for one in graph.lemmas]),
         ):
             if entries:
                 parts += [f"{title}:", _listed(entries)]
+        parts += ["Lemmas:", "\n".join(["```text", *map(lemma_line, graph.lemmas), "```"])]
     return "\n\n".join(parts)
 
 

@@ -50,8 +50,15 @@ def test_another_operand_is_another_value():
 
 def test_arithmetic_before_bits_is_refused():
     # In floats 3·x/3 need not be x, so that what its bits give is not a function of x over the reals.
-    wrong = rule(lambda x: bits(1 + x), lambda p, t: (bits(1 + p[0]), t[0]))
+    wrong = rule(lambda x: bits(3 * x / 3), lambda p, t: (bits(p[0]), t[0]))
     assert verdicts(certgrad.check(wrong, "n", surrogate="any"))["rule_runs_forward"] == "unproved"
+
+
+def test_the_same_arithmetic_before_bits_gives_the_same():
+    alike = rule(lambda x: bits(1 + x) * 2, lambda p, t: (bits(1 + p[0]) * 2, t[0]))
+    claims = certgrad.check(alike, "n", surrogate="any").claims
+    (value,) = (c for c in claims if c.kind == "rule_runs_forward")
+    assert [h.text for h in value.hypotheses] == ["what both programs compute alike is finite"]
 
 
 def test_what_does_not_move_may_be_any_value():
