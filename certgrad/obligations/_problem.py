@@ -255,9 +255,10 @@ def build(
     values: dict[str, Opaque] = {}
     stopped = Context(facts, stop=True, reading=reading, opaque=values)
     plain = Context(facts, reading=reading, opaque=values)
-    plain.known = stopped.known
+    plain.known, plain.untouched = stopped.known, stopped.untouched
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
+        context.untouched |= {id(x): x for x in args}
         out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
         return [t for t in out if t is not None]
 

@@ -94,6 +94,7 @@ def _run(
     for v, c in zip(jaxpr.constvars, program.consts, strict=True):
         if v in wanted_constants:
             env[v] = constant(c, ctx.reading)
+            ctx.untouched[id(env[v])] = env[v]
     for eqn, use in equations:
         budget.spend(10)
         for v, x in zip(eqn.outvars, _followed(ctx, eqn, use, env, read), strict=True):
@@ -159,6 +160,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
     outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), inputs, shapes)]
+    if name in MOVES and all(id(x) in ctx.untouched for x in values):
+        ctx.untouched |= {id(x): x for x in outs}
     if name.startswith(POSITIONED):
         outs = [_at_steady_positions(x, inputs) for x in outs]
     if key is not None:
@@ -171,7 +174,9 @@ def _literal(ctx: Context, value: Any) -> Tensor:
     array = np.asarray(value)
     key = "literal", array.dtype, array.shape, array.tobytes()
     if key not in ctx.known:
-        ctx.known[key] = [], [constant(value, ctx.reading)]
+        known = constant(value, ctx.reading)
+        ctx.known[key] = [], [known]
+        ctx.untouched[id(known)] = known
     return ctx.known[key][1][0]
 
 

@@ -18,7 +18,7 @@ from .._facts import ANY, NONNEG
 from .._jax_internals import identity, kind_of, of_equation, shape_polys
 from .._power import pred
 from .._tensor import Tensor, own_index
-from .._terms import Access, access, atoms_of, tensors_in
+from .._terms import access, atoms_of, tensors_in
 from ._registry import Context
 
 FLOAT_ONLY = ("bitcast_convert_type", "nextafter")
@@ -46,7 +46,8 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     if any(x.infinite for x in inputs) and any(kind_of(v.aval.dtype) not in "ib" for v in eqn.outvars):
         return None
     text = identity(of_equation(eqn))
-    if any(f"{name}[" in text for name in FLOAT_ONLY) and not all(map(_untouched, inputs)):
+    computed = any(x.kind == "f" and id(x) not in ctx.untouched for x in inputs)
+    if computed and any(f"{name}[" in text for name in FLOAT_ONLY):
         return None
     found: set[str] = set()
     for x in inputs:
@@ -76,11 +77,3 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
             )
         )
     return out
-
-
-def _untouched(x: Tensor) -> bool:
-    """Its entries are those of a tensor, moved at most, or one constant."""
-    atoms = list(atoms_of(x.body))
-    if x.kind != "f" or not atoms:
-        return True
-    return isinstance(atoms[0], Access) and x.body == access(atoms[0].tensor, atoms[0].index)

@@ -50,6 +50,8 @@ class Context:
         self.primitives: dict[str, None] = {}
         self.known: dict[Any, tuple[list[Tensor], list[Tensor]]] = {}
         """What equations gave, by what they do and to which values, with these values (see `_interpreter`)."""
+        self.untouched: dict[int, Tensor] = {}
+        """Inputs, constants and what has their entries elsewhere, by object: the floats are those of the term."""
         self.dtypes: tuple[Any, ...] = ()
         """The operands' types in the equation that is being read."""
 

@@ -50,8 +50,17 @@ def test_another_operand_is_another_value():
 
 def test_arithmetic_before_bits_is_refused():
     # In floats 3·x/3 need not be x, so that what its bits give is not a function of x over the reals.
-    wrong = rule(lambda x: bits(3 * x / 3), lambda p, t: (bits(p[0]), t[0]))
-    assert verdicts(certgrad.check(wrong, "n", surrogate="any"))["rule_runs_forward"] == "unproved"
+    for value, other in (
+        (lambda x: bits(3 * x / 3), bits),
+        (lambda x: x * bits(jnp.sqrt(jnp.full_like(x, 4.0)) / 3 * 3), lambda x: x * bits(jnp.full_like(x, 2.0))),
+    ):
+        wrong = rule(value, lambda p, t, other=other: (other(p[0]), t[0]))
+        assert verdicts(certgrad.check(wrong, "n", surrogate="any"))["rule_runs_forward"] == "unproved"
+
+
+def test_moving_entries_before_bits_is_no_arithmetic():
+    alike = rule(lambda x: bits(x.T.T), lambda p, t: (bits(p[0]), t[0]))
+    assert verdicts(certgrad.check(alike, "n d", surrogate="any"))["rule_runs_forward"] == "proved"
 
 
 def test_the_same_arithmetic_before_bits_gives_the_same():
