@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ._budget import budget
 from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
 from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from ._derivative import Differentiator, depends
@@ -39,6 +40,8 @@ from ._terms import (
 from ._terms import ZERO as NOTHING
 
 MAX_FORMS = 32
+COMPARISON = 2_000
+"""Steps that one comparison of forms counts for: it decides every predicate by linear arithmetic."""
 
 
 def seam_hypotheses(
@@ -208,6 +211,7 @@ class _Search:
         """Failures at the place where the equations hold, split further until every predicate there is decided."""
         if len(forms) > MAX_FORMS:
             return [(equations, None)]
+        budget.spend(COMPARISON)
         settled: list[_Form] = []
         undecided: list[Poly] = []
         for form in forms:
