@@ -40,6 +40,8 @@ from ._terms import (
 from ._terms import ZERO as NOTHING
 
 MAX_FORMS = 32
+MAX_SPLITS = 12
+"""After so many signs that were assumed in turn, a place where forms meet counts as one where they may not fit."""
 COMPARISON = 2_000
 """Steps that one comparison of forms counts for: it decides every predicate by linear arithmetic."""
 
@@ -206,10 +208,10 @@ class _Search:
         return merged(out)
 
     def compare(
-        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
+        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
     ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
         """Failures at the place where the equations hold, split further until every predicate there is decided."""
-        if len(forms) > MAX_FORMS:
+        if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
         budget.spend(COMPARISON)
         settled: list[_Form] = []
@@ -228,14 +230,14 @@ class _Search:
                 if not facts.signs(r) & sign or here.contradictory:
                     continue
                 if sign != ZERO:
-                    out += self.compare(settled, value, equations, here)
+                    out += self.compare(settled, value, equations, here, splits + 1)
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
                     more = [f.forced_at(r, equations, side) for f in settled for side in (1, -1)]
                     at_r = _forced_at(value, r, equations, 0)
                     try:
-                        out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here)
+                        out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here, splits + 1)
                     except UndefinedTermError:
                         out.append(((*equations, r), None))
             return out
