@@ -457,8 +457,17 @@ def _divisors(poly: Poly) -> dict[Var, list[Poly]]:
     return {v: [divisors[k] for k in sorted(divisors)] for v, divisors in found.items()}
 
 
+_indices: dict[Poly, list[Ix]] = memo()
+
+
 def indices_of(poly: Poly) -> list[Ix]:
     """All index expressions in a term, those inside integer atoms too."""
+    if poly not in _indices:
+        _indices[poly] = _collected(poly)
+    return _indices[poly]
+
+
+def _collected(poly: Poly) -> list[Ix]:
     found: dict[Ix, None] = {}
     stack: list[Ix] = []
     for a in deep_atoms(poly):
