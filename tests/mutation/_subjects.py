@@ -7,12 +7,15 @@ from tests.mutation.index_rules import rules
 
 SUBJECTS: dict[str, Op] = {op.name: op for op in (*registry, *rules) if not isinstance(op, Composed)}
 INDEX_RULES: tuple[Op, ...] = tuple(rules)
-HEAVY = ("attention", "causal_attention", "plane_convolution", "cross_entropy")
+HEAVY = (
+    *("attention", "causal_attention", "plane_convolution", "cross_entropy"),
+    *("multi_head_attention", "residual_attention", "masked_attention", "flash_attention"),
+)
 """Rules whose broken forms take seconds each: a tenth of the mutants of others."""
 
 
 def how_many(name: str, per_op: int, per_rule: int) -> int:
     """How many mutants of the op a run looks at."""
     if name in HEAVY:
-        return max(per_rule // 10, 1)
+        return max(min(per_op, per_rule) // 10, 1)
     return per_rule if any(name == op.name for op in INDEX_RULES) else per_op
