@@ -11,7 +11,8 @@ interval, and otherwise stays as a coordinate of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from math import factorial, prod
@@ -63,6 +64,8 @@ from ._terms import (
 
 MAX_PIECES = 400
 MAX_ORDERS = 24
+MAX_OPERATIONS = 500_000
+"""Of isl, in one question. A question that settles takes fewer."""
 MAX_ATOMS = 5000
 """Atoms in one factor, written out: what terms share is written as often as it stands there."""
 
@@ -80,12 +83,26 @@ def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condit
                 return False
             piece.solve(known_of)
             groups.setdefault(piece.kind, []).append(piece)
-        return all(
-            _cancel(pieces, Words(ranges, known_of), conditions)
-            for _, pieces in sorted(groups.items(), key=lambda t: str(t[0]))
-        )
+        with _few_operations():
+            return all(
+                _cancel(pieces, Words(ranges, known_of), conditions)
+                for _, pieces in sorted(groups.items(), key=lambda t: str(t[0]))
+            )
     except (UnreadableError, ValueError, isl.Error):
         return False
+
+
+@contextmanager
+def _few_operations() -> Iterator[None]:
+    """isl raises an error after so many operations of its own: what takes more counts as undecided."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(MAX_OPERATIONS)
+    try:
+        yield
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
 
 
 @dataclass
