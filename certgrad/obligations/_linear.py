@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from ._budget import budget
 from ._terms import Poly
 
 MAX_ROWS = 300
@@ -41,6 +42,7 @@ def infeasible(constraints: Iterable[Constraint]) -> bool:
         if not signs:
             return False
         chosen = min(signs, key=lambda u: (signs[u][0] * signs[u][1] - sum(signs[u]), u))
+        budget.spend(len(current) + signs[chosen][0] * signs[chosen][1])
         current = _eliminate(chosen, current)
         if len(current) > MAX_ROWS:
             return False

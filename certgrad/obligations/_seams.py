@@ -42,8 +42,8 @@ from ._terms import ZERO as NOTHING
 MAX_FORMS = 32
 MAX_SPLITS = 12
 """After so many signs that were assumed in turn, a place where forms meet counts as one where they may not fit."""
-COMPARISON = 20_000
-"""Steps that one comparison of forms counts for: it decides every predicate by linear arithmetic."""
+COMPARISON = 200
+"""Steps that one comparison of forms counts for, beside those of the linear arithmetic that decides its predicates."""
 
 
 def seam_hypotheses(
