@@ -1,4 +1,4 @@
-"""What rules of many ops share: cotangents in the shape of the argument, and derivatives that are 0."""
+"""What rules of many ops share: cotangents in the shape of the argument, derivatives that are 0, precision."""
 
 from typing import Any
 
@@ -10,6 +10,19 @@ def sum_to(x: Any, like: Any) -> Any:
     x = sum_leading(x, like)
     stretched = tuple(i for i, size in enumerate(like.shape) if x.shape[i] != size)  # there it is 1
     return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
+
+
+def wide(x: Any) -> Any:
+    """`x`, in float32 if its dtype is narrower: for formulas that cancel or grow too fast for half precision.
+
+    No change of the function that is proved: over the reals a cast is the identity.
+    """
+    return x.astype(jnp.promote_types(x.dtype, jnp.float32))
+
+
+def narrow(y: Any, like: Any) -> Any:
+    """`y`, computed from `wide` arguments, in the dtype of `like`."""
+    return y.astype(like.dtype)
 
 
 def zero(x: Any, dx: Any) -> Any:

@@ -161,17 +161,24 @@ def _(x, seed):
 @op("*s -> *s", params={"b": "b > 0"}, like="jax.nn.squareplus", source="Barron 2021")
 def squareplus(x, *, b=4.0):
     """(x + sqrt(x² + b)) / 2, a softplus without exponentials."""
-    return (x + jnp.sqrt(x * x + b)) / 2
+    root = jnp.sqrt(x * x + b)
+    # Both branches are the same number, but below 0 the second one cancels: a proof sees no seam.
+    return jnp.where(x < 0, b / (root - x), x + root) / 2
+
+
+def _squareplus_slope(x, b):
+    root = jnp.sqrt(x * x + b)
+    return jnp.where(x < 0, b / (root * (root - x)), 1 + x / root) / 2
 
 
 @squareplus.jvp
 def _(x, dx, *, b):
-    return (1 + x * lax.rsqrt(x * x + b)) / 2 * dx
+    return _squareplus_slope(x, b) * dx
 
 
 @squareplus.vjp
 def _(x, seed, *, b):
-    return (1 + x * lax.rsqrt(x * x + b)) / 2 * seed
+    return _squareplus_slope(x, b) * seed
 
 
 @op("*s -> *s", params={"cap": "cap > 0"}, source="Gemma 2, 2024")

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._shapes import narrow, wide
 
 
 @op("*s -> *s", like="jax.scipy.special.i0", torch="torch.special.i0", source="Abramowitz and Stegun 9.6.27: I₀' = I₁")
@@ -38,18 +39,19 @@ def i1(x):
 
 @i1.jvp
 def _(x, dx):
-    return _slope(x) * jnp.exp(jnp.abs(x)) * dx
+    return narrow(_slope(x), x) * jnp.exp(jnp.abs(x)) * dx
 
 
 @i1.vjp
 def _(x, seed):
-    return _slope(x) * jnp.exp(jnp.abs(x)) * seed
+    return narrow(_slope(x), x) * jnp.exp(jnp.abs(x)) * seed
 
 
 def _slope(x):
-    """exp(-|x|) I₁'(x)."""
-    zero = x == 0
-    return jnp.where(zero, 0.5, lax.bessel_i0e(x) - lax.bessel_i1e(x) / jnp.where(zero, 1, x))
+    """exp(-|x|) I₁'(x), in float32 at least."""
+    w = wide(x)
+    zero = w == 0
+    return jnp.where(zero, 0.5, lax.bessel_i0e(w) - lax.bessel_i1e(w) / jnp.where(zero, 1, w))
 
 
 @op(
@@ -68,12 +70,17 @@ def i0e(x):
 
 @i0e.jvp
 def _(x, dx):
-    return (lax.bessel_i1e(x) - jnp.sign(x) * lax.bessel_i0e(x)) * dx
+    return _slope_0e(x) * dx
 
 
 @i0e.vjp
 def _(x, seed):
-    return (lax.bessel_i1e(x) - jnp.sign(x) * lax.bessel_i0e(x)) * seed
+    return _slope_0e(x) * seed
+
+
+def _slope_0e(x):
+    w = wide(x)
+    return narrow(lax.bessel_i1e(w) - jnp.sign(w) * lax.bessel_i0e(w), x)
 
 
 @op(
@@ -92,9 +99,14 @@ def i1e(x):
 
 @i1e.jvp
 def _(x, dx):
-    return (_slope(x) - jnp.sign(x) * lax.bessel_i1e(x)) * dx
+    return _slope_1e(x) * dx
 
 
 @i1e.vjp
 def _(x, seed):
-    return (_slope(x) - jnp.sign(x) * lax.bessel_i1e(x)) * seed
+    return _slope_1e(x) * seed
+
+
+def _slope_1e(x):
+    w = wide(x)
+    return narrow(_slope(x) - jnp.sign(w) * lax.bessel_i1e(w), x)

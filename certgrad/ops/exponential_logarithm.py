@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import narrow, sum_to, wide
 
 
 @op("*s -> *s", like="jax.numpy.exp", torch="torch.exp", source="exp' = exp")
@@ -32,12 +32,12 @@ def _(y, seed):
 @op("*s -> *s", like="jax.numpy.exp2", torch="torch.exp2", source="d/dx 2^x = 2^x * log(2)")
 def exp2(x):
     """Power of two 2 ** x, elementwise."""
-    return jnp.exp2(x)
+    return narrow(jnp.exp2(wide(x)), x)
 
 
 @exp2.fwd
 def _(x):
-    y = jnp.exp2(x)
+    y = exp2.forward(x)
     return y, y
 
 
@@ -196,9 +196,8 @@ def _(x, y, seed):
     source="scipy.special.xlogy; where y <= 0 the rules return 0",
 )
 def xlogy(x, y):
-    """x * log(y) of arrays that broadcast; 0 where x = 0, even if y = 0."""
-    inside = y > 0
-    return jnp.where(inside, x * jnp.log(jnp.where(inside, y, 1)), jnp.where(x == 0, 0, x * jnp.log(y)))
+    """x * log(y) of arrays that broadcast; 0 where x = 0, even if y is 0 or infinite."""
+    return jnp.where((x != 0) | jnp.isnan(y), x * jnp.log(y), 0)
 
 
 @xlogy.jvp

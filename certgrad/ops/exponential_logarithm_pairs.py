@@ -88,9 +88,8 @@ def _(x, y, seed):
     source="scipy.special.xlog1py; where y <= -1 the rules return 0",
 )
 def xlog1py(x, y):
-    """x * log(1 + y) of arrays that broadcast; 0 where x = 0, even if y = -1."""
-    inside = y > -1
-    return jnp.where(inside, x * jnp.log1p(jnp.where(inside, y, 0)), jnp.where(x == 0, 0, x * jnp.log1p(y)))
+    """x * log(1 + y) of arrays that broadcast; 0 where x = 0, even if y is -1 or infinite."""
+    return jnp.where((x != 0) | jnp.isnan(y), x * jnp.log1p(y), 0)
 
 
 @xlog1py.jvp

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import narrow, sum_to, wide
 
 
 @op("*s -> *s", integers=True, like="jax.numpy.square", torch="torch.square", source="d/dx x² = 2 x")
@@ -39,13 +39,17 @@ def pow(x, y):
 
 @pow.jvp
 def _(x, y, dx, dy):
-    return y * jnp.power(x, y - 1) * dx + jnp.power(x, y) * jnp.log(x) * dy
+    return _by_base(x, y) * dx + jnp.power(x, y) * jnp.log(x) * dy
 
 
 @pow.vjp
 def _(x, y, seed):
-    ct_x = y * jnp.power(x, y - 1) * seed
-    return sum_to(ct_x, x), sum_to(jnp.power(x, y) * jnp.log(x) * seed, y)
+    return sum_to(_by_base(x, y) * seed, x), sum_to(jnp.power(x, y) * jnp.log(x) * seed, y)
+
+
+def _by_base(x, y):
+    """The derivative of x ** y in x."""
+    return narrow(y * jnp.power(wide(x), wide(y) - 1), x)
 
 
 @op(

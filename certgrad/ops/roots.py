@@ -110,13 +110,15 @@ def _scaled_root(x, y, size):
 
 @hypot.jvp
 def _(x, y, dx, dy):
-    safe = jnp.where((x == 0) & (y == 0), 1, hypot.forward(x, y))
+    root = hypot.forward(x, y)
+    safe = jnp.where(root == 0, 1, root)
     return x / safe * dx + y / safe * dy
 
 
 @hypot.vjp
 def _(x, y, seed):
-    safe = jnp.where((x == 0) & (y == 0), 1, hypot.forward(x, y))
+    root = hypot.forward(x, y)
+    safe = jnp.where(root == 0, 1, root)
     return sum_to(x / safe * seed, x), sum_to(y / safe * seed, y)
 
 

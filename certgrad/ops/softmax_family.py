@@ -38,25 +38,28 @@ def _(y, seed, *, axis):
     case("*a n *c -> *a n *c", axis=axis_of("n")),
     like="jax.nn.log_softmax",
     torch="torch.log_softmax",
-    source="With s = softmax(x), the derivative along dx is dx - sum(s * dx)",
+    source="With s = softmax(x) = z / sum(z), the derivative along dx is dx - sum(s * dx)",
 )
 def log_softmax(x, *, axis=-1):
     """Logarithm of the softmax along one axis: x - log(sum(exp(x))), computed after a shift by the maximum."""
-    shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
-    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axis, keepdims=True))
+    return log_softmax.fwd_rule(x, axis=axis)[0]
 
 
 @log_softmax.fwd
 def _(x, *, axis):
-    y = log_softmax.forward(x, axis=axis)
-    return y, y
+    shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
+    z = jnp.exp(shifted)
+    total = jnp.sum(z, axis=axis, keepdims=True)
+    return shifted - jnp.log(total), (z, total)
 
 
 @log_softmax.jvp
-def _(y, dx, *, axis):
-    return dx - jnp.sum(jnp.exp(y) * dx, axis=axis, keepdims=True)
+def _(residuals, dx, *, axis):
+    z, total = residuals
+    return dx - jnp.sum(z * dx, axis=axis, keepdims=True) / total
 
 
 @log_softmax.vjp
-def _(y, seed, *, axis):
-    return seed - jnp.exp(y) * jnp.sum(seed, axis=axis, keepdims=True)
+def _(residuals, seed, *, axis):
+    z, total = residuals
+    return seed - z * (jnp.sum(seed, axis=axis, keepdims=True) / total)

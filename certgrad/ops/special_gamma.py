@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
-from certgrad.ops._shapes import sum_to
+from certgrad.ops._shapes import narrow, sum_to, wide
 
 
 @op(
@@ -16,12 +16,12 @@ from certgrad.ops._shapes import sum_to
 )
 def gamma(x):
     """Gamma function of x > 0, elementwise."""
-    return jnp.exp(lax.lgamma(x))
+    return narrow(jnp.exp(lax.lgamma(wide(x))), x)
 
 
 @gamma.fwd
 def _(x):
-    y = jnp.exp(lax.lgamma(x))
+    y = gamma.forward(x)
     return y, (x, y)
 
 
@@ -123,7 +123,8 @@ def _by_a(a, x):
 
 def _density(a, x):
     """The derivative in x of the lower incomplete gamma function."""
-    return jnp.exp((a - 1) * jnp.log(x) - x - lax.lgamma(a))
+    b, y = wide(a), wide(x)
+    return narrow(jnp.exp((b - 1) * jnp.log(y) - y - lax.lgamma(b)), x)
 
 
 @op(

@@ -2,9 +2,10 @@
 
 Elementwise ops are compared entry by entry at zero, at subnormal, tiny, large and infinite numbers of their domain, in
 units of the last place (of at least 1 for ops of several arrays, which may cancel); all ops at ordinary points, in
-units of the largest entry of the result, or of 1. An op may be as far from the truth as `ulps` of its reference says,
-or as the reference itself is in that dtype; XLA on a CPU may count a subnormal number as 0. `apart` lists the points
-where the two disagree for a reason: conventions at kinks, and bad values of the reference or of the op.
+units of the largest entry of the result, or of 1. An op may be as far from the truth, the reference in float64, as
+`ulps` of its reference says; XLA on a CPU may count a subnormal number as 0. Where an elementwise op is farther away,
+the point is listed for a reason: in `alike` if the reference in that dtype is as near to the op as `ulps` says, in
+`apart` if it is not: conventions at kinks, and bad values of the reference or of the op.
 """
 
 import itertools
@@ -77,14 +78,14 @@ def _seed(y):
     return (1 + jnp.sin(jnp.arange(y.size, dtype=float)) / 2).reshape(y.shape).astype(y.dtype)
 
 
-def three(op, arrays, keywords, dtype):
-    """The arrays; of the op and of its reference in the dtype (value, cotangents); of the reference in float64."""
+def values(op, arrays, keywords, dtype, over=lambda f: f):
+    """The arrays; (value, cotangents) of the op and of its reference in the dtype, and of the reference in float64."""
     narrow = [jnp.asarray(x, dtype) if np.asarray(x).dtype.kind == "f" else jnp.asarray(x) for x in arrays]
     both = lambda xs: tuple(value_and_cotangents(f, xs, keywords) for f in (op.one, function(op)))
-    ours, theirs = jax.jit(both)(narrow)
+    ours, theirs = jax.jit(over(both))(narrow)
     with jax.enable_x64(True):
         wide = [jnp.asarray(np.asarray(x, float)) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in narrow]
-        truth = jax.jit(lambda xs: value_and_cotangents(function(op), xs, keywords))(wide)
+        truth = jax.jit(over(lambda xs: value_and_cotangents(function(op), xs, keywords)))(wide)
     return narrow, ours, theirs, truth
 
 
@@ -96,45 +97,60 @@ def distance(got, want, scale, epsilon):
     return np.where(same, 0, np.where(np.isfinite(apart), apart, np.inf))
 
 
-def excess(ours, theirs, truth, epsilon, entrywise, least):
-    """How far the op is from the truth, or from the reference in its dtype if that is nearer."""
-    ours, theirs, truth = (np.asarray(x, float) for x in (ours, theirs, truth))
+def excess(got, want, truth, epsilon, least=None):
+    """How far got is from want, in ulps of each entry of the truth (of `least` at least) or of its largest entry."""
+    scale = np.nanmax(np.abs(truth), initial=1) if least is None else np.maximum(np.abs(truth), least)
+    return np.where(np.isnan(truth), 0, distance(got, want, scale, epsilon))
+
+
+def in_range(truth, got):
+    """The truth as a number of the dtype: infinite, or 0 for a subnormal one where the op says so."""
     truth = np.where(np.abs(truth) > LARGEST, np.copysign(np.inf, truth), truth)
-    scale = np.maximum(np.abs(truth), least) if entrywise else np.nanmax(np.abs(truth), initial=1)
-    own = np.minimum(distance(ours, truth, scale, epsilon), distance(ours, theirs, scale, epsilon))
-    return np.where(np.isnan(truth), 0, own)
+    return np.where((np.abs(truth) < TINY) & (got == 0), 0, truth)
 
 
-def _without_subnormal(x):
+def results(op, ours, theirs, truth):
+    """(what, limit in ulps, value of the op, of its reference, truth) for the value and for each cotangent."""
+    for what, limit, *three in zip(("value", "cotangent"), reference(op).ulps, ours, theirs, truth, strict=True):
+        for k, one in enumerate(zip(*three, strict=True)):
+            got, like, exact = (np.asarray(x, float) for x in one)
+            yield f"{what} {k}", limit, got, like, in_range(exact, got)
+
+
+def without_subnormal(x):
     return np.where(np.abs(x) < TINY, np.float32(0), x) if x.dtype.kind == "f" else x
 
 
-def too_far(op, arrays, keywords, dtype, entrywise):
-    """(what, argument, value of the op, truth) at each entry that is farther away than allowed."""
-    narrow, ours, theirs, truth = three(op, arrays, keywords, dtype)
-    subnormal = np.zeros(ours[0][0].shape, bool)
-    if entrywise:
-        at_zero = three(op, [_without_subnormal(x) for x in arrays], keywords, dtype)[1]
-        subnormal = np.logical_or.reduce([x != _without_subnormal(x) for x in arrays])
-    allowed = reference(op).ulps
-    for kind, limit in ((0, allowed[0]), (1, allowed[1])):
-        for k, (a, b, c) in enumerate(zip(ours[kind], theirs[kind], truth[kind], strict=True)):
-            far = excess(a, b, c, EPSILON[dtype], entrywise, float(len(arrays) > 1)) > limit
-            if entrywise:
-                z = at_zero[kind][k]
-                far &= ~(subnormal & np.asarray((a == z) | (jnp.isnan(a) & jnp.isnan(z))))
-            for place in np.argwhere(far):
-                at = [float(x[tuple(place)]) for x in narrow] if entrywise else place.tolist()
-                yield ("value", f"cotangent {k}")[kind], at, float(a[tuple(place)]), float(c[tuple(place)])
+def far_from_truth(op, dtype):
+    """(how, point, what, value of the op, truth) at extreme points; how is "alike" if the reference is as far."""
+    keywords = {p: PARAMS[p] for p in op.params} | op.cases[0].keywords({"s": 1}, {})
+    points = grid(op)
+    subnormal = np.logical_or.reduce([x != without_subnormal(x) for x in points])
+    least = float(len(points) > 1)
+    both = [np.stack([x, without_subnormal(x)]) for x in points]
+    narrow, *three = values(op, both, keywords, dtype, over=jax.vmap)
+    for what, limit, got, like, truth in results(op, *three):
+        at_zero = subnormal & ((got[0] == got[1]) | np.isnan(got[0]) & np.isnan(got[1]))
+        far = (excess(got, truth, truth, EPSILON[dtype], least)[0] > limit) & ~at_zero
+        alike = excess(got, like, truth, EPSILON[dtype], least)[0] <= limit
+        for i in np.flatnonzero(far):
+            point = [float(x[0, i]) for x in narrow]
+            yield "alike" if alike[i] else "apart", point, what, got[0, i], truth[0, i]
 
 
 @pytest.mark.parametrize("op", every_fourth(ELEMENTWISE))
 def test_elementwise_ops_at_extreme_points(op):
-    keywords = {p: PARAMS[p] for p in op.params} | op.cases[0].keywords({"s": 1}, {})
-    apart = {float(np.float32(x)) for x in reference(op).apart}
-    found = list(too_far(op, grid(op), keywords, jnp.float32, entrywise=True))
-    assert [one for one in found if not apart.intersection(one[1])] == []
-    assert {x for x in apart if any(x in one[1] for one in found)} == apart
+    apart, alike = reference(op).apart, reference(op).alike
+    seen, unlisted = set(), []
+    for dtype in (jnp.float32, jnp.bfloat16) if reference(op).half else (jnp.float32,):
+        rounded = {float(jnp.asarray(x, dtype)): x for x in (*apart, *alike)}
+        for how, point, *found in far_from_truth(op, dtype):
+            here = {rounded[x] for x in point if x in rounded}
+            seen |= here
+            if not here.intersection(apart if how == "apart" else rounded.values()):
+                unlisted.append((dtype.__name__, how, point, *found))
+    assert unlisted == []
+    assert seen == {*apart, *alike}
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16], ids=["float32", "bfloat16"])
@@ -143,5 +159,7 @@ def test_ops_at_ordinary_points(op, dtype):
     if dtype == jnp.bfloat16 and not reference(op).half:
         pytest.skip("the reference does not compute in bfloat16")
     call = draw(op, op.cases[0], 6, jnp.float32)
-    arrays = [np.asarray(x) for x in call.arrays]
-    assert list(too_far(op, arrays, call.keywords, dtype, entrywise=False)) == []
+    three = values(op, [np.asarray(x) for x in call.arrays], call.keywords, dtype)[1:]
+    for what, limit, got, like, truth in results(op, *three):
+        apart = [excess(got, want, truth, EPSILON[dtype]) for want in (truth, like)]
+        assert np.max(np.minimum(*apart), initial=0) <= limit, what

@@ -24,6 +24,8 @@ class Reference:
     entry (elementwise ops), or of the largest entry (all others)."""
     apart: Mapping[float, str] = field(default_factory=dict)
     """Points of an elementwise op's argument at which it differs from the reference, and why: kinks, and bad values."""
+    alike: Mapping[float, str] = field(default_factory=dict)
+    """Points at which the two agree, but are both far from the truth in float32 or bfloat16, and why."""
     half: bool = True
     """Whether the reference computes in bfloat16."""
     slow: str = ""

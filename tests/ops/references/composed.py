@@ -5,7 +5,11 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._reference import Reference
-from .blocks import attention
+from .blocks import HEADS, attention
+
+LAYERS = HEADS | {"m": 64, "f": 256, "v": 512}
+IMAGES = {"n": 4, "c": 16, "o": 16, "h": 32, "w": 32}
+STEPS = {"t": 32, "b": 16, "d": 64, "h": 64}
 
 
 def mlp(x, weight_1, bias_1, weight_2, bias_2):
@@ -101,25 +105,26 @@ def lstm_step(x, h, c, w_ih, w_hh, b_ih, b_hh):
     return jax.nn.sigmoid(o) * jnp.tanh(c), c
 
 
-def unrolled(step):
-    """The states after each step, without a scan."""
+def over_time(step):
+    """The states after each step."""
 
     def run(x, h, *weights):
-        states = []
-        for row in x:
+        def body(h, row):
             h = step(row, h, *weights)
-            states.append(h)
-        return jnp.stack(states)
+            return h, h
+
+        return lax.scan(body, h, x)[1]
 
     return run
 
 
 def lstm(x, h, c, *weights):
-    states = []
-    for row in x:
-        h, c = lstm_step(row, h, c, *weights)
-        states.append(h)
-    return jnp.stack(states), c
+    def body(state, row):
+        state = lstm_step(row, *state, *weights)
+        return state, state[0]
+
+    (_, c), states = lax.scan(body, (h, c), x)
+    return states, c
 
 
 def convolved(x, kernel, gamma, beta):
@@ -151,24 +156,24 @@ def with_tokens(rng, shapes, keywords):
 
 
 REFERENCES = {
-    "conv_norm_relu_pool": Reference(conv_norm_relu_pool),
-    "dot_product_attention": Reference(dot_product_attention),
+    "conv_norm_relu_pool": Reference(conv_norm_relu_pool, sizes=IMAGES),
+    "dot_product_attention": Reference(dot_product_attention, sizes=LAYERS),
     "elman_two_steps": Reference(lambda x, y, h, *w: elman_step(y, elman_step(x, h, *w), *w)),
-    "feed_forward": Reference(feed_forward),
-    "gru": Reference(unrolled(gru_step)),
-    "language_model_loss": Reference(language_model_loss, with_tokens),
-    "lstm": Reference(lstm),
+    "feed_forward": Reference(feed_forward, sizes=LAYERS),
+    "gru": Reference(over_time(gru_step), sizes=STEPS),
+    "language_model_loss": Reference(language_model_loss, with_tokens, sizes=LAYERS),
+    "lstm": Reference(lstm, sizes=STEPS),
     "mlp": Reference(mlp),
     "mlp_mse": Reference(mlp_mse),
-    "multi_head_cross_attention": Reference(cross_attention),
-    "multi_head_self_attention": Reference(self_attention),
-    "post_norm_attention": Reference(post_norm_attention),
-    "post_norm_block": Reference(post_norm_block),
-    "post_norm_feed_forward": Reference(post_norm_feed_forward),
-    "pre_norm_attention": Reference(pre_norm_attention),
-    "pre_norm_block": Reference(pre_norm_block),
-    "pre_norm_feed_forward": Reference(pre_norm_feed_forward),
-    "residual_block": Reference(residual_block),
-    "rnn": Reference(unrolled(elman_step)),
+    "multi_head_cross_attention": Reference(cross_attention, sizes=LAYERS | {"f": 64}),
+    "multi_head_self_attention": Reference(self_attention, sizes=LAYERS),
+    "post_norm_attention": Reference(post_norm_attention, sizes=LAYERS),
+    "post_norm_block": Reference(post_norm_block, sizes=LAYERS),
+    "post_norm_feed_forward": Reference(post_norm_feed_forward, sizes=LAYERS),
+    "pre_norm_attention": Reference(pre_norm_attention, sizes=LAYERS),
+    "pre_norm_block": Reference(pre_norm_block, sizes=LAYERS),
+    "pre_norm_feed_forward": Reference(pre_norm_feed_forward, sizes=LAYERS),
+    "residual_block": Reference(residual_block, sizes=IMAGES),
+    "rnn": Reference(over_time(elman_step), sizes=STEPS),
     "softmax_classifier": Reference(softmax_classifier, with_labels),
 }
