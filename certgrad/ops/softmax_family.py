@@ -42,15 +42,20 @@ def _(y, seed, *, axis):
 )
 def log_softmax(x, *, axis=-1):
     """Logarithm of the softmax along one axis: x - log(sum(exp(x))), computed after a shift by the maximum."""
-    return log_softmax.fwd_rule(x, axis=axis)[0]
+    return _log_softmax(x, axis)[0]
 
 
-@log_softmax.fwd
-def _(x, *, axis):
+def _log_softmax(x, axis):
+    """The value; z = exp(x) after the shift, and its sum."""
     shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
     z = jnp.exp(shifted)
     total = jnp.sum(z, axis=axis, keepdims=True)
     return shifted - jnp.log(total), (z, total)
+
+
+@log_softmax.fwd
+def _(x, *, axis):
+    return _log_softmax(x, axis)
 
 
 @log_softmax.jvp
