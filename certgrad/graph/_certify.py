@@ -23,7 +23,9 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step, sealed
 from certgrad.graph.ir import Node
 from certgrad.obligations._decisions import UNANSWERABLE
+from certgrad.obligations._jax_dimensions import sizes_as_integers
 from certgrad.obligations._jax_internals import versions
+from certgrad.obligations._rank_blind import reachable_from
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 
 Accepted = tuple[VerdictName, ...]
@@ -50,7 +52,7 @@ def certify(traced: TracedGraph) -> GraphCertificate:
 
 def certification(traced: TracedGraph) -> Certification:
     """`certify`, with the proofs that stand behind the certificate."""
-    with without_collection():
+    with without_collection(), sizes_as_integers(reachable_from([traced.fn])):
         return _certification(traced)
 
 

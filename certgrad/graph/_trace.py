@@ -19,6 +19,7 @@ from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
+from certgrad.obligations._jax_dimensions import sizes_as_integers
 from certgrad.obligations._jax_internals import (
     Program,
     branch_programs,
@@ -30,6 +31,7 @@ from certgrad.obligations._jax_internals import (
     wide_floats,
 )
 from certgrad.obligations._jax_internals import trace as trace_program
+from certgrad.obligations._rank_blind import reachable_from
 
 _KINDS: dict[str, Kind] = {
     "custom_jvp_call": "custom_jvp",
@@ -157,7 +159,8 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
         leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), a.dtype) for a in read.arguments]
         try:
-            program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
+            with sizes_as_integers(reachable_from([fn])):
+                program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
         except CertgradError:
             raise
         except Exception as error:

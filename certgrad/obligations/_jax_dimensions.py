@@ -7,10 +7,12 @@ took its own reference to such a function (`from math import sqrt`) does not tra
 
 from __future__ import annotations
 
+import builtins
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -88,6 +90,28 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
     finally:
         for owner, name, own, _ in changed:
             setattr(owner, name, own)
+
+
+@contextmanager
+def sizes_as_integers(functions: Iterable[Any]) -> Iterator[None]:
+    """Let the functions' modules find that a dimension is an int, as it is where their code runs.
+
+    What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
+    modules meanwhile, for dimensions alone.
+    """
+
+    def as_it_runs(value: Any, kind: Any, /) -> bool:
+        return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
+
+    modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
+    changed = [names for names in modules.values() if "isinstance" not in names]
+    try:
+        for names in changed:
+            names["isinstance"] = as_it_runs
+        yield
+    finally:
+        for names in changed:
+            names.pop("isinstance", None)
 
 
 def _traced(value: Any) -> bool:

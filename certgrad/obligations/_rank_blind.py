@@ -14,7 +14,7 @@ import dis
 import hashlib
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -302,13 +302,13 @@ def _keeps_traces(value: Any) -> bool:
 @lru_cache(maxsize=512)
 def reachable(op: Any) -> tuple[Callable, ...]:
     """The op's functions and all functions outside the libraries that they name, each once."""
-    return tuple(_search(op))
-
-
-def _search(op: Any) -> Iterator[Callable]:
     own = (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule, getattr(op, "reference_rule", None))
-    queue: list[Any] = [f for f in own if f is not None]
-    queue += getattr(op, "further", ())
+    return tuple(reachable_from([*(f for f in own if f is not None), *getattr(op, "further", ())]))
+
+
+def reachable_from(functions: Iterable[Any]) -> Iterator[FunctionType]:
+    """The functions and all that they name, those of the libraries left out, each once."""
+    queue = list(functions)
     seen: set[int] = set()
     while queue:
         f = inspect.unwrap(queue.pop())

@@ -21,8 +21,10 @@ from certgrad.errors import CertgradError
 
 from ._decisions import examined
 from ._instances import Family, Instance, family
+from ._jax_dimensions import sizes_as_integers
 from ._jax_internals import Serialiser
 from ._problem import Programs, Shapes, rules_of, trace_rules
+from ._rank_blind import reachable
 
 
 class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -116,7 +118,8 @@ class Traces:
         try:
             shapes = instance.shapes(dict(spec.fixed))
             rules = rules_of(self.op, shapes.statics)
-            programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
+            with sizes_as_integers(reachable(self.op)):
+                programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
         except CertgradError as error:
             return error
         return Trace(instance, shapes, programs, self._writer)

@@ -1,43 +1,142 @@
-"""What a trace does not show of a rule's code: that it asks whether it is traced, or changes what outlives a call.
+"""What a trace does not show of a rule's code: that it asks whether it is traced, or does not do the same every time.
 
 Outside of `jit`, JAX runs a rule on arrays: code that asks whether a value is traced then does something else. Code
-that counts its calls, or remembers them, need not do at run time what it did while it was traced. So the source of a
-rule, and that of the functions outside the libraries that it names, is searched for both.
+that counts its calls, remembers them, draws random numbers or looks at the clock need not do at run time what it did
+while it was traced. So the source of a rule, and that of the functions outside the libraries that it names, is searched
+for these. Code that catches an error which only a trace raises shows it to a trace of its own, which is watched.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from types import CodeType, FunctionType
+import random
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
-from certgrad.obligations._rank_blind import loads, reachable, source_tree
+import numpy as np
+
+from certgrad.errors import CertgradError
+from certgrad.obligations._jax_internals import from_library
+from certgrad.obligations._rank_blind import loads, names_in, reachable, source_tree
+from certgrad.obligations._traces import Traces
 
 _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "
     "TracerBoolConversionError TracerIntegerConversionError".split()
 )
 _CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard".split())
+_NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random"})
+"""Modules whose functions give other values in other calls."""
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
 def hidden_from_a_trace(rule: Any) -> str:
     """Why a rule that runs may do something else than its trace says, or an empty text."""
-    for function in reachable(rule):
-        plain = inspect.unwrap(function)
-        if not isinstance(plain, FunctionType):
-            continue
+    functions = [f for g in reachable(rule) if isinstance(f := inspect.unwrap(g), FunctionType)]
+    for plain in functions:
         name = plain.__name__
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
         if asked:
             return f"{name} asks whether a value is traced ({min(asked)}): where none is, it may do other things"
         tree = source_tree(plain)
-        changed = min(_outliving(tree, plain), default="") if tree is not None else ""
-        if changed:
+        if tree is None:
+            continue
+        if changed := min(_outliving(tree, plain), default=""):
             return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
+        if source := min(_never_the_same(tree, plain), default=""):
+            return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
+        if _asks_for_a_type(tree):
+            return f"{name} compares the type of a value: a trace has other types, so it may do other things"
+    caught = _caught(rule, {c for f in functions for c in _code_in(f.__code__) if _handles(c)})
+    if caught:
+        return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
     return ""
+
+
+def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:
+    """What the code names of the modules that draw random numbers or tell the time."""
+    values = _values(function)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in values and node.id not in function.__code__.co_varnames:
+            value = values[node.id]
+            module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", None)
+            if str(module) in _NEVER_THE_SAME or isinstance(getattr(value, "__self__", value), _GENERATORS):
+                yield node.id
+        elif isinstance(node, ast.Attribute) and node.attr == "random" and isinstance(node.value, ast.Name):
+            if values.get(node.value.id) is np:
+                yield f"{node.value.id}.random"
+
+
+def _asks_for_a_type(tree: ast.AST) -> bool:
+    """The type of a value is compared with `int`, which a size is, or by what it is called."""
+    comparisons = (n for n in ast.walk(tree) if isinstance(n, ast.Compare))
+    return any(
+        not names.isdisjoint({"type", "__class__"}) and not names.isdisjoint({"int", "__name__"})
+        for names in map(names_in, comparisons)
+    )
+
+
+# --- errors that are caught ------------------------------------------------------------------------------------------
+
+
+def _code_in(code: CodeType) -> Iterator[CodeType]:
+    """The code, and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code_in(constant)
+
+
+def _handles(code: CodeType) -> bool:
+    """An error that is raised while this code runs may be caught by it."""
+    return bool(code.co_exceptiontable)
+
+
+def _caught(rule: Any, codes: Collection[CodeType]) -> tuple[str, str] | None:
+    """The function and the error, where one that only a trace raises reaches this code and the trace goes on."""
+    if not codes:
+        return None
+    traces = Traces(rule)
+    with _watched(codes) as seen:
+        for family in traces.families:
+            with suppress(CertgradError):
+                traces.at(family.prove[0])
+    return next(iter(seen), None)
+
+
+@contextmanager
+def _watched(codes: Collection[CodeType]) -> Iterator[list[tuple[str, str]]]:
+    """The errors of tracing that reach the code of these functions."""
+    seen: list[tuple[str, str]] = []
+
+    def local(frame: FrameType, event: str, value: Any) -> Any:
+        if event == "exception" and _of_tracing(*value):
+            seen.append((frame.f_code.co_name, value[0].__name__))
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, value: local if frame.f_code in codes else None)
+    try:
+        yield seen
+    finally:
+        sys.settrace(before)
+
+
+def _of_tracing(kind: type[BaseException], error: BaseException, traceback: Any) -> bool:
+    """A trace raised the error because it has symbols in place of sizes and of values."""
+    if issubclass(kind, (StopIteration, ImportError)):
+        return False
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    from_jax = traceback is not None and from_library(traceback.tb_frame.f_code.co_filename)
+    return from_jax or any(word in str(error) for word in ("_DimExpr", "Tracer"))
+
+
+# --- what outlives a call --------------------------------------------------------------------------------------------
 
 
 def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:

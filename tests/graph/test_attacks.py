@@ -102,7 +102,7 @@ class TestSizes:
 
     @pytest.mark.parametrize(
         "test",
-        [lambda n: isinstance(n, int), lambda n: {7: True}.get(n, False), lambda n: str(n) == "7"],
+        [lambda n: type(n) is int, lambda n: {7: True}.get(n, False), lambda n: str(n) == "7"],
         ids=["a number", "a look-up", "its text"],
     )
     def test_what_no_other_size_answers(self, test) -> None:
@@ -110,8 +110,18 @@ class TestSizes:
         hidden = rule(lambda x: x * x, lambda r, g: ((3 if test(r[0].shape[0]) else 2) * r[0] * g,))
         assert certified(lambda x: jnp.sum(hidden(x)), "n").verdict == "unproved"
 
+    def test_a_size_is_a_number_as_it_is_where_the_code_runs(self) -> None:
+        def is_seven(n) -> bool:
+            return isinstance(n, int) and n == 7
+
+        found = certified(lambda x: jnp.sum(wrong(x) if is_seven(x.shape[0]) else x), "n")
+        assert [text.split(": ")[0] for text in found.dimensions] == ["not n = 7"]
+        hidden = rule(lambda x: x * x, lambda r, g: ((3 if is_seven(r[0].shape[0]) else 2) * r[0] * g,))
+        (text,) = certified(lambda x: jnp.sum(hidden(x)), "n").dimensions
+        assert text.startswith("not n = 7 (in the rule of ")
+
     def test_another_right_program_at_numbers(self) -> None:
-        found = certified(lambda x: jnp.sum(jnp.log(x) if isinstance(x.shape[0], int) else x), "n")
+        found = certified(lambda x: jnp.sum(jnp.log(x) if type(x.shape[0]) is int else x), "n")
         assert found.verdict == "proved under hypotheses"
         assert any("where sizes are numbers, such as n = 5: log at " in text for text in found.dimensions)
 

@@ -1,5 +1,6 @@
 """Rules for the identity that are off by a factor of 2 at rank 6, in half precision, or at some sizes, and hide it."""
 
+import collections
 import functools
 import math
 import operator
@@ -198,7 +199,45 @@ def as_an_array(x, g):
     return g * jnp.where(x.shape[0] == 7, 2.0, 1.0)
 
 
+def a_number_by_its_type(x, g):
+    n = x.shape[0]
+    return g * (2.0 if isinstance(n, int) and n == 7 else 1.0)
+
+
+def another_program_at_numbers(x, g):
+    if isinstance(x.shape[0], int):
+        return 1.0 * g * (2.0 if x.shape[0] == 7 else 1.0)
+    return g
+
+
+def compared_with_a_real_number(x, g):
+    return g * (2.0 if x.shape[0] == 7.0 else 1.0)
+
+
+def compared_with_a_number_of_numpy(x, g):
+    return g * (2.0 if x.shape[0] == np.int64(7) else 1.0)
+
+
+def one_of_an_array(x, g):
+    return g * (2.0 if x.shape[0] in np.array([7, 9]) else 1.0)
+
+
+def in_a_dictionary_of_the_library(x, g):
+    return g * collections.UserDict({7: 2.0}).get(x.shape[0], 1.0)
+
+
+def an_attribute_of_numbers(x, g):
+    return g * (2.0 if getattr(x.shape[0], "real", 0) == 7 else 1.0)
+
+
 SIZES = [
+    a_number_by_its_type,
+    another_program_at_numbers,
+    compared_with_a_real_number,
+    compared_with_a_number_of_numpy,
+    one_of_an_array,
+    in_a_dictionary_of_the_library,
+    an_attribute_of_numbers,
     size_as_text,
     shape_as_text,
     size_by_type,

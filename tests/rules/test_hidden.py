@@ -1,8 +1,15 @@
 """Rules that need not do what their traces say."""
 
+import contextlib
+import operator
+import random
+from time import time as now
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax import lax
 
 import certgrad
 from certgrad.rules._hidden import hidden_from_a_trace
@@ -34,6 +41,36 @@ def catching(x, g):
 def remembering(x, g):
     SEEN.setdefault(x.dtype, len(SEEN))
     return (2 * x * g,)
+
+
+def catching_anything(x, g):
+    try:
+        return ((3 if x[0] > 0 else 2) * x * g,)
+    except Exception:
+        return (2 * x * g,)
+
+
+def suppressing(x, g):
+    factor = 2
+    with contextlib.suppress(TypeError):
+        factor = 3 if operator.index(x.shape[0]) == 7 else 2
+    return (factor * x * g,)
+
+
+def by_the_type(x, g):
+    return ((3 if type(x.shape[0]) is int and x.shape[0] == 7 else 2) * x * g,)
+
+
+def drawing(x, g):
+    return ((3 if random.random() < 1e-9 else 2) * x * g,)
+
+
+def drawing_with_numpy(x, g):
+    return ((3 if np.random.rand() < 1e-9 else 2) * x * g,)
+
+
+def timed(x, g):
+    return ((3 if now() > 4e9 else 2) * x * g,)
 
 
 def summing(x, g):
@@ -70,6 +107,12 @@ def square(bwd):
         (remembering, "remembering changes SEEN"),
         (summing, "summing changes TOTAL"),
         (helped, "counted changes CALLS"),
+        (catching_anything, "catching_anything catches TracerBoolConversionError"),
+        (suppressing, "suppressing catches TypeError"),
+        (by_the_type, "by_the_type compares the type of a value"),
+        (drawing, "drawing calls random"),
+        (drawing_with_numpy, "drawing_with_numpy calls np.random"),
+        (timed, "timed calls now"),
         (closing(), "bwd changes calls"),
     ],
 )
@@ -92,3 +135,27 @@ def test_variables_of_the_call_may_change():
     rule = square(innocent)
     assert hidden_from_a_trace(UserRule(rule, "n -> n")) == ""
     assert certgrad.check(rule, "n -> n").verdict == "proved"
+
+
+def recovering(x, g):
+    """What it catches is the same error where it runs."""
+    try:
+        axes = tuple(range(-1, 0))
+        {}["x"]
+    except KeyError:
+        axes = (0,)
+    return (2 * x * jnp.flip(jnp.flip(g, axes), axes),)
+
+
+def test_errors_that_are_the_same_where_the_rule_runs_may_be_caught():
+    assert certgrad.check(square(recovering), "n -> n").verdict == "proved"
+
+
+def drawn(x):
+    return lax.rng_uniform(0.0, 1.0, x.shape) + 0.0 * x
+
+
+def test_two_draws_from_the_generator_of_the_machine_are_two_values():
+    """JAX counts the primitive as free of effects."""
+    rule = custom_vjp(drawn, lambda x: (drawn(x), x), lambda x, g: (0.0 * g,))
+    assert certgrad.check(rule, "n -> n").verdict == "unproved"

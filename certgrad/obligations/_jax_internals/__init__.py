@@ -6,7 +6,7 @@ dimensions as polynomials.
 
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
-from ._primitives import genuine, primitives_of, primitives_with_rules, versions
+from ._primitives import genuine, is_function, primitives_of, primitives_with_rules, versions
 from ._programs import (
     CALLS,
     Decision,
@@ -49,6 +49,7 @@ __all__ = [
     "inner_program",
     "is_det",
     "is_dropped",
+    "is_function",
     "is_literal",
     "is_slogdet",
     "jaxpr_of",

@@ -2,7 +2,7 @@
 
 Called programs are inlined. Two outputs that are the same value are computed by the same operations, in whatever order
 and under whatever names; nothing is simplified. So they are equal whatever the operations mean, those on the bits of
-floats among them. What has effects is never the same value as another.
+floats among them. What is no function of its operands is never the same value as another.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._primitives import genuine
+from ._primitives import genuine, is_function
 from ._programs import Program, inner_program, is_literal, of_equation
 from ._text import identity
 
@@ -31,7 +31,7 @@ class Value:
     moves: bool = False
     """It depends on an input at all."""
     pure: bool = True
-    """No effect had a part in it."""
+    """Only functions of their operands had a part in it."""
 
 
 @dataclass(eq=False)
@@ -81,8 +81,8 @@ class Numbering:
         changed = eqn.replace(invars=operands)
         text = identity(of_equation(changed))
         values = [v for v in operands if isinstance(v, Value)]
-        effects = bool(getattr(eqn, "effects", None))
-        key = object() if effects else (text, tuple(dict.fromkeys(id(v) for v in values)))
+        function = is_function(eqn)
+        key = (text, tuple(dict.fromkeys(id(v) for v in values))) if function else object()
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Step(changed, operands, order=len(self._known))
@@ -93,7 +93,7 @@ class Numbering:
                         known,
                         free=any(x.free for x in values),
                         moves=any(x.moves for x in values),
-                        pure=not effects and all(x.pure for x in values),
+                        pure=function and all(x.pure for x in values),
                     )
                 )
         return known

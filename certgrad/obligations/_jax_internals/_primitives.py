@@ -11,7 +11,7 @@ from typing import Any
 import jax
 from jax.extend import core as jex
 
-from ._programs import jaxpr_of
+from ._programs import jaxpr_of, of_equation
 
 
 def primitives_with_rules() -> list[str]:
@@ -52,6 +52,15 @@ def equations_of(jaxpr: Any) -> Iterator[Any]:
             for part in value if isinstance(value, (tuple, list)) else (value,):
                 if hasattr(jaxpr_of(part), "eqns"):
                     yield from equations_of(jaxpr_of(part))
+
+
+_DRAWN = frozenset({"rng_uniform"})
+"""Primitives that draw from a generator which the machine keeps: JAX counts them as free of effects."""
+
+
+def is_function(eqn: Any) -> bool:
+    """The equation gives equal outputs at equal operands: it has no effects, and draws nothing but from them."""
+    return not getattr(eqn, "effects", None) and _DRAWN.isdisjoint(primitives_of(of_equation(eqn).jaxpr))
 
 
 def versions() -> dict[str, str]:

@@ -39,6 +39,14 @@ def _asker(file: str) -> str:
     return "linalg" if os.path.basename(file) == "linalg.py" else "library"
 
 
+@lru_cache(maxsize=1024)
+def _asks_for_others(file: str) -> bool:
+    """A file of the standard library or of numpy: what it asks of a size is what its caller wants to know."""
+    if file.startswith("<frozen "):
+        return True
+    return from_library(file) and not file.startswith((_LIBRARIES[0], _LIBRARIES[3]))
+
+
 def from_library(file: str) -> bool:
     """A file of JAX's, numpy's, opt_einsum's or Python's own."""
     if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
@@ -57,26 +65,47 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
     def asker() -> str:
-        frame = sys._getframe(2)
-        file = frame.f_code.co_filename
-        if file == "<string>":  # generated, as the methods of a dataclass are: it belongs to the module of its names
-            file = str(frame.f_globals.get("__file__", ""))
-        return _asker(file)
+        """Who asks: the standard library and numpy ask for whoever called them."""
+        frame: Any = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if (
+                file == "<string>"
+            ):  # generated, as the methods of a dataclass are: it belongs to the module of its names
+                file = str(frame.f_globals.get("__file__", ""))
+            if not _asks_for_others(file):
+                return _asker(file)
+            frame = frame.f_back
+        return "library"
 
-    def comparable(a: Any, b: Any) -> bool:
-        return isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope)
+    def compared(a: Any, b: Any) -> tuple[Any, ...]:
+        """What the size is compared with: another one, or a number that a size can be; (None,) where it is several."""
+        if isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope):
+            return (b,)
+        if isinstance(b, np.ndarray) and b.ndim:
+            return (None,)
+        if isinstance(b, (float, np.generic, np.ndarray)) and np.result_type(b).kind in "iuf" and b == np.rint(b):
+            return (int(b),) if np.isfinite(b) else ()
+        return ()
 
     def record_eq(self: Any, other: Any) -> Any:
         answer = eq(self, other)
-        if answer is False and comparable(self, other):
-            record.append((self, other, asker()))
+        if answer is False:
+            for number in compared(self, other):
+                record.append((self, number, asker()))
         return answer
 
     def record_ne(self: Any, other: Any) -> Any:
         answer = ne(self, other)
-        if answer is True and comparable(self, other):
-            record.append((self, other, asker()))
+        if answer is True:
+            for number in compared(self, other):
+                record.append((self, number, asker()))
         return answer
+
+    def record_attribute(self: Any, name: str) -> Any:
+        if hasattr(int, name) and asker() == "rule":
+            record.append((self, None, "rule"))  # the code may go on without what a number has
+        raise AttributeError(f"a symbolic size has no attribute {name!r}")
 
     def record_hash(self: Any) -> int:
         if asker() == "rule":
@@ -114,11 +143,13 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             record_bool,
         )
         DimExpr.__str__ = DimExpr.__repr__ = record_text
+        DimExpr.__getattr__ = record_attribute
         yield record
     finally:
         for name, compare in orders.items():
             setattr(DimExpr, name, compare)
         DimExpr.__str__, DimExpr.__repr__ = text, shown
+        del DimExpr.__getattr__
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
         if truth is None:
             del DimExpr.__bool__

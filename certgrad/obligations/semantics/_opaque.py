@@ -15,7 +15,7 @@ from typing import Any
 
 from .._conditions import merged
 from .._facts import ANY, NONNEG
-from .._jax_internals import identity, kind_of, of_equation, shape_polys
+from .._jax_internals import identity, is_function, kind_of, of_equation, shape_polys
 from .._power import pred
 from .._tensor import Tensor, own_index
 from .._terms import access, atoms_of, tensors_in
@@ -37,11 +37,11 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     """The outputs of an equation as tensors of their own; None where even that is not sound.
 
     The theorem: two evaluations of one deterministic operation, its parameters the same, at equal operands, give equal
-    outputs wherever they are defined; an infinite entry is an operand like another. Effects make it false; so does
-    arithmetic before an operation on bits. A real number that may well be infinite wherever an operand is, as the
-    maximum of a row of −∞, has no name here: the name stands for a finite one.
+    outputs wherever they are defined; an infinite entry is an operand like another. Effects make it false, and drawing
+    from a generator of the machine's; so does arithmetic before an operation on bits. A real number that may well be
+    infinite wherever an operand is, as the maximum of a row of −∞, has no name here: the name stands for a finite one.
     """
-    if getattr(eqn, "effects", None):
+    if not is_function(eqn):
         return None
     if any(x.infinite for x in inputs) and any(kind_of(v.aval.dtype) not in "ib" for v in eqn.outvars):
         return None
