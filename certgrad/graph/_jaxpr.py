@@ -27,10 +27,12 @@ from certgrad.obligations._instances import evaluate_size
 from certgrad.obligations._jax_internals import (
     DimExpr,
     Program,
+    equations_of,
     inner_program,
     is_literal,
     jaxpr_of,
     kind_of,
+    program_of,
     symbols,
 )
 
@@ -338,7 +340,30 @@ def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
 def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(numbers.dtype(value))
+    if dims and _of_symbolic_sizes(value):
+        return _program_at(value, dims, numbers)
+    if type(value) in (tuple, list):
+        return type(value)(_at_run_time(v, dims, numbers) for v in value)
     return replaced(value, dims)
+
+
+def _of_symbolic_sizes(value: Any) -> bool:
+    """A program, such as a branch, in which some array has a symbolic size."""
+    if not hasattr(jaxpr_of(value), "eqns"):
+        return False
+    jaxpr = jaxpr_of(value)
+    outputs = [v for eqn in equations_of(jaxpr) for v in eqn.outvars]
+    return any(dims_in(tuple(getattr(v.aval, "shape", ()))) for v in (*jaxpr.invars, *outputs))
+
+
+def _program_at(closed: Any, dims: Dims, numbers: Numbers) -> Any:
+    """The program with the dimensions' values put in."""
+    program = program_of(closed)
+    specs = [
+        jax.ShapeDtypeStruct(replaced(tuple(v.aval.shape), dims), numbers.dtype(v.aval.dtype))
+        for v in program.jaxpr.invars
+    ]
+    return jax.make_jaxpr(lambda *xs: evaluate(program, xs, dims, numbers))(*specs)
 
 
 _TABLES: dict[Any, int] = {}

@@ -569,12 +569,16 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
             primal=(lambda xs: run(programs.primal, xs)) if programs.primal else None,
         )
 
+    def as_traced(dims: Any) -> bool:
+        return broken_decision(programs, dims.sizes) is None  # else another program runs at these sizes
+
     def domain(values: Mapping[str, Any]) -> bool:
         signed = zip(operation.names, operation.signs, strict=False)
         return inside(operation.domain, values) and all(_within(values[n], s) for n, s in signed)
 
     try:
-        found = find_witness(kind, at, inputs, domain=domain, name=f"{operation.title} {shapes.inputs}", precision=256)
+        name = f"{operation.title} {shapes.inputs}"
+        found = find_witness(kind, at, inputs, domain=domain, fits=as_traced, name=name, precision=256)
         return _as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
     except (BallError, TypeError, ValueError, KeyError):
         return None

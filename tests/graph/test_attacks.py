@@ -135,6 +135,12 @@ class TestSizes:
         assert any(text.startswith("where n = 7: not d = 4 (in the rule of ") for text in found.dimensions)
 
 
+def test_branches_over_symbolic_sizes_are_evaluated_at_numbers() -> None:
+    """JAX's rule of det has a `cond` inside, and another program at n = 1, where this one is not looked at."""
+    found = certified(jnp.linalg.det, "n n")
+    assert found.verdict == "unproved"
+
+
 def test_an_impure_rule() -> None:
     calls: list[int] = []
     impure = rule(lambda x: x * x, lambda r, g: (calls.append(1) or (2 + len(calls) % 2) * r[0] * g,))

@@ -6,7 +6,7 @@ dimensions as polynomials.
 
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
-from ._primitives import genuine, is_function, primitives_of, primitives_with_rules, versions
+from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, versions
 from ._programs import (
     CALLS,
     Decision,
@@ -42,6 +42,7 @@ __all__ = [
     "bits_of",
     "branch_programs",
     "dim_poly",
+    "equations_of",
     "evaluate",
     "from_library",
     "genuine",
