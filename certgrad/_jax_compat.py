@@ -15,6 +15,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 Arrays = tuple[Any, ...]
+Avals = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +24,14 @@ class Linear:
 
     apply: Callable[[Arrays, Arrays], Arrays]
     transpose: Callable[[Arrays, Arrays], Arrays]
+    inputs: Avals | None = None
+    outputs: Avals | None = None
+    """The abstract values of both sides, which `apply` and `transpose` refuse to depart from. Where they are not given
+    JAX traces the map to learn them, each time that it meets it."""
 
     def flip(self) -> "Linear":
         """The transposed map, whose transpose is this one."""
-        return Linear(self.transpose, self.apply)
+        return Linear(self.transpose, self.apply, self.outputs, self.inputs)
 
     def map(self, in_axes: Sequence[int | None], size: int) -> "Linear":
         """The map over a batch of that size: the residuals batched along `in_axes`, inputs and outputs along axis 0."""
@@ -63,7 +68,8 @@ def _array(x: Any) -> Any:
 
 
 def _shapes(*avals: Any, linear: Linear, count: int) -> list[Any]:
-    return program_of({"linear": linear, "count": count}, avals).out_avals
+    known = linear.outputs
+    return list(known) if known is not None else program_of({"linear": linear, "count": count}, avals).out_avals
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, linear: Linear, count: int) -> tuple[list[Any], list[Any]]:

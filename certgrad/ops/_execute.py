@@ -55,8 +55,8 @@ def _run_forward(op: Op, args: Arrays, statics: Statics) -> tuple[Any, Any]:
 def _tangent_map(op: Op, primals: Arrays, out: Any, tree: Any, moving: tuple[int, ...], statics: Statics) -> Linear:
     """From the tangents of the moving arguments to those of the outputs, with the declared VJP as its transpose."""
     floats = [i for i, x in enumerate(primals) if jnp.issubdtype(x.dtype, jnp.floating)]
-    inputs = {i: jax.ShapeDtypeStruct(primals[i].shape, primals[i].dtype) for i in floats}
-    outputs = [jax.ShapeDtypeStruct(y.shape, y.dtype) for y in (out if isinstance(out, tuple) else (out,))]
+    inputs = {i: _aval(primals[i]) for i in floats}
+    outputs = [_aval(y) for y in (out if isinstance(out, tuple) else (out,))]
 
     def given(leaves: Arrays) -> Arrays:
         residuals = jax.tree.unflatten(tree, leaves)
@@ -74,7 +74,12 @@ def _tangent_map(op: Op, primals: Arrays, out: Any, tree: Any, moving: tuple[int
         full = dict(zip(floats, _checked(op, "vjp", "cotangent", result, list(inputs.values()), names), strict=True))
         return tuple(full[i] for i in moving)
 
-    return Linear(apply, transpose)
+    return Linear(apply, transpose, tuple(inputs[i] for i in moving), tuple(outputs))
+
+
+def _aval(x: Any) -> Any:
+    """The type of an array as JAX sees it where the rule is traced."""
+    return jax.typeof(x).strip_weak_type()
 
 
 def _checked(op: Op, rule: str, what: str, result: Any, expected: list[Any], names: list[str]) -> Arrays:
