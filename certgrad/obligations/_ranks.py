@@ -183,6 +183,9 @@ class _Collapsing(Serialiser):
                 (d.scatter_indices_batching_dims, shapes[1]),
                 (d.scatter_dims_to_operand_dims, shapes[0]),
             )
+        elif name == "scan":
+            # Each step is the body, which treats groups as one, on entries of one place along an axis of its own.
+            self.stacked([*eqn.invars[p["num_consts"] + p["num_carry"] :], *eqn.outvars[p["num_carry"] :]])
         elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
             raise SplitGroupError(f"{name} is not known to treat star axes as one")
         rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
@@ -203,6 +206,11 @@ class _Collapsing(Serialiser):
         if not place:
             raise SplitGroupError("entries are placed along a star group")
         return place
+
+    def stacked(self, stacks: Sequence[Any]) -> None:
+        """The axis that a scan runs along is no axis of a group."""
+        if any(self.dims(v.aval.shape[0]) in self.member for v in stacks):
+            raise SplitGroupError("a scan runs along an axis of a star group")
 
     def each(self, values: Sequence[Any], whole: Sequence[Any], shape: Sequence[Any]) -> str:
         """What is said of each axis, where it says of the axes of groups that they are left as they are."""

@@ -93,7 +93,7 @@ def _(residuals, dx, *, axis):
         dout = x * dout + before * dx
         return dout, dout
 
-    douts = lax.scan(step, jnp.zeros_like(x[0]), (x, before, jnp.moveaxis(dx, axis, 0)))[1]
+    douts = lax.scan(step, jnp.zeros(x.shape[1:], x.dtype), (x, before, jnp.moveaxis(dx, axis, 0)))[1]
     return jnp.moveaxis(douts, 0, axis)
 
 
@@ -106,5 +106,7 @@ def _(residuals, seed, *, axis):
         total = seed + later
         return x * total, before * total
 
-    cotangents = lax.scan(step, jnp.zeros_like(x[0]), (x, before, jnp.moveaxis(seed, axis, 0)), reverse=True)[1]
+    cotangents = lax.scan(
+        step, jnp.zeros(x.shape[1:], x.dtype), (x, before, jnp.moveaxis(seed, axis, 0)), reverse=True
+    )[1]
     return jnp.moveaxis(cotangents, 0, axis)

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
+from certgrad.ops._stacks import matmul_stacks
 from certgrad.ops.scaled_dot_product import cotangents, tangent, weights
 
 
@@ -25,7 +26,7 @@ def _attended(x, w_q, w_k, w_v, w_o):
     """Self-attention of h heads, and what its rules need."""
     q, k, v = _heads(x, w_q), _heads(x, w_k), _heads(x, w_v)
     p = weights(q, k, False)
-    heads = jnp.matmul(p, v)
+    heads = matmul_stacks(p, v)
     return _joined(heads, w_o), (x, w_q, w_k, w_v, w_o, heads, (q, k, v, p))
 
 

@@ -4,10 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
-
-
-def _swap(x):
-    return jnp.swapaxes(x, -1, -2)
+from certgrad.ops._stacks import matmul_stacks, swap
 
 
 def _pairs(x, y):
@@ -16,7 +13,7 @@ def _pairs(x, y):
 
 def _of_rows(weights, x, y):
     """sum over j of weights[i, j] (x[i] - y[j])."""
-    return jnp.sum(weights, axis=-1, keepdims=True) * x - jnp.matmul(weights, y)
+    return jnp.sum(weights, axis=-1, keepdims=True) * x - matmul_stacks(weights, y)
 
 
 @op("*b n d, *b m d -> *b n m", source="From the differences, which do not cancel as ‖x‖² - 2 x·y + ‖y‖² does")
@@ -33,7 +30,7 @@ def _(x, y, dx, dy):
 
 @pairwise_squared_distance.vjp
 def _(x, y, seed):
-    return 2 * _of_rows(seed, x, y), 2 * _of_rows(_swap(seed), y, x)
+    return 2 * _of_rows(seed, x, y), 2 * _of_rows(swap(seed), y, x)
 
 
 @op(
@@ -64,7 +61,7 @@ def _(residuals, dx, dy):
 def _(residuals, seed):
     x, y, inverse = residuals
     weights = seed * inverse
-    return _of_rows(weights, x, y), _of_rows(_swap(weights), y, x)
+    return _of_rows(weights, x, y), _of_rows(swap(weights), y, x)
 
 
 @op(
@@ -74,7 +71,7 @@ def _(residuals, seed):
 )
 def cosine_similarity_matrix(x, y, *, eps=1e-12):
     """Cosines x[i]·y[j] / (√(‖x[i]‖² + eps) √(‖y[j]‖² + eps)) of all pairs of rows."""
-    return jnp.matmul(_unit(x, eps)[0], _swap(_unit(y, eps)[0]))
+    return matmul_stacks(_unit(x, eps)[0], swap(_unit(y, eps)[0]))
 
 
 def _unit(x, eps):
@@ -91,16 +88,16 @@ def _project(of_rows, t):
 @cosine_similarity_matrix.fwd
 def _(x, y, *, eps):
     of_x, of_y = _unit(x, eps), _unit(y, eps)
-    return jnp.matmul(of_x[0], _swap(of_y[0])), (of_x, of_y)
+    return matmul_stacks(of_x[0], swap(of_y[0])), (of_x, of_y)
 
 
 @cosine_similarity_matrix.jvp
 def _(residuals, dx, dy):
     of_x, of_y = residuals
-    return jnp.matmul(_project(of_x, dx), _swap(of_y[0])) + jnp.matmul(of_x[0], _swap(_project(of_y, dy)))
+    return matmul_stacks(_project(of_x, dx), swap(of_y[0])) + matmul_stacks(of_x[0], swap(_project(of_y, dy)))
 
 
 @cosine_similarity_matrix.vjp
 def _(residuals, seed):
     of_x, of_y = residuals
-    return _project(of_x, jnp.matmul(seed, of_y[0])), _project(of_y, jnp.matmul(_swap(seed), of_x[0]))
+    return _project(of_x, matmul_stacks(seed, of_y[0])), _project(of_y, matmul_stacks(swap(seed), of_x[0]))

@@ -4,7 +4,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op, size_of
-from certgrad.ops.scaled_dot_product import root, swap, weights
+from certgrad.ops._stacks import matmul_stacks, swap
+from certgrad.ops.scaled_dot_product import root, weights
 
 LARGEST_TILE = 128
 """The most keys in a tile where the caller does not say how many."""
@@ -36,7 +37,7 @@ def _(q, k, v, *, tile=None, is_causal=False):
 
 @flash_attention.reference
 def _(q, k, v, *, is_causal):
-    return jnp.matmul(weights(q, k, is_causal), v)
+    return matmul_stacks(weights(q, k, is_causal), v)
 
 
 def _tiles(x, tile):
@@ -53,33 +54,38 @@ def _joined(tiles):
 
 def _places(k, tile):
     """The places of the keys of each tile."""
-    return jnp.reshape(jnp.arange(k.shape[-2]), (k.shape[-2] // tile, tile))
+    return jnp.reshape(lax.iota(int, k.shape[-2]), (k.shape[-2] // tile, tile))
 
 
-def _seen(scores, places, is_causal, other):
-    """The scores of the keys at these places, and `other` where a key comes after the query."""
+def _first(x):
+    """The first row of each matrix, as a slice at sizes that are numbers and at others."""
+    return lax.slice_in_dim(x, 0, 1, axis=x.ndim - 2)
+
+
+def _seen(scores, places, is_causal):
+    """The scores of the keys at these places, and 0 where a key comes after the query."""
     if not is_causal:
         return scores
-    queries = lax.broadcasted_iota(int, scores.shape, scores.ndim - 2)
-    return jnp.where(places <= queries, scores, other)
+    queries = lax.broadcasted_iota(int, (scores.shape[-2], 1), 0)
+    return jnp.where(places <= queries, scores, 0)
 
 
 def _attended(q, k, v, tile, is_causal):
     """The values, and log Σ exp(score) for each query."""
     # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
-    first = lax.stop_gradient(jnp.matmul(q, swap(k[..., :1, :])) / root(q)) - 1
+    first = lax.stop_gradient(matmul_stacks(q, swap(_first(k))) / root(q)) - 1
 
     def step(carry, row):
         largest, total, out = carry
         k, v, places = row
-        scores = jnp.matmul(q, swap(k)) / root(q)
-        seen = jnp.max(_seen(scores, places, is_causal, first), axis=-1, keepdims=True)
-        new = lax.stop_gradient(jnp.maximum(largest, seen))
+        scores = matmul_stacks(q, swap(k)) / root(q)
+        above = jnp.max(_seen(scores - first, places, is_causal), axis=-1, keepdims=True)
+        new = lax.stop_gradient(jnp.maximum(largest, first + above))
         shrunk = jnp.exp(largest - new)
-        p = _seen(jnp.exp(scores - new), places, is_causal, 0)
-        return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + jnp.matmul(p, v)), None
+        p = _seen(jnp.exp(scores - new), places, is_causal)
+        return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + matmul_stacks(p, v)), None
 
-    nothing = (jnp.zeros_like(first), jnp.zeros_like(jnp.matmul(first, v[..., :1, :])))
+    nothing = (jnp.zeros_like(first), jnp.zeros_like(matmul_stacks(first, _first(v))))
     tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
     (largest, total, out), _ = lax.scan(step, (first, *nothing), tiles)
     return out / total, largest + jnp.log(total)
@@ -93,7 +99,7 @@ def _(q, k, v, *, tile, is_causal):
 
 def _weights(q, k, norm, places, is_causal):
     """The weights of the keys of one tile."""
-    return _seen(jnp.exp(jnp.matmul(q, swap(k)) / root(q) - norm), places, is_causal, 0)
+    return _seen(jnp.exp(matmul_stacks(q, swap(k)) / root(q) - norm), places, is_causal)
 
 
 @flash_attention.jvp
@@ -104,8 +110,8 @@ def _(residuals, dq, dk, dv, *, tile, is_causal):
         dout, dnorm = carry
         k, v, dk, dv, places = row
         p = _weights(q, k, norm, places, is_causal)
-        dp = p * (jnp.matmul(dq, swap(k)) + jnp.matmul(q, swap(dk))) / root(q)
-        return (dout + jnp.matmul(dp, v) + jnp.matmul(p, dv), dnorm + jnp.sum(dp, axis=-1, keepdims=True)), None
+        dp = p * (matmul_stacks(dq, swap(k)) + matmul_stacks(q, swap(dk))) / root(q)
+        return (dout + matmul_stacks(dp, v) + matmul_stacks(p, dv), dnorm + jnp.sum(dp, axis=-1, keepdims=True)), None
 
     tiles = (*(_tiles(x, tile) for x in (k, v, dk, dv)), _places(k, tile))
     (dout, dnorm), _ = lax.scan(step, (jnp.zeros_like(out), jnp.zeros_like(norm)), tiles)
@@ -120,8 +126,8 @@ def _(residuals, seed, *, tile, is_causal):
     def step(ct_q, row):
         k, v, places = row
         p = _weights(q, k, norm, places, is_causal)
-        ct = p * (jnp.matmul(seed, swap(v)) - mean) / root(q)
-        return ct_q + jnp.matmul(ct, k), (jnp.matmul(swap(ct), q), jnp.matmul(swap(p), seed))
+        ct = p * (matmul_stacks(seed, swap(v)) - mean) / root(q)
+        return ct_q + matmul_stacks(ct, k), (matmul_stacks(swap(ct), q), matmul_stacks(swap(p), seed))
 
     tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
     ct_q, (ct_k, ct_v) = lax.scan(step, jnp.zeros_like(q), tiles)

@@ -6,11 +6,8 @@ import jax.numpy as jnp
 
 from certgrad.ops._declare import op
 from certgrad.ops._shapes import sum_leading
+from certgrad.ops._stacks import matmul_stacks, swap
 from certgrad.ops.contractions import einsum
-
-
-def _swap(x):
-    return jnp.swapaxes(x, -1, -2)
 
 
 def _over_rows(a, b):
@@ -52,7 +49,7 @@ def _(a, b, seed):
         return jnp.matmul(b, seed), a[:, None] * seed
     if b.ndim == 2:
         return jnp.matmul(seed, b.T), _over_rows(a, seed)
-    return sum_leading(jnp.matmul(seed, _swap(b)), a), jnp.matmul(_swap(a), seed)
+    return sum_leading(jnp.matmul(seed, swap(b)), a), jnp.matmul(swap(a), seed)
 
 
 @matmul.several
@@ -87,17 +84,17 @@ def _without_ones(x, names, lead):
 )
 def bmm(a, b):
     """Product of two stacks of matrices, one by one."""
-    return jnp.matmul(a, b)
+    return matmul_stacks(a, b)
 
 
 @bmm.jvp
 def _(a, b, da, db):
-    return jnp.matmul(da, b) + jnp.matmul(a, db)
+    return matmul_stacks(da, b) + matmul_stacks(a, db)
 
 
 @bmm.vjp
 def _(a, b, seed):
-    return jnp.matmul(seed, _swap(b)), jnp.matmul(_swap(a), seed)
+    return matmul_stacks(seed, swap(b)), matmul_stacks(swap(a), seed)
 
 
 @op(

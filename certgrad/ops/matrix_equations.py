@@ -10,10 +10,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
 from certgrad.ops._declare import case, op
-
-
-def _swap(x):
-    return jnp.swapaxes(x, -1, -2)
+from certgrad.ops._stacks import matmul_stacks, swap
 
 
 def takes_stacks(op):
@@ -64,14 +61,14 @@ def _(a, b):
 @solve.jvp
 def _(residuals, da, db):
     x, again = residuals
-    return again(db - jnp.matmul(da, x))
+    return again(db - matmul_stacks(da, x))
 
 
 @solve.vjp
 def _(residuals, seed):
     x, again = residuals
     (g,) = jax.linear_transpose(again, x)(seed)
-    return -jnp.matmul(g, _swap(x)), g
+    return -matmul_stacks(g, swap(x)), g
 
 
 @takes_stacks
@@ -95,12 +92,12 @@ def _(a):
 
 @inverse.jvp
 def _(y, da):
-    return -jnp.matmul(jnp.matmul(y, da), y)
+    return -matmul_stacks(matmul_stacks(y, da), y)
 
 
 @inverse.vjp
 def _(y, seed):
-    return -jnp.matmul(jnp.matmul(_swap(y), seed), _swap(y))
+    return -matmul_stacks(matmul_stacks(swap(y), seed), swap(y))
 
 
 @takes_stacks
@@ -122,13 +119,13 @@ def _(a):
 
 @slogdet.jvp
 def _(inverse, da):
-    logarithm = jnp.sum(_swap(inverse) * da, axis=(-2, -1))
+    logarithm = jnp.sum(swap(inverse) * da, axis=(-2, -1))
     return jnp.zeros_like(logarithm), logarithm
 
 
 @slogdet.vjp
 def _(inverse, seed_sign, seed_logarithm):
-    return seed_logarithm[..., None, None] * _swap(inverse)
+    return seed_logarithm[..., None, None] * swap(inverse)
 
 
 @takes_stacks
@@ -156,17 +153,17 @@ def _(a):
 
 @cholesky.jvp
 def _(y, da):
-    left = solve_triangular(y, (da + _swap(da)) / 2, lower=True)
-    both = solve_triangular(y, _swap(left), lower=True)
-    return jnp.matmul(y, _lower_half(_swap(both)))
+    left = solve_triangular(y, (da + swap(da)) / 2, lower=True)
+    both = solve_triangular(y, swap(left), lower=True)
+    return matmul_stacks(y, _lower_half(swap(both)))
 
 
 @cholesky.vjp
 def _(y, seed):
-    inner = _lower_half(jnp.matmul(_swap(y), seed))
+    inner = _lower_half(matmul_stacks(swap(y), seed))
     left = solve_triangular(y, inner, lower=True, trans=1)
-    both = _swap(solve_triangular(y, _swap(left), lower=True, trans=1))
-    return (both + _swap(both)) / 2
+    both = swap(solve_triangular(y, swap(left), lower=True, trans=1))
+    return (both + swap(both)) / 2
 
 
 @takes_stacks
@@ -202,7 +199,7 @@ def _triangle(x, lower, unit_diagonal):
 def _(residuals, da, db, *, trans, lower, unit_diagonal):
     a, x = residuals
     da = _triangle(da, lower, unit_diagonal)
-    moved = jnp.matmul(_swap(da) if trans else da, x)
+    moved = matmul_stacks(swap(da) if trans else da, x)
     return triangular_solve.forward(a, db - moved, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
 
 
@@ -210,4 +207,4 @@ def _(residuals, da, db, *, trans, lower, unit_diagonal):
 def _(residuals, seed, *, trans, lower, unit_diagonal):
     a, x = residuals
     g = triangular_solve.forward(a, seed, trans=1 - trans, lower=lower, unit_diagonal=unit_diagonal)
-    return -_triangle(jnp.matmul(x, _swap(g)) if trans else jnp.matmul(g, _swap(x)), lower, unit_diagonal), g
+    return -_triangle(matmul_stacks(x, swap(g)) if trans else matmul_stacks(g, swap(x)), lower, unit_diagonal), g

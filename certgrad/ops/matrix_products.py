@@ -3,10 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
-
-
-def _swap(x):
-    return jnp.swapaxes(x, -1, -2)
+from certgrad.ops._stacks import matmul_stacks, swap
 
 
 @op(
@@ -245,7 +242,7 @@ def _(x1, weight, x2, seed):
     rows = tuple(range(seed.ndim - 1))
     back = jnp.tensordot(seed, weight, axes=(-1, 0))
     left = jnp.matmul(back, x2[..., None])[..., 0]
-    right = jnp.matmul(_swap(back), x1[..., None])[..., 0]
+    right = jnp.matmul(swap(back), x1[..., None])[..., 0]
     pairs = x1[..., :, None] * x2[..., None, :]
     return left, jnp.tensordot(seed, pairs, axes=(rows, rows)), right
 
@@ -274,17 +271,17 @@ def _(x, a, seed):
 @op("*b n d -> *b n n", source="d(x xᵀ) = dx xᵀ + x dxᵀ; the cotangent is (seed + seedᵀ) x")
 def gram_matrix(x):
     """Inner products of all rows: x xᵀ."""
-    return jnp.matmul(x, _swap(x))
+    return matmul_stacks(x, swap(x))
 
 
 @gram_matrix.jvp
 def _(x, dx):
-    return jnp.matmul(dx, _swap(x)) + jnp.matmul(x, _swap(dx))
+    return matmul_stacks(dx, swap(x)) + matmul_stacks(x, swap(dx))
 
 
 @gram_matrix.vjp
 def _(x, seed):
-    return jnp.matmul(seed + _swap(seed), x)
+    return matmul_stacks(seed + swap(seed), x)
 
 
 @op(

@@ -159,7 +159,7 @@ def _states(inputs, h, w_h):
 
 def _before(states, h):
     """The state before each step."""
-    return jnp.concatenate([jnp.expand_dims(h, 0), states[:-1]], 0)
+    return jnp.concatenate([jnp.expand_dims(h, 0), lax.slice_in_dim(states, 0, -1)], 0)
 
 
 @elman.fwd

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._stacks import matmul_stacks, swap
 
 
 @op(
@@ -17,11 +18,7 @@ def attention(q, k, v, *, is_causal=False):
 
     With `is_causal` the i-th query sees the keys up to the i-th only.
     """
-    return jnp.matmul(weights(q, k, is_causal), v)
-
-
-def swap(x):
-    return jnp.swapaxes(x, -1, -2)
+    return matmul_stacks(weights(q, k, is_causal), v)
 
 
 def root(q):
@@ -29,7 +26,7 @@ def root(q):
 
 
 def weights(q, k, is_causal):
-    scores = jnp.matmul(q, swap(k)) / root(q)
+    scores = matmul_stacks(q, swap(k)) / root(q)
     if is_causal:
         scores = jnp.where(jnp.tri(q.shape[-2], k.shape[-2], dtype=bool), scores, -jnp.inf)
     return _softmax(scores)
@@ -43,7 +40,7 @@ def _softmax(scores):
 @attention.fwd
 def _(q, k, v, *, is_causal):
     p = weights(q, k, is_causal)
-    return jnp.matmul(p, v), (q, k, v, p)
+    return matmul_stacks(p, v), (q, k, v, p)
 
 
 @attention.jvp
@@ -53,9 +50,9 @@ def _(residuals, dq, dk, dv):
 
 def tangent(residuals, dq, dk, dv):
     q, k, v, p = residuals
-    dscores = (jnp.matmul(dq, swap(k)) + jnp.matmul(q, swap(dk))) / root(q)
+    dscores = (matmul_stacks(dq, swap(k)) + matmul_stacks(q, swap(dk))) / root(q)
     dp = p * (dscores - jnp.sum(p * dscores, axis=-1, keepdims=True))
-    return jnp.matmul(dp, v) + jnp.matmul(p, dv)
+    return matmul_stacks(dp, v) + matmul_stacks(p, dv)
 
 
 @attention.vjp
@@ -65,9 +62,9 @@ def _(residuals, seed):
 
 def cotangents(residuals, seed):
     q, k, v, p = residuals
-    ct_p = jnp.matmul(seed, swap(v))
+    ct_p = matmul_stacks(seed, swap(v))
     ct_scores = p * (ct_p - jnp.sum(p * ct_p, axis=-1, keepdims=True)) / root(q)
-    return jnp.matmul(ct_scores, k), jnp.matmul(swap(ct_scores), q), jnp.matmul(swap(p), seed)
+    return matmul_stacks(ct_scores, k), matmul_stacks(swap(ct_scores), q), matmul_stacks(swap(p), seed)
 
 
 @op(
@@ -77,17 +74,17 @@ def cotangents(residuals, seed):
 )
 def masked_attention(q, k, v, mask):
     """Scaled dot product attention in which each query sees the keys where its row of the mask is set."""
-    return jnp.matmul(_seen(q, k, mask), v)
+    return matmul_stacks(_seen(q, k, mask), v)
 
 
 def _seen(q, k, mask):
-    return _softmax(jnp.where(mask, jnp.matmul(q, swap(k)) / root(q), -jnp.inf))
+    return _softmax(jnp.where(mask, matmul_stacks(q, swap(k)) / root(q), -jnp.inf))
 
 
 @masked_attention.fwd
 def _(q, k, v, mask):
     p = _seen(q, k, mask)
-    return jnp.matmul(p, v), (q, k, v, p)
+    return matmul_stacks(p, v), (q, k, v, p)
 
 
 @masked_attention.jvp
