@@ -1,25 +1,26 @@
 """Layers in one piece: their rules share what the forward computed."""
 
 import jax.numpy as jnp
+from jax import lax
 
 from certgrad.ops._declare import op
-from certgrad.ops._stacks import matmul_stacks
+from certgrad.ops._stacks import matmul_stacks, swap
 from certgrad.ops.scaled_dot_product import cotangents, tangent, weights
 
 
 def _heads(x, w):
-    """(.., n, c) and (h, c, d) to (.., h, n, d)."""
-    return jnp.matmul(jnp.expand_dims(x, -3), w)
+    """(b, n, c) and (h, c, d) to (b, h, n, d)."""
+    return jnp.swapaxes(lax.dot_general(x, w, (((2,), (1,)), ((), ()))), 1, 2)
 
 
 def _weights(rows, ct):
-    """The transpose of `_heads` in w: Σ rows[.., n, c] ct[.., h, n, d] over all but h, c and d."""
-    return jnp.sum(jnp.matmul(jnp.swapaxes(jnp.expand_dims(rows, -3), -1, -2), ct), axis=0)
+    """The transpose of `_heads` in w: (b, n, c) and (b, h, n, d) to (h, c, d)."""
+    return jnp.swapaxes(lax.dot_general(rows, ct, (((0, 1), (0, 2)), ((), ()))), 0, 1)
 
 
 def _joined(heads, w):
     """(b, h, n, e) and (h, e, c) to (b, n, c)."""
-    return jnp.sum(jnp.matmul(heads, w), axis=-3)
+    return lax.dot_general(heads, w, (((1, 3), (0, 1)), ((), ())))
 
 
 def _attended(x, w_q, w_k, w_v, w_o):
@@ -39,10 +40,9 @@ def _change(saved, dx, dw_q, dw_k, dw_v, dw_o):
 def _back(saved, seed):
     """The cotangents of x and of the weights."""
     x, w_q, w_k, w_v, w_o, heads, residuals = saved
-    wide = jnp.expand_dims(seed, -3)
-    cts = cotangents(residuals, jnp.matmul(wide, jnp.swapaxes(w_o, -1, -2)))
-    ct_x = sum(_joined(ct, jnp.swapaxes(w, -1, -2)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
-    ct_o = jnp.sum(jnp.matmul(jnp.swapaxes(heads, -1, -2), wide), axis=0)
+    cts = cotangents(residuals, _heads(seed, swap(w_o)))
+    ct_x = sum(_joined(ct, swap(w)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))
+    ct_o = lax.dot_general(heads, seed, (((0, 2), (0, 1)), ((), ())))
     return ct_x, (*(_weights(x, ct) for ct in cts), ct_o)
 
 

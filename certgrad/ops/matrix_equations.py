@@ -7,7 +7,7 @@ from math import prod
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
+from jax import lax
 
 from certgrad.ops._declare import case, op
 from certgrad.ops._stacks import matmul_stacks, swap
@@ -140,6 +140,13 @@ def cholesky(a):
     return jnp.linalg.cholesky(a)
 
 
+def _solved(a, b, lower=True, trans=0, unit_diagonal=False):
+    """The x with a x = b, or aᵀ x = b, for a stack of triangles."""
+    return lax.linalg.triangular_solve(
+        a, b, left_side=True, lower=lower, transpose_a=bool(trans), unit_diagonal=unit_diagonal
+    )
+
+
 def _lower_half(x):
     """The lower triangle with half of the diagonal."""
     return jnp.tril(x) - jnp.eye(x.shape[-1], dtype=x.dtype) * x / 2
@@ -153,16 +160,16 @@ def _(a):
 
 @cholesky.jvp
 def _(y, da):
-    left = solve_triangular(y, (da + swap(da)) / 2, lower=True)
-    both = solve_triangular(y, swap(left), lower=True)
+    left = _solved(y, (da + swap(da)) / 2)
+    both = _solved(y, swap(left))
     return matmul_stacks(y, _lower_half(swap(both)))
 
 
 @cholesky.vjp
 def _(y, seed):
     inner = _lower_half(matmul_stacks(swap(y), seed))
-    left = solve_triangular(y, inner, lower=True, trans=1)
-    both = swap(solve_triangular(y, swap(left), lower=True, trans=1))
+    left = _solved(y, inner, trans=1)
+    both = swap(_solved(y, swap(left), trans=1))
     return (both + swap(both)) / 2
 
 
@@ -181,7 +188,7 @@ def _(y, seed):
 )
 def triangular_solve(a, b, *, trans=0, lower=False, unit_diagonal=False):
     """The x with a x = b (trans=0) or aᵀ x = b (trans=1), where a is the upper or lower triangle of a matrix."""
-    return solve_triangular(a, b, trans=trans, lower=lower, unit_diagonal=unit_diagonal)
+    return _solved(a, b, lower, trans, unit_diagonal)
 
 
 @triangular_solve.fwd
