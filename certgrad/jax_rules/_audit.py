@@ -41,6 +41,8 @@ from ._configuration import Configuration
 from ._enumerate import CUSTOM, PRIMITIVE, Subject, subjects
 from .configurations import CONFIGURATIONS
 
+STEPS = 100_000
+"""For one proof. The rules of JAX that are proved take far fewer; those that no form fits would take all there are."""
 NO_CONFIGURATION = "no configuration is declared for it"
 NOT_RUN = "no program of this configuration runs it"
 
@@ -76,6 +78,7 @@ class JaxRule(UserRule):
     """A program that runs a rule of JAX: what JAX's own code asks of dimensions is not trusted."""
 
     suspects_library = True
+    steps = STEPS
 
 
 def _rule(subject: Subject, configuration: Configuration) -> JaxRule:

@@ -15,7 +15,7 @@ from certgrad.errors import CertgradError
 
 from . import _witnesses
 from ._alike import FINITE, compares_programs, prove_alike
-from ._budget import FIRST_STEPS, SECONDS, BudgetError, limited
+from ._budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
 from ._conditions import Clause, of_solver
 from ._conventions import conventions
 from ._covered import Covered
@@ -121,8 +121,15 @@ def _audited(traces: Traces) -> Certificate:
     meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
     if not meant:
         return certificate
-    other = _audit(traces, Reading(meant))
+    try:
+        other = _audit(traces, Reading(meant))
+    except _StillOpenError:
+        return certificate
     return _up_to_rounding(other, meant) if other.verdict in HOLDS else certificate
+
+
+class _StillOpenError(Exception):
+    """An obligation is not proved with the literals read as closed forms either: then nothing else matters."""
 
 
 def plainly_refuted(witness: Witness | None) -> bool:
@@ -352,15 +359,15 @@ def _prove_all(
     op = traces.op
     results: dict[str, _Result] = {}
     outcomes: dict[str, Outcome] = {}
-    seconds = getattr(op, "seconds", SECONDS)
     try:
-        with limited(seconds=seconds):
+        with limited(*_limits(op)):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
         for kind in kinds_of(op):
             outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
             results[kind] = _judged(traces, instance, kind, outcomes[kind], record)
+            _give_up(results[kind], record)
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
@@ -368,7 +375,19 @@ def _prove_all(
         outcome, result = _attempt(problem, traces, instance, kind, record, programs)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
+        _give_up(result, record)
     return results, outcomes
+
+
+def _give_up(result: _Result, record: _Record) -> None:
+    """With literals read as closed forms, all is to be proved or nothing is claimed."""
+    if record.reading.meant and result.verdict in OPEN:
+        raise _StillOpenError
+
+
+def _limits(op: Any) -> tuple[int, float]:
+    """The steps and seconds of one proof of the op."""
+    return getattr(op, "steps", STEPS), getattr(op, "seconds", SECONDS)
 
 
 def _attempt(
@@ -378,16 +397,16 @@ def _attempt(
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
-    seconds = getattr(traces.op, "seconds", SECONDS)
+    steps, seconds = _limits(traces.op)
     try:
-        with limited(FIRST_STEPS, seconds):
+        with limited(min(FIRST_STEPS, steps), seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
         witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         try:
-            with limited(seconds=seconds):
+            with limited(steps, seconds):
                 outcome = prove(problem, kind)
         except (BudgetError, RecursionError) as failure:
             outcome = Outcome(reason=str(failure))
@@ -407,7 +426,7 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
         return None
     op = traces.op
     try:
-        with limited(FIRST_STEPS, getattr(op, "seconds", SECONDS)):
+        with limited(FIRST_STEPS, _limits(op)[1]):
             outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return None

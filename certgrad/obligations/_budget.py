@@ -26,7 +26,7 @@ class _Budget:
         self.deadline = float("inf")
 
     def spend(self, steps: int) -> None:
-        """Count work; one step is about one product of two monomials."""
+        """Count work; one step is about one product of two monomials, or one monomial rewritten."""
         self.left -= steps
         if self.left < 0:
             raise BudgetError("budget: the proof exceeded its steps")

@@ -21,6 +21,7 @@ from ._sums import Rewriter, fresh, replaced
 from ._terms import (
     ONE,
     Access,
+    Accumulator,
     Atom,
     Base,
     IxEq,
@@ -320,22 +321,22 @@ def _split_roots(poly: Poly, facts: Facts) -> Poly | None:
 
 def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
     """poly = plain + Σ over each group's variables of its summand: sums over equal ranges are merged."""
-    plain = NOTHING
-    groups: dict[tuple[str, ...], tuple[list, Poly]] = {}
+    plain = Accumulator()
+    groups: dict[tuple[str, ...], tuple[list, Accumulator]] = {}
     for mono, c in poly.sorted_items():
         sums = [a for a, e in mono if isinstance(a, Sum) and e == 1]
         if not sums:
-            plain = plain + Poly({mono: c})
+            plain.add(mono, c)
             continue
         chosen = max(sums, key=lambda a: (len(a.vars), a.key))
         key = tuple(r.key for r in chosen.ranges)
         if key not in groups:
-            groups[key] = ([(fresh(), r) for r in chosen.ranges], NOTHING)
+            groups[key] = ([(fresh(), r) for r in chosen.ranges], Accumulator())
         variables, summand = groups[key]
         names = {v: of_var(w) for v, (w, _) in zip(chosen.vars, variables, strict=True)}
         rest = monomial({a: e for a, e in mono if a is not chosen})
-        groups[key] = (variables, summand + (rest * Rewriter(names).mono(chosen.body)).scale(c))
-    return plain, [(summand, variables) for variables, summand in groups.values()]
+        summand.add_poly(rest * Rewriter(names).mono(chosen.body), c)
+    return plain.poly(), [(summand.poly(), variables) for variables, summand in groups.values()]
 
 
 def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:

@@ -74,15 +74,15 @@ class Differentiator:
         return total.poly()
 
     def mono(self, mono: Mono) -> Poly:
-        total = ZERO
+        total = Accumulator()
         for k, (a, e) in enumerate(mono):
             da = self.atom(a)
             if da.is_zero:
                 continue
             rest: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
             rest[a] = e - 1
-            total = total + (monomial(rest) * da).scale(fmpq(e.numerator, e.denominator))
-        return total
+            total.add_poly(monomial(rest) * da, fmpq(e.numerator, e.denominator))
+        return total.poly()
 
     def atom(self, a: Atom) -> Poly:
         found = self.seen.get(a)

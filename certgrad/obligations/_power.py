@@ -16,6 +16,7 @@ from ._terms import (
     INDEX_PREDICATES,
     ONE,
     PREDICATES,
+    Accumulator,
     Atom,
     Base,
     Dim,
@@ -110,13 +111,13 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
 
 
 def _times_power(poly: Poly, factor: dict[Atom, int]) -> Poly:
-    total = Poly({})
+    total = Accumulator()
     for mono, c in poly.items():
         merged = dict(mono)
         for a, k in factor.items():
             merged[a] = merged.get(a, 0) + k
-        total = total + monomial(merged).scale(c)
-    return total
+        total.add_poly(monomial(merged), c)
+    return total.poly()
 
 
 def power(poly: Poly, e: Exponent) -> Poly:

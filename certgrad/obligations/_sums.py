@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise, permutations, product
 from typing import Any
 
+from ._budget import budget
 from ._index import Ix, Quotient, Remainder, RowMajor, Var, of_atom, of_const, of_term, of_var, quotient, remainder
 from ._index_terms import at_least, divided, index_condition, index_equal, index_number, within
 from ._power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
@@ -86,6 +87,7 @@ class Rewriter:
         return total.poly()
 
     def mono(self, mono: Mono) -> Poly:
+        budget.spend(1)
         plain: dict[Atom, Exponent] = {}
         result = ONE
         for a, e in _predicates_first(mono) if self.replace is not None else mono:

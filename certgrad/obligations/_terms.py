@@ -24,9 +24,35 @@ Exponent = int | Fraction
 Mono = tuple[tuple["Atom", Exponent], ...]
 
 
+class FractionalExponent(Fraction):
+    """An exponent that is not whole. It keeps its hash, as monomials are hashed all the time."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __new__(cls, numerator: int, denominator: int) -> FractionalExponent:
+        self = super().__new__(cls, numerator, denominator)
+        self._hash = Fraction.__hash__(self)
+        return self
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return self._hash
+
+
+_fractional: dict[tuple[int, int], FractionalExponent] = {}
+
+
 def exponent(e: Exponent) -> Exponent:
     """An exponent with whole fractions as integers."""
-    return e.numerator if isinstance(e, Fraction) and e.denominator == 1 else e
+    if type(e) is not Fraction:
+        return e
+    ratio = e.as_integer_ratio()
+    if ratio[1] == 1:
+        return ratio[0]
+    found = _fractional.get(ratio)
+    if found is None:
+        found = _fractional[ratio] = FractionalExponent(*ratio)
+    return found
 
 
 LONG = 160
@@ -697,8 +723,8 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
     coefficient = fmpq(1)
     expand: list[tuple[Poly, int]] = []
     for a, e in factors.items():
-        if type(e) is Fraction and e.denominator == 1:
-            e = e.numerator
+        if type(e) is Fraction:
+            e = exponent(e)
         if e == 0:
             continue
         kind = type(a)
@@ -732,9 +758,9 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
         kinds = [type(a) for a, _ in kept]
         for kind in (Pred, Side):
             if kinds.count(kind) > 1:
-                polys = [a.poly for a, _ in kept if type(a) is kind]
-                keys = {p.key for p in polys}
-                if any((-p).key in keys for p in polys):
+                signs = [a for a, _ in kept if isinstance(a, kind)]
+                keys = {a.poly.key for a in signs}
+                if any(_opposite(a) in keys for a in signs):
                     return ZERO
         if IxPred in kinds:
             settled = _settled(kept)
@@ -746,6 +772,17 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
     for base, n in expand:
         result = result * base**n
     return result
+
+
+_opposites: dict[Atom, str] = memo()
+
+
+def _opposite(a: Pred | Side) -> str:
+    """The key of −p for [p > 0]."""
+    found = _opposites.get(a)
+    if found is None:
+        found = _opposites[a] = (-a.poly).key
+    return found
 
 
 def _settled(factors: list[tuple[Atom, Exponent]]) -> list[tuple[Atom, Exponent]] | None:

@@ -53,6 +53,13 @@ def test_hypotheses_and_what_jax_returns_at_kinks() -> None:
     assert certificate.claims[0].cases[0].scope == "all shapes, any rank"
 
 
+def test_a_proof_ends_with_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JaxRule, "steps", 3)
+    certificate = audit("logistic")
+    assert certificate.verdict == "unproved"
+    assert "budget: the proof exceeded its steps" in reasons(certificate)
+
+
 def test_a_constant_that_jax_rounded_is_said() -> None:
     certificate = audit("cbrt")
     assert certificate.verdict == "proved up to rounding"
