@@ -14,22 +14,24 @@ import dis
 import hashlib
 import inspect
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from certgrad._closures import captured
 
+from ._rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
+from ._syntax import library_call, names_in, nodes_of, parameters_of, source_tree, with_ancestors
+
 LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
-_READS = {"ndim", "len"}
 HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
 @lru_cache(maxsize=512)
 def rank_sensitive(op: Any, located: tuple[str, ...] = ()) -> str:
     """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
-    return _sensitive(op, _READS | set(located), "a rank or an axis", _reads_rank_openly)
+    return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
 
 
 @lru_cache(maxsize=512)
@@ -46,7 +48,9 @@ def searched(op: Any) -> str:
     for function in reachable(op):
         code = inspect.unwrap(function).__code__
         named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]  # type: ignore[arg-type]
-        place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named)
+        seen = [*map(function.__globals__.get, loads(code)[0]), *captured(function)]
+        numbers = [value for value in seen if isinstance(value, int)]
+        place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named, numbers)
         digest.update(repr(place).encode(errors="surrogatepass"))
         digest.update(code.co_code)
     return digest.hexdigest()
@@ -61,8 +65,9 @@ def _text_digest(file: str) -> str:
     return hashlib.blake2b("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
 
 
-def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST], bool]) -> str:
+def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[str, ast.AST, Known], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
+    large: dict[str, frozenset[str]] = {}
     for function in reachable(op):
         if any(_keeps_traces(value) for value in named_in(function)):  # type: ignore[arg-type]
             return "an object of the op's own is called, whose code is not searched"
@@ -72,126 +77,33 @@ def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[ast.AST]
             return f"the source of {name} is not readable"
         if names_in(tree) & HIDDEN:
             return f"{name} can hide what it reads"
-        trees.setdefault(name, tree)
+        while name in trees and trees[name] is not tree:
+            name += "′"
+        trees[name] = tree
+        large[name] = beyond_what_is_shown(function, tree)  # type: ignore[arg-type]
+    known = Known(frozenset(), {}, {})
+    while (more := followed(trees, known, large)) != known:
+        known = more
+    for name, tree in trees.items():
+        shown = name.rstrip("′")
         if _branches_on(tree, sources):
-            return f"{name} branches on {what}"
-        if not openly(tree):
-            return f"{name} uses {what} as a value"
+            return f"{shown} branches on {what}"
+        if not openly(name, tree, known):
+            return f"{shown} uses {what} as a value"
     for name, tree in trees.items():
         for callee, parameters in _called_with(tree, sources, trees):
             if _branches_on(trees[callee], sources | parameters):
-                return f"{name} passes {what} to {callee}, which branches"
+                return f"{name.rstrip('′')} passes {what} to {callee}, which branches"
     return ""
 
 
-def _reads_rank_openly(tree: ast.AST) -> bool:
-    """Ranks go only where they cannot matter: one size of a shape, an axis list, an argument of the libraries.
-
-    That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or a call of the libraries; a whole shape as an argument
-    of such a call. Unpacking, iterating, slicing or testing a shape is left to the ranks that are shown.
-    """
-    for node, above in _with_ancestors(tree):
-        if isinstance(node, ast.Attribute) and node.attr == "shape":
-            parent = above[-1]
-            if isinstance(parent, ast.Subscript) and parent.value is node and _is_whole_number(parent.slice):
-                continue
-            if not (isinstance(parent, (ast.Call, ast.keyword)) and _library_call(above)):
-                return False
-        elif (
-            isinstance(node, (ast.Attribute, ast.Name))
-            and (_name_of(node) in _READS)
-            and not _library_call(
-                above[:-1] if isinstance(above[-1], ast.Call) and above[-1].func is node else above, also=("range",)
-            )
-        ) or (isinstance(node, ast.For) and names_in(node.iter) & {*_READS, "shape", "range"}):
-            return False
-    return True
-
-
-def _reads_dtype_openly(tree: ast.AST) -> bool:
+def _reads_dtype_openly(name: str, tree: ast.AST, known: Known) -> bool:
     """Dtypes are only handed on to the libraries."""
     return all(
-        _library_call(above, also=("astype",))
-        for node, above in _with_ancestors(tree)
+        library_call(above, also=("astype",))
+        for node, above in with_ancestors(tree)
         if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize")
     )
-
-
-def _with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
-    stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [tree])]
-    while stack:
-        node, above = stack.pop()
-        yield node, above
-        stack.extend((child, [*above, node]) for child in ast.iter_child_nodes(node))
-
-
-def _name_of(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_whole_number(node: ast.expr) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, int)
-
-
-def _library_call(above: Sequence[ast.AST], also: tuple[str, ...] = ()) -> bool:
-    """The nearest call around a node is one of the libraries', or of a method or builtin in `also`."""
-    call = next((a for a in reversed(above) if isinstance(a, ast.Call)), None)
-    if call is None:
-        return False
-    root = call.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return _name_of(call.func) in also or (
-        isinstance(call.func, ast.Attribute) and isinstance(root, ast.Name) and root.id in ("jnp", "lax", "jax", "np")
-    )
-
-
-def source_tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
-    try:
-        functions = _functions_in(inspect.getsourcefile(function) or "")
-    except (OSError, TypeError, SyntaxError):
-        return None
-    code = inspect.unwrap(function).__code__
-    found = [n for n in functions if _starts_at(n, code)]
-    return found[0] if len(found) == 1 else None
-
-
-@lru_cache(maxsize=256)
-def _functions_in(file: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
-    module = ast.parse("".join(linecache.getlines(file)))
-    return tuple(n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.Lambda)))
-
-
-def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        return node.name == code.co_name and code.co_firstlineno in (first, node.lineno)
-    places = [(a, b) for a, _, b, end in code.co_positions() if a is not None and b is not None and end != b]
-    body = node.body
-    stop = (body.end_lineno or 0, body.end_col_offset or 0)
-    return (
-        code.co_name == "<lambda>"
-        and node.lineno == code.co_firstlineno
-        and bool(places)
-        and all((body.lineno, body.col_offset) <= place < stop for place in places)
-    )
-
-
-@lru_cache(maxsize=4096)
-def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(tree))
-
-
-@lru_cache(maxsize=16384)
-def names_in(node: ast.AST) -> frozenset[str]:
-    """Every name and attribute that occurs."""
-    return frozenset(_name_of(n) for n in _nodes(node) if isinstance(n, (ast.Attribute, ast.Name)))
-
-
-def _parameters(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
-    return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
 
 
 def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
@@ -208,7 +120,7 @@ def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
 def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """For each assignment, the names in the value and those that are assigned to."""
     out: list[tuple[frozenset[str], frozenset[str]]] = []
-    for node in _nodes(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Assign):
             value, targets = node.value, node.targets
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
@@ -223,7 +135,7 @@ def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], 
 
 def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
     tainted = _tainted(tree, sources)
-    for node in _nodes(tree):
+    for node in nodes_of(tree):
         tests: list[ast.AST] = []
         if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
             tests = [node.test]
@@ -258,11 +170,11 @@ def _called_with(
 ) -> Iterator[tuple[str, set[str]]]:
     """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
     tainted = _tainted(tree, sources)
-    for node in _nodes(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
         for callee in names_in(node.func) & trees.keys():
-            names = _parameters(trees[callee])
+            names = parameters_of(trees[callee])
             given = [(names[k] if k < len(names) else "", a) for k, a in enumerate(node.args)]
             given += [(k.arg or "", k.value) for k in node.keywords]
             received = {n for n, a in given if names_in(a) & tainted}

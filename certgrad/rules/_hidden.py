@@ -21,7 +21,8 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 from certgrad.obligations._jax_internals import from_library
-from certgrad.obligations._rank_blind import loads, names_in, reachable, source_tree
+from certgrad.obligations._rank_blind import loads, reachable
+from certgrad.obligations._syntax import names_in, source_tree
 from certgrad.obligations._traces import Traces
 
 _QUESTIONS = frozenset(

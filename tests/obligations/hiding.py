@@ -85,7 +85,66 @@ def by_an_object(x, g):
     return g * _helper(x.shape)
 
 
+def in_a_table_of_jax(x, g):
+    return g * jnp.take(jnp.array([1.0] * 6 + [2.0] * 10), x.ndim)
+
+
+def in_arithmetic_of_jax(x, g):
+    return g * (jnp.maximum(x.ndim, 5) - 4)
+
+
+def compared_by_jax(x, g):
+    return g * jnp.where(jnp.equal(x.ndim, 6), 2.0, 1.0)
+
+
+def as_a_size(x, g):
+    return g * (1.0 + jnp.sum(jnp.triu(jnp.ones((x.ndim, x.ndim)), 5)))
+
+
+def axes_beyond(x, g):
+    return jnp.flip(g, tuple(range(5, x.ndim)))
+
+
+def last_axes_of_a_list(x, g):
+    axes = tuple(range(x.ndim))
+    return jnp.flip(g, axes[5:])
+
+
+def axes_beyond_a_name(x, g):
+    first = 5
+    return jnp.flip(g, tuple(range(first, x.ndim)))
+
+
+_FIRST = 5
+
+
+def axes_beyond_a_global(x, g):
+    return jnp.flip(g, tuple(range(_FIRST, x.ndim)))
+
+
+def counted_by_numpy(x, g):
+    return g * (1 + np.sum(np.arange(x.ndim) // 5))
+
+
+def _axes_of(x):
+    return tuple(range(x.ndim))
+
+
+def counted_from_a_helper(x, g):
+    return g * (1 + np.sum(np.array(_axes_of(x)) // 5))
+
+
 RANKS = [
+    in_a_table_of_jax,
+    in_arithmetic_of_jax,
+    compared_by_jax,
+    as_a_size,
+    axes_beyond,
+    last_axes_of_a_list,
+    axes_beyond_a_name,
+    axes_beyond_a_global,
+    counted_by_numpy,
+    counted_from_a_helper,
     unpacked,
     a_slice_of_the_shape,
     truth_of_a_slice,

@@ -109,3 +109,10 @@ def test_a_rule_that_fails_is_unproved_with_the_reason(bwd, said):
 def test_a_declaration_that_does_not_fit(function, options, said):
     with pytest.raises(CertgradError, match=said):
         certgrad.check(function, "n", **options)
+
+
+def test_a_wrong_value_of_a_fwd_that_jax_may_run_again():
+    rule = jax.custom_vjp(lambda x: x**2)
+    rule.defvjp(lambda x: (x**3, x), lambda x, g: (2 * x * g,), optimize_remat=True)
+    report = certgrad.check(rule, "n")
+    assert {c.kind: c.verdict for c in report.claims} == {"vjp_is_adjoint": "proved", "rule_runs_forward": "refuted"}

@@ -22,7 +22,7 @@ MAX_STEPS = 10_000
     "composite",
 )  # fmt: skip
 def _call(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    inner = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+    (inner,) = (params[name] for name in ("jaxpr", "call_jaxpr", "fwd_jaxpr") if name in params)
     return ctx.run(inner, list(xs))
 
 

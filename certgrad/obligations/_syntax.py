@@ -1,0 +1,89 @@
+"""The source of functions as syntax trees, and what stands where in them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from types import CodeType
+
+
+def source_tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
+    try:
+        functions = _functions_in(inspect.getsourcefile(function) or "")
+    except (OSError, TypeError, SyntaxError):
+        return None
+    code = inspect.unwrap(function).__code__
+    found = [n for n in functions if _starts_at(n, code)]
+    return found[0] if len(found) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _functions_in(file: str) -> tuple[ast.FunctionDef | ast.Lambda, ...]:
+    module = ast.parse("".join(linecache.getlines(file)))
+    return tuple(n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.Lambda)))
+
+
+def _starts_at(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        return node.name == code.co_name and code.co_firstlineno in (first, node.lineno)
+    places = [(a, b) for a, _, b, end in code.co_positions() if a is not None and b is not None and end != b]
+    body = node.body
+    stop = (body.end_lineno or 0, body.end_col_offset or 0)
+    return (
+        code.co_name == "<lambda>"
+        and node.lineno == code.co_firstlineno
+        and bool(places)
+        and all((body.lineno, body.col_offset) <= place < stop for place in places)
+    )
+
+
+@lru_cache(maxsize=4096)
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=16384)
+def names_in(node: ast.AST) -> frozenset[str]:
+    """Every name and attribute that occurs."""
+    return frozenset(name_of(n) for n in nodes_of(node) if isinstance(n, (ast.Attribute, ast.Name)))
+
+
+def parameters_of(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
+    return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
+
+
+def with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
+    stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [tree])]
+    while stack:
+        node, above = stack.pop()
+        yield node, above
+        stack.extend((child, [*above, node]) for child in ast.iter_child_nodes(node))
+
+
+def name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_whole_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def library_call(
+    above: Sequence[ast.AST], also: tuple[str, ...] = (), of: tuple[str, ...] = ("jnp", "lax", "jax", "np")
+) -> bool:
+    """The nearest call around a node is one of the libraries', or of a method or builtin in `also`."""
+    call = next((a for a in reversed(above) if isinstance(a, ast.Call)), None)
+    if call is None:
+        return False
+    root = call.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return name_of(call.func) in also or (
+        isinstance(call.func, ast.Attribute) and isinstance(root, ast.Name) and root.id in of
+    )
