@@ -42,6 +42,7 @@ from certgrad.obligations._literals import ClosedForm, Reading, closed_form
 from certgrad.obligations._present import show, show_clause
 from certgrad.obligations._problem import Problem, Programs, build, trace_rules
 from certgrad.obligations._prove import Outcome, _minimal, prove
+from certgrad.obligations._redundant import not_implied
 from certgrad.obligations._semantics_inputs import argument
 from certgrad.obligations._tensor import Tensor
 from certgrad.obligations._terms import Dim, Poly, clear_caches
@@ -286,6 +287,7 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
     proof = prove_at({})
     if proof.programs is None:
         return proof
+    general = list(proof.clauses)
     queue, questions = contrary_cases(proof.programs, {}, everything=True)
     proof.dimensions += questions
     seen: set[str] = set()
@@ -301,7 +303,8 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
             proof.dimensions.append(f"not {shown(case)}")
             continue
         known = {show_clause(c) for c in proof.clauses}
-        proof.clauses += [c for c in other.clauses if show_clause(c) not in known]
+        more_there = [c for c in other.clauses if show_clause(c) not in known]
+        proof.clauses += not_implied(more_there, general, case)
         more, questions = contrary_cases(other.programs, case, everything=True)
         queue += more
         proof.dimensions += questions

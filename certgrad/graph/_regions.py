@@ -18,11 +18,15 @@ import numpy as np
 
 from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
-from certgrad.graph._lemma import NAMES, Operation
+from certgrad.graph._lemma import NAMES, Operation, Proof
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.obligations._conditions import Clause
 from certgrad.obligations._jax_internals import kind_of, wide_floats
-from certgrad.obligations.certificate import HOLDS, VerdictName
+from certgrad.obligations._redundant import not_implied
+from certgrad.obligations._sums import Rewriter
+from certgrad.obligations._terms import Access, Atom, Poly, access
+from certgrad.obligations.certificate import HOLDS
 
 NODES = 60
 """A region is not looked for beyond so many operations."""
@@ -42,7 +46,7 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     if not seeds:
         return traced
     regions: list[_Region] = []
-    uses = _Uses(traced)
+    uses = _Uses(traced, seeds)
     covered: set[int] = set()
     for seed in seeds:
         if seed not in covered:
@@ -50,6 +54,7 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
             if found is not None and not covered & found.members:
                 regions.append(found)
                 covered |= found.members
+                uses.silent -= found.members
     return _joined(traced, regions) if regions else traced
 
 
@@ -120,9 +125,10 @@ def _small(node: Node, constant: Any) -> bool:
 
 
 class _Uses:
-    """Who reads each node, and which nodes depend on no input."""
+    """Who reads each node, which nodes depend on no input, and which on a seed."""
 
-    def __init__(self, traced: TracedGraph) -> None:
+    def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
+        self.silent = set(seeds)
         self.last = [0] * len(traced.nodes)
         self.readers: list[set[int]] = [set() for _ in traced.nodes]
         self.fixed = [False] * len(traced.nodes)
@@ -131,6 +137,8 @@ class _Uses:
             for k in reads:
                 self.last[k] = node.id
                 self.readers[k].add(node.id)
+            if not self.silent.isdisjoint(reads):
+                self.silent.add(node.id)
             self.fixed[node.id] = node.kind != "input" and all(self.fixed[k] for k in reads)
         for o in traced.ir.outputs:
             if isinstance(o, Ref):
@@ -147,9 +155,13 @@ class _Region:
 
 
 def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Region | None:
-    """The smallest region from a node on whose lemma asks nothing; failing that, the smallest whose lemma holds."""
+    """The smallest region from a node on whose lemma asks nothing; failing that, one whose lemma holds.
+
+    Of those it is the smallest, unless a larger one asks less: that some entry of each row is kept, and not all.
+    """
     reached = {seed}
     under_hypotheses: _Region | None = None
+    asked: list[Clause] = []
     open_until = uses.last[seed]
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
@@ -163,11 +175,12 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
         if closes and node.name not in _ON_THE_WAY:
             members = _with_ancestors(traced, uses, reached, node.id)
             region = _as_one(traced, members, node.id, shared)
-            verdict = _verdict(region, shared)
-            if verdict == "proved":
+            proof = _proof(region, shared)
+            if proof.lemma.verdict == "proved":
                 return region
-            if verdict in HOLDS and under_hypotheses is None:
-                under_hypotheses = region
+            here = _of_graph(region, proof.clauses)
+            if proof.lemma.verdict in HOLDS and (under_hypotheses is None or _weaker(here, asked)):
+                under_hypotheses, asked = region, here
         open_until = max(open_until, uses.last[node.id])
         if open_until >= len(traced.nodes):
             break
@@ -179,7 +192,10 @@ _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze s
 
 
 def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:
-    """With the operations before that serve the region alone, or depend on no input: masks, sizes, the shift itself."""
+    """With operations before that serve the region alone: masks, sizes, the shift itself, another use of a seed.
+
+    Those that depend on no input may serve others too.
+    """
     members = set(reached)
     stopped = {k for k in reached if traced.nodes[k].name == "stop_gradient"}  # and what is read by these alone
     for node in reversed(traced.nodes[: last + 1]):
@@ -187,10 +203,11 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
             continue
         readers = uses.readers[node.id]
         small = uses.fixed[node.id] and (node.kind != "constant" or _small(node, traced.constants[node.id]))
+        silent = node.id in uses.silent
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
             members.add(node.id)
-        elif small and readers & members and len(node.outputs) == 1:
+        elif len(node.outputs) == 1 and ((small and readers & members) or (silent and readers <= members)):
             members.add(node.id)
     return members
 
@@ -260,13 +277,36 @@ def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:
     return value.shape, value.dtype
 
 
-def _verdict(region: _Region, shared: Shared) -> VerdictName:
-    """What the region's lemma says where all its real operands move."""
+def _weaker(clauses: Sequence[Clause], than: Sequence[Clause]) -> bool:
+    """The clauses hold without exception, follow from the others, and do not imply these."""
+    return (
+        not any(c.guards for c in clauses)
+        and not not_implied(clauses, than, {})
+        and bool(not_implied(than, clauses, {}))
+    )
+
+
+def _of_graph(region: _Region, clauses: Sequence[Clause]) -> list[Clause]:
+    """A lemma's hypotheses on a region's operands, which are named as the graph numbers them."""
+    names = {name: f"%{r.node}.{r.output}" for name, r in zip(_names(region), region.operands, strict=False)}
+
+    def named(atom: Atom) -> Poly | None:
+        return access(names.get(atom.tensor, atom.tensor), atom.index) if isinstance(atom, Access) else None
+
+    return [clause.rewritten(Rewriter(replace=named)) for clause in clauses]
+
+
+def _names(region: _Region) -> tuple[str, ...]:
+    count = len(region.equation.variables)
+    return tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
+
+
+def _proof(region: _Region, shared: Shared) -> Proof:
+    """The region's lemma where all its real operands move."""
     equation = region.equation
     kinds = [kind_of(v.aval.dtype) for v in equation.variables]
     active = tuple(k for k, kind in enumerate(kinds) if kind == "f")
-    names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(len(kinds)))
-    return shared.lemmas.of(Operation(equation, names, active, (), "region", search=False)).proof.lemma.verdict
+    return shared.lemmas.of(Operation(equation, _names(region), active, (), "region", search=False)).proof
 
 
 def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:

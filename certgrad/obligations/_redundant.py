@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
+from ._budget import FIRST_STEPS, BudgetError, limited
 from ._cases import facts_of
 from ._conditions import Clause
 from ._decisions import Fixed, at_sizes
@@ -35,9 +36,14 @@ def specialised(
         name: {k for k, axis in enumerate(axes) if axis in empty}
         for name, axes in zip(inputs, general.inputs, strict=True)
     }
-    set_ = simplified((at_sizes(g, sizes) for g in clauses), Facts())
     without = _without_axes(gone)
-    return [c.rewritten(without) for g in set_ for c in _at_first_index(g)]
+    return [c.rewritten(without) for c in _at(clauses, sizes)]
+
+
+def _at(clauses: Sequence[Clause], sizes: Fixed) -> list[Clause]:
+    """What conditions say at fixed sizes, at each entry and at the first ones."""
+    set_ = simplified((at_sizes(g, sizes) for g in clauses), Facts())
+    return [c for g in set_ for c in _at_first_index(g)]
 
 
 def beyond(
@@ -54,6 +60,20 @@ def beyond(
     said = {show_clause(c, inputs=inputs) for c in here}
     said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
     return [h for h in listed if h.text not in said]
+
+
+def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed) -> list[Clause]:
+    """The clauses that do not follow from the assumed ones, with dimensions set. All may be of other proofs."""
+    anew = Rewriter(replace=lambda a: access(a.tensor, a.index) if isinstance(a, Access) else None)
+    try:
+        with limited(FIRST_STEPS):
+            here = _at([c.rewritten(anew) for c in assumed], fixed)
+            said = {show_clause(c) for c in here}
+            signs, others = facts_of(here)
+            facts = Facts(signs)
+            return [c for c in clauses if show_clause(c) not in said and not entailed(c.rewritten(anew), facts, others)]
+    except BudgetError:
+        return list(clauses)
 
 
 def _at_first_index(clause: Clause) -> list[Clause]:

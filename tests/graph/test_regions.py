@@ -48,12 +48,19 @@ def test_an_infinity_that_reaches_the_result_must_not_be_selected() -> None:
     assert certify(trace(lambda x: x - jnp.inf, "n")).verdict == "unproved"
 
 
-def test_a_padding_mask_must_keep_every_entry() -> None:
-    """The kernel has no weaker condition for a mask that is an input."""
-
-    def attention(scores, keep):
-        return jax.nn.softmax(jnp.where(keep, scores, -jnp.inf))
-
-    found = certify(trace(attention, "3 5", "3 5:bool"))
+@pytest.mark.parametrize("shape", ["3 5", "n m"])
+@pytest.mark.parametrize(
+    "softmax",
+    [
+        lambda scores, keep: jax.nn.softmax(jnp.where(keep, scores, -jnp.inf)),
+        lambda scores, keep: jax.nn.softmax(scores, where=keep),
+    ],
+    ids=["minus infinity", "where"],
+)
+def test_a_padding_mask_must_keep_an_entry_of_each_row(softmax, shape) -> None:
+    found = certify(trace(softmax, shape, f"{shape}:bool"))
     assert found.verdict == "proved under hypotheses"
-    assert [h.text.split(": ")[1] for h in found.hypotheses] == ["every element of `keep` > 0"]
+    asked = [h.formula for h in found.hypotheses]
+    assert "(Σi [x[i] > 0]) > 0" in asked
+    assert not any(text == "x > 0" for text in asked), "that every entry is kept"
+    assert not any("= 1" in text for text in found.dimensions)
