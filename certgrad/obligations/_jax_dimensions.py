@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
@@ -97,14 +97,14 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[None]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs.
 
     What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
-    modules meanwhile, for dimensions alone.
+    modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs.
     """
 
     def as_it_runs(value: Any, kind: Any, /) -> bool:
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
-    changed = [names for names in modules.values() if "isinstance" not in names]
+    changed = [names for names in modules.values() if "isinstance" not in names and not _works_on_dimensions(names)]
     try:
         for names in changed:
             names["isinstance"] = as_it_runs
@@ -112,6 +112,12 @@ def sizes_as_integers(functions: Iterable[Any]) -> Iterator[None]:
     finally:
         for names in changed:
             names.pop("isinstance", None)
+
+
+def _works_on_dimensions(module: Mapping[str, Any]) -> bool:
+    """The module is part of certgrad, and holds no ops."""
+    name = f"{module.get('__name__')}."
+    return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
 
 
 def _traced(value: Any) -> bool:
