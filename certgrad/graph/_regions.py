@@ -125,7 +125,7 @@ def _small(node: Node, constant: Any) -> bool:
 
 
 class _Uses:
-    """Who reads each node, which nodes depend on no input, and which on a seed."""
+    """Who reads each node, which nodes depend on no input, and which pass a seed on."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
         self.silent = set(seeds)
@@ -137,7 +137,7 @@ class _Uses:
             for k in reads:
                 self.last[k] = node.id
                 self.readers[k].add(node.id)
-            if not self.silent.isdisjoint(reads):
+            if node.name in _AS_IT_IS and not self.silent.isdisjoint(reads):
                 self.silent.add(node.id)
             self.fixed[node.id] = node.kind != "input" and all(self.fixed[k] for k in reads)
         for o in traced.ir.outputs:
@@ -189,6 +189,8 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
 
 _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze stop_gradient exp".split())
 """After these nothing has cancelled yet."""
+_AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())
+"""These pass an infinity on."""
 
 
 def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:
