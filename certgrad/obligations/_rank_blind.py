@@ -14,7 +14,7 @@ import dis
 import hashlib
 import inspect
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from certgrad._closures import captured
 
 from ._rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
-from ._syntax import library_call, names_in, nodes_of, parameters_of, source_tree, with_ancestors
+from ._syntax import library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
 
 LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
@@ -97,13 +97,44 @@ def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[str, ast
     return ""
 
 
+_MAKES_ARRAYS = frozenset("zeros ones full empty array asarray zeros_like ones_like full_like finfo iinfo".split())
+"""Functions of numpy that take a dtype for what they make."""
+_LIMITS = frozenset({"eps", "max", "min", "tiny", "smallest_normal"})
+"""Limits of a dtype that differ between float32 and float64, so that a program which uses them is another one."""
+_LIMITED = frozenset({"finfo", "iinfo"})
+
+
 def _reads_dtype_openly(name: str, tree: ast.AST, known: Known) -> bool:
-    """Dtypes are only handed on to the libraries."""
-    return all(
-        library_call(above, also=("astype",))
-        for node, above in with_ancestors(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize")
-    )
+    """Dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays in the program."""
+    for node, above in with_ancestors(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):
+            if not library_call(above, also=("astype",)) or node.attr == "itemsize" or not _makes_arrays(above):
+                return False
+        elif isinstance(node, ast.Attribute) and not names_in(node.value).isdisjoint({"dtype", *_LIMITED}):
+            of_limits = isinstance(node.value, ast.Call) and name_of(node.value.func) in _LIMITED
+            if of_limits and (node.attr not in _LIMITS or not _stays_in_the_program(above)):
+                return False
+            if not of_limits and node.attr in ("itemsize", "num", "char", "kind"):
+                return False
+    return True
+
+
+def _makes_arrays(above: Sequence[ast.AST]) -> bool:
+    """The nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
+    call = next(a for a in reversed(above) if isinstance(a, ast.Call))
+    return not library_call([call], of=("np",)) or name_of(call.func) in _MAKES_ARRAYS
+
+
+def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
+    """What is computed of a number here is no step function of it, unless a trace shows that."""
+    for outer in reversed(above):
+        if isinstance(outer, ast.Call):
+            return library_call([outer], of=("jnp", "lax", "jax"))
+        if isinstance(outer, ast.Assign) or (
+            isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.FloorDiv, ast.Mod))
+        ):
+            return False
+    return True
 
 
 def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:

@@ -190,7 +190,28 @@ def dtype_in_a_dictionary(x, g):
     return g * {"bfloat16": 2.0}.get(str(x.dtype), 1.0)
 
 
+def dtype_in_arithmetic_of_numpy(x, g):
+    return g * np.maximum(4 - np.dtype(x.dtype).itemsize, 1)
+
+
+def limits_in_arithmetic_of_numpy(x, g):
+    return g * np.maximum(18 - np.finfo(x.dtype).bits, 1)
+
+
+def limits_in_steps(x, g):
+    eps = jnp.finfo(x.dtype).eps
+    return g * (1 + eps // 5e-4)
+
+
+def limits_rounded(x, g):
+    return g * (1 + int(jnp.finfo(x.dtype).eps * 2000))
+
+
 DTYPES = [
+    dtype_in_arithmetic_of_numpy,
+    limits_in_arithmetic_of_numpy,
+    limits_in_steps,
+    limits_rounded,
     dtype_by_name,
     dtype_by_text,
     dtype_by_bits,
