@@ -6,6 +6,7 @@ explodes, set so high that a verdict does not depend on the machine.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ class BudgetError(Exception):
 
 class _Budget:
     def __init__(self) -> None:
-        self.left = STEPS
+        self.left = sys.maxsize  # what is done outside of `limited` is no proof, and must not add up over a process
         self.deadline = float("inf")
 
     def spend(self, steps: int) -> None:

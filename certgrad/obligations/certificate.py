@@ -13,7 +13,7 @@ FORMAT = 3
 OFF_BOUNDARIES = "nothing in the forward is on a boundary"
 """In place of a formula, where a composed op asks of a part that values be different from 0, or from each other: no two
 numbers that the forward compares are equal, and nothing that it divides by is 0."""
-KERNEL = "4"
+KERNEL = "5"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal["proved", "proved under hypotheses", "proved up to rounding", "refuted", "unproved", "surrogate"]

@@ -103,3 +103,12 @@ def test_the_second_reading_ends_with_the_first_obligation_that_is_open(monkeypa
     again = [kind for of_meant, kind in tried if of_meant]
     assert len(kinds) > 1
     assert len(again) == 1
+
+
+def test_work_outside_of_a_proof_does_not_add_up():
+    before = budget.left
+    budget.spend(10 * STEPS)
+    budget.left = before
+    with pytest.raises(BudgetError), limited(10):
+        budget.spend(11)
+    assert budget.left == before
