@@ -35,7 +35,7 @@ from certgrad.ops.batch_normalization import batch_norm, batch_norm_inference, g
 from certgrad.ops.bessel import i0, i0e, i1, i1e
 from certgrad.ops.blocks import multi_head_attention, residual_attention
 from certgrad.ops.contractions import einsum, tensordot
-from certgrad.ops.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from certgrad.ops.convolution import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d
 from certgrad.ops.convolution_blocks import conv_norm_relu_pool, residual_block
 from certgrad.ops.cumulative import cumlogsumexp, cummax, cummin, cumsum
 from certgrad.ops.distances import cdist, cosine_similarity_matrix, pairwise_squared_distance
@@ -60,7 +60,14 @@ from certgrad.ops.losses_distribution import (
     nll,
     poisson,
 )
-from certgrad.ops.losses_margin import hinge, margin_ranking, soft_margin, squared_hinge, triplet_margin
+from certgrad.ops.losses_margin import (
+    hinge,
+    margin_ranking,
+    multi_margin,
+    soft_margin,
+    squared_hinge,
+    triplet_margin,
+)
 from certgrad.ops.losses_overlap import dice, jaccard, tversky
 from certgrad.ops.losses_regression import charbonnier, huber, log_cosh, mae, mse, quantile, smooth_l1
 from certgrad.ops.losses_similarity import cosine_similarity_loss, info_nce
@@ -170,6 +177,7 @@ __all__ = [
     "constant",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_norm_relu_pool",
     "conv_transpose1d",
     "conv_transpose2d",
@@ -305,6 +313,7 @@ __all__ = [
     "multi_head_attention",
     "multi_head_cross_attention",
     "multi_head_self_attention",
+    "multi_margin",
     "multiply_add",
     "ndtr",
     "neg",

@@ -152,6 +152,30 @@ def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
     return _called(conv2d.one, x, kernel, stride, padding, dilation, groups)
 
 
+@op(*_cases(3, (1, 1), (2, 1), (1, 2)), torch="torch.nn.functional.conv3d", source=_SOURCE)
+def conv3d(x, kernel, *, stride, dilation, groups):
+    """Convolution of volumes: x (batch, channels, h, w, t), kernel (out, channels / groups, kh, kw, kt).
+
+    A call takes stride, padding (an integer, one an axis, pairs, "SAME" or "VALID"), dilation and groups, as PyTorch's.
+    """
+    return _conv(x, kernel, stride, dilation, groups)
+
+
+@conv3d.jvp
+def _(x, kernel, dx, dkernel, **how):
+    return _conv(dx, kernel, **how) + _conv(x, dkernel, **how)
+
+
+@conv3d.vjp
+def _(x, kernel, seed, **how):
+    return _vjp(x, kernel, seed, **how)
+
+
+@conv3d.several
+def _(x, kernel, *, stride=1, padding=0, dilation=1, groups=1):
+    return _called(conv3d.one, x, kernel, stride, padding, dilation, groups)
+
+
 @op(
     *_cases(1, (1, 1), (2, 1), transposed=True),
     torch="torch.nn.functional.conv_transpose1d",

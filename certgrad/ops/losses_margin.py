@@ -91,6 +91,48 @@ def _(x1, x2, target, seed, *, margin, reduction):
     return target * ct, -target * ct, (x1 - x2) * ct
 
 
+_LABELLED = tuple(case(f"*b n, *b:int -> {'*b' if r == 'none' else ''}", reduction=r) for r in ("none", "mean", "sum"))
+
+
+@op(
+    *_LABELLED,
+    params={"margin": "margin > 0"},
+    torch="torch.nn.functional.multi_margin_loss",
+    source="Crammer and Singer 2001, with p = 1; 0 at the margin",
+)
+def multi_margin(x, labels, *, margin=1.0, reduction="mean"):
+    """The mean over the n classes of max(0, margin - x[label] + x), without the label's own; labels are 0 to n - 1."""
+    short = jnp.maximum(margin + x - _of_label(x, labels), 0)
+    return reduce(jnp.mean(jnp.where(_own(x, labels), 0, short), axis=-1), reduction)
+
+
+def _own(x, labels):
+    """Whether a class is the row's label."""
+    return lax.broadcasted_iota(int, x.shape, x.ndim - 1) == jnp.expand_dims(labels, -1)
+
+
+def _of_label(x, labels):
+    """The label's entry of each row, on an axis of one."""
+    return jnp.take_along_axis(x, jnp.expand_dims(labels, -1), axis=-1, mode="promise_in_bounds")
+
+
+def _missed(x, labels, margin):
+    """Whether a class other than the label comes within the margin of its score."""
+    return (margin + x - _of_label(x, labels) > 0) & ~_own(x, labels)
+
+
+@multi_margin.jvp
+def _(x, labels, dx, *, margin, reduction):
+    change = jnp.where(_missed(x, labels, margin), dx - _of_label(dx, labels), 0)
+    return reduce(jnp.mean(change, axis=-1), reduction)
+
+
+@multi_margin.vjp
+def _(x, labels, seed, *, margin, reduction):
+    ct = jnp.where(_missed(x, labels, margin), spread_rows(seed, x, reduction) / x.shape[-1], 0)
+    return ct - jnp.where(_own(x, labels), jnp.sum(ct, axis=-1, keepdims=True), 0)
+
+
 @op(
     case("*b n, *b n, *b n -> *b", reduction="none"),
     case("*b n, *b n, *b n -> ", reduction="mean"),

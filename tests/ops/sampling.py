@@ -88,7 +88,7 @@ def draw(
     """
     rng = np.random.default_rng(seed)
     signature = case.signature
-    sizes = dict(zip(case.names, SIZES * 3, strict=False)) | dict(sizes or {})
+    sizes = dict(zip(case.names, SIZES * 4, strict=False)) | dict(sizes or {})
     small = dict.fromkeys(signature.stars, (2, 3)) if op.broadcast else dict(zip(signature.stars, GROUPS, strict=False))
     groups = small | dict(groups or {})
     ranks = {star: len(group) for star, group in groups.items()}

@@ -10,6 +10,7 @@ from certgrad import ops
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
 LABELS = np.array([0, -100, 2, 1])
+CLASSES = np.array([0, 1, 2, 1])
 
 CALLS = {
     "conv1d": (
@@ -26,6 +27,11 @@ CALLS = {
         lambda x, k: ops.conv2d(x, k, padding=(2, 1), dilation=2),
         lambda x, k: F.conv2d(x, k, None, 1, (2, 1), 2),
         [(2, 4, 9, 8), (6, 4, 3, 3)],
+    ),
+    "conv3d": (
+        lambda x, k: ops.conv3d(x, k, stride=2, padding=(1, 0, 2), groups=2),
+        lambda x, k: F.conv3d(x, k, None, 2, (1, 0, 2), 1, 2),
+        [(2, 4, 6, 5, 3), (6, 2, 3, 2, 3)],
     ),
     "conv_transpose2d": (
         lambda x, k: ops.conv_transpose2d(x, k, stride=2, padding=1, output_padding=1, groups=2),
@@ -63,6 +69,11 @@ CALLS = {
         lambda x, h, c, *w: sum(ops.lstm_cell(x, h, c, *w)),
         lambda x, h, c, *w: sum(torch.lstm_cell(x, (h, c), *w)),
         [(2, 3), (2, 4), (2, 4), (16, 3), (16, 4), (16,), (16,)],
+    ),
+    "multi_margin": (
+        lambda x: ops.multi_margin(x, CLASSES, margin=0.5),
+        lambda x: F.multi_margin_loss(x, torch.tensor(CLASSES), margin=0.5),
+        [(4, 3)],
     ),
     "cross_entropy_labels": (
         lambda x: ops.cross_entropy_labels(x, LABELS, label_smoothing=0.1),

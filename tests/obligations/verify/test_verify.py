@@ -41,9 +41,13 @@ NOT_SEEN = {
     "beta": (r".*: (a \+ b|b) is", ALONE),
     "betaln": (r".*: (a \+ b|a) is", ALONE),
     "cross_entropy": (r"jvp.*: x ≠ eps$", ALONE),
+    "multi_margin": (r"vjp.*: labels", ALONE),
     "triplet_margin": (r"jvp.*: sqrt\(eps\^2 \+ \(Σi anchor\[i\]\^2\) \+ \(Σi neg", "points of this seam stay open"),
 }
 """Hypotheses, as `claim: text`, whose loss evaluation does not see: exactly these."""
+
+NO_ENTRY = {"multi_margin": r"jvp.*: labels"}
+"""Hypotheses without which the certificate cannot be checked: an index out of range has no entry to compare."""
 
 NONE_DIFFERS = {"trunc"}
 """Ops none of whose mutants that are drawn differs at the points tried and at a general shape."""
@@ -79,10 +83,13 @@ def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
 def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
     certificate = certificate_of(op.name)
     unseen, _ = NOT_SEEN.get(op.name, (r"(?!)", ""))
+    unread = NO_ENTRY.get(op.name, r"(?!)")
     for claim in certificate.claims:
         for hypothesis in claim.hypotheses:
             result = verify(without_hypothesis(certificate, op, claim.kind, hypothesis.text))
-            wanted = "verified" if re.match(unseen, f"{claim.kind}: {hypothesis.text}") else "failed"
+            text = f"{claim.kind}: {hypothesis.text}"
+            unread_or_false = "not checked" if re.match(unread, text) else "failed"
+            wanted = "verified" if re.match(unseen, text) else unread_or_false
             assert result.outcome == wanted, (claim.id, hypothesis.text)
 
 

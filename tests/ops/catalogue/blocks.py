@@ -19,5 +19,5 @@ ROWS = [
     ("pre_norm_attention pre_norm_feed_forward pre_norm_block language_model_loss", None),
     ("rnn gru lstm conv_norm_relu_pool residual_block", None),
     # What readers expect beside them.
-    ("max_pool1d avg_pool1d global_avg_pool2d", None),
+    ("conv3d max_pool1d avg_pool1d global_avg_pool2d", None),
 ]

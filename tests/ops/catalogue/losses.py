@@ -8,5 +8,5 @@ ROWS = [
     ("cosine_similarity_loss hinge poisson log_cosh", "—"),
     ("nll kl_div triplet_margin info_nce focal dice", None),
     # What readers expect beside them.
-    ("squared_hinge soft_margin margin_ranking gaussian_nll quantile charbonnier jaccard tversky", None),
+    ("squared_hinge soft_margin multi_margin margin_ranking gaussian_nll quantile charbonnier jaccard tversky", None),
 ]

@@ -116,6 +116,7 @@ REFERENCES = {
     "avg_pool2d": Reference(avg_pool, sizes=WINDOWS),
     "conv1d": Reference(conv, sizes=SMALL),
     "conv2d": Reference(conv, sizes=SMALL),
+    "conv3d": Reference(conv, sizes=SMALL | {"b": 2, "mh": 14, "mw": 14, "mt": 14, "kt": 3}),
     "conv_transpose1d": Reference(conv_transpose, sizes=SMALL),
     "conv_transpose2d": Reference(conv_transpose, sizes=SMALL),
     "flash_attention": Reference(flash_attention, sizes={"n": 512, "t": 8, "s": 64, "d": 64, "e": 64}),

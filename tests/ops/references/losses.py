@@ -117,6 +117,16 @@ def positive(rng, shapes, keywords):
     return [rng.uniform(0.1, 1, size=shape) for shape in shapes]
 
 
+def rows_and_classes(rng, shapes, keywords):
+    return [rng.normal(size=shapes[0]), rng.integers(shapes[0][-1], size=shapes[1])]
+
+
+def multi_margin(x, labels, *, margin, reduction):
+    chosen = jnp.take_along_axis(x, labels[..., None], -1)
+    total = jnp.sum(jax.nn.relu(margin + x - chosen), -1) - margin
+    return reduced(total / x.shape[-1], reduction)
+
+
 _MASK = "The rules pick the label's entry by a mask over the classes; the reference gathers and scatters it."
 
 
@@ -136,6 +146,7 @@ REFERENCES = {
     "kl_div": Reference(lambda x, t, *, reduction: reduced(t * (jnp.log(t) - x), reduction), apart={np.inf: INFINITE}),
     "log_cosh": of_difference(lambda d: jnp.logaddexp(d, -d) - jnp.log(2.0).astype(d.dtype)),
     "margin_ranking": Reference(margin_ranking),
+    "multi_margin": Reference(multi_margin, rows_and_classes),
     "nll": Reference(nll, rows_and_labels, slow=_MASK),
     "poisson": Reference(
         lambda x, t, *, reduction: reduced(jnp.exp(x) - t * x, reduction),

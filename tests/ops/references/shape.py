@@ -55,9 +55,12 @@ def x_and_ids(rng, shapes, keywords):
 
 INDICES = at_places(lambda shapes, kw: shapes[0][kw["axis"]], lambda shapes: shapes[1])
 
+_DIAGONAL = "JAX slices the flat matrix with a stride and pads the seed back; the rule compares rows with columns."
+
 REFERENCES: dict[str, Reference] = {
     "broadcast_to": Reference(broadcast_to),
     "concatenate": Reference(lambda x, y, *, axis: jnp.concatenate([x, y], axis)),
+    "diag": Reference(slow=_DIAGONAL),
     "diag_embed": Reference(lambda x: jnp.expand_dims(x, -1) * jnp.eye(x.shape[-1], dtype=x.dtype)),
     "diagonal": Reference(lambda x: jnp.diagonal(x, axis1=-2, axis2=-1)),
     "dynamic_slice": Reference(
