@@ -165,8 +165,16 @@ def first_rows(x, axis):
     return lax.slice_in_dim(moved, 0, x.shape[axis], axis=axis)
 
 
-def test_a_program_that_looks_along_one_axis_leaves_the_groups_whole():
-    op = centred(lambda x, *, axis: first_rows(x, axis))
+def along(x, axis, step):
+    """A scan along one axis."""
+    rows = jnp.moveaxis(x, axis, 0)
+    start = jnp.zeros(rows.shape[1:], rows.dtype)
+    return jnp.moveaxis(lax.scan(lambda c, row: (step(c, row),) * 2, start, rows)[1], 0, axis)
+
+
+@pytest.mark.parametrize("forward", [first_rows, lambda x, axis: along(x, axis, lambda c, row: c * row + jnp.sin(row))])
+def test_a_program_that_looks_along_one_axis_leaves_the_groups_whole(forward):
+    op = centred(lambda x, *, axis: forward(x, axis))
     instances = family(op, op.cases[0])
     general, *others = instances.prove[:1], *instances.compare
     written = [
@@ -186,8 +194,10 @@ def test_a_program_that_looks_along_one_axis_leaves_the_groups_whole():
         lambda x, *, axis: jnp.pad(x[:-1], [(1, 0), *[(0, 0)] * (x.ndim - 1)]) if axis else x,
         lambda x, *, axis: lax.dynamic_update_slice_in_dim(x, x[:1], 0, 0) if axis else x,
         lambda x, *, axis: jnp.take_along_axis(x, jnp.argsort(x, axis=0), axis=0) if axis else x,
+        lambda x, *, axis: along(x, 0, jnp.add) if axis else x,
+        lambda x, *, axis: along(x, axis, lambda c, row: c + jnp.flip(row, 0)) if axis else x,
     ],
-    ids=["gather", "rev", "pad", "dynamic_update_slice", "sort"],
+    ids=["gather", "rev", "pad", "dynamic_update_slice", "sort", "scan", "inside a scan"],
 )
 def test_part_of_a_group_is_seen(forward):
     op = centred(forward)
@@ -197,8 +207,16 @@ def test_part_of_a_group_is_seen(forward):
 
 
 @pytest.mark.parametrize("gone", [{"a"}, {"c"}, {"a", "c"}])
-def test_a_group_without_axes_is_one_of_size_one(gone):
-    general, other = texts(centred(lambda x, *, axis: x - jnp.mean(x, axis=axis, keepdims=True)), gone)
+@pytest.mark.parametrize(
+    "forward",
+    [
+        lambda x, *, axis: x - jnp.mean(x, axis=axis, keepdims=True),
+        lambda x, *, axis: along(x, axis, lambda c, row: c * row + jnp.sin(row)),
+    ],
+    ids=["mean", "scan"],
+)
+def test_a_group_without_axes_is_one_of_size_one(forward, gone):
+    general, other = texts(centred(forward), gone)
     assert general == other
 
 
