@@ -57,9 +57,17 @@ class Asked:
         read = {a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)}
         return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in read}
 
-    def sizes_in_it(self) -> set[str]:
-        """The lemma's dimensions that it speaks of."""
-        return {a.name for p in self._polys() for a in deep_atoms(p) if isinstance(a, Dim)}
+    def known_sizes(self) -> dict[str, Callable[[Mapping[str, int]], int]]:
+        """The lemma's dimensions that are numbers, whatever the graph's are."""
+
+        def known(size: Callable[[Mapping[str, int]], int]) -> bool:
+            try:
+                size({})
+            except (KeyError, UnknownDimensionError):
+                return False
+            return True
+
+        return {name: size for name, size in self.dims.items() if known(size)}
 
     def _polys(self) -> list[Poly]:
         return [a.poly for a in self.clause.alternatives] + [g for g, _ in self.clause.guards]
@@ -217,8 +225,7 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
 def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
     """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
     wanted = list(dict.fromkeys(asked.keys().values()))
-    used = asked.sizes_in_it()
-    here = Asked(asked.clause, asked.arguments, {n: size for n, size in asked.dims.items() if n in used})
+    here = Asked(asked.clause, asked.arguments, asked.known_sizes())
     keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
 
     def run() -> list[Any]:

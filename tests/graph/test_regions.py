@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from certgrad.graph import certify, trace
@@ -64,3 +65,13 @@ def test_a_padding_mask_must_keep_an_entry_of_each_row(softmax, shape) -> None:
     assert "(Σi [x[i] > 0]) > 0" in asked
     assert not any(text == "x > 0" for text in asked), "that every entry is kept"
     assert not any("= 1" in text for text in found.dimensions)
+
+
+def test_a_mask_of_numbers_is_looked_at() -> None:
+    def attention(mask):
+        return lambda scores: jax.nn.softmax(jnp.where(mask, scores, -jnp.inf))
+
+    assert certify(trace(attention(np.tri(4, 4, dtype=bool)), "4 4")).verdict == "proved"
+    empty = np.tri(4, 4, -1, dtype=bool)
+    found = certify(trace(attention(empty), "4 4"))
+    assert found.verdict == "unproved", "its first row keeps nothing"
