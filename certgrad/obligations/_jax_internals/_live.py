@@ -73,6 +73,17 @@ def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool
 
 def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
     """The equations that the needed outputs depend on, in order, each with which of its outputs are needed."""
+    return _live(jaxpr, needed)[0]
+
+
+def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
+    """Which inputs the needed outputs depend on."""
+    wanted = _live(jaxpr, needed)[1]
+    return [v in wanted for v in jaxpr.invars]
+
+
+def _live(jaxpr: Any, needed: Sequence[bool]) -> tuple[list[tuple[Any, list[bool]]], set[Any]]:
+    """The equations that the needed outputs depend on, and all values that they do: one walk, as loops are nested."""
     wanted = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
     kept: list[tuple[Any, list[bool]]] = []
     for eqn in reversed(jaxpr.eqns):
@@ -82,16 +93,7 @@ def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[b
         kept.append((eqn, use))
         inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
         wanted.update(v for v in inputs if not is_literal(v))
-    return kept[::-1]
-
-
-def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:
-    """Which inputs the needed outputs depend on."""
-    used = {v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v)}
-    for eqn, use in live_equations(jaxpr, needed):
-        inputs = [v for v, u in zip(eqn.invars, used_inputs(eqn, use), strict=True) if u]
-        used.update(v for v in inputs if not is_literal(v))
-    return [v in used for v in jaxpr.invars]
+    return kept[::-1], wanted
 
 
 def used_inputs(eqn: Any, use: Sequence[bool]) -> list[bool]:

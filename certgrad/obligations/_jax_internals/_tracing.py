@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import jax
 import numpy as np
 from jax import api_util, export
+from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
 
@@ -54,6 +57,23 @@ def from_library(file: str) -> bool:
     return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
 
 
+_OF_TYPES = frozenset(
+    f.__code__
+    for f in (getattr(member, "__func__", member) for member in vars(ShapedArray).values())
+    if isinstance(f, FunctionType)
+)
+"""The methods of the type of an array. Types are interned: a call there looks a shape up among those of other types."""
+
+
+def _by_chance(frame: Any) -> bool:
+    """Types of arrays are looked up in a hash table, which compares shapes that share a bucket, as chance has it.
+
+    What the code of the methods itself compares is no call, and what it calls in Python has a frame of its own.
+    """
+    code = frame.f_code
+    return code in _OF_TYPES and dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
+
+
 @contextmanager
 def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     """Record each comparison that JAX answers "different", each truth test and, from outside JAX, each hash.
@@ -90,14 +110,14 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
 
     def record_eq(self: Any, other: Any) -> Any:
         answer = eq(self, other)
-        if answer is False:
+        if answer is False and not _by_chance(sys._getframe(1)):
             for number in compared(self, other):
                 record.append((self, number, asker()))
         return answer
 
     def record_ne(self: Any, other: Any) -> Any:
         answer = ne(self, other)
-        if answer is True:
+        if answer is True and not _by_chance(sys._getframe(1)):
             for number in compared(self, other):
                 record.append((self, number, asker()))
         return answer
