@@ -62,12 +62,12 @@ def _first(x):
     return lax.slice_in_dim(x, 0, 1, axis=x.ndim - 2)
 
 
-def _seen(scores, places, is_causal):
-    """The scores of the keys at these places, and 0 where a key comes after the query."""
+def _seen(scores, places, is_causal, unseen=0):
+    """The scores of the keys at these places, and `unseen` where a key comes after the query."""
     if not is_causal:
         return scores
     queries = lax.broadcasted_iota(int, (scores.shape[-2], 1), 0)
-    return jnp.where(places <= queries, scores, 0)
+    return jnp.where(places <= queries, scores, unseen)
 
 
 def _attended(q, k, v, tile, is_causal):
@@ -79,8 +79,8 @@ def _attended(q, k, v, tile, is_causal):
         largest, total, out = carry
         k, v, places = row
         scores = matmul_stacks(q, swap(k)) / root(q)
-        above = jnp.max(_seen(scores - first, places, is_causal), axis=-1, keepdims=True)
-        new = lax.stop_gradient(jnp.maximum(largest, first + above))
+        above = jnp.max(_seen(scores, places, is_causal, first), axis=-1, keepdims=True)
+        new = lax.stop_gradient(jnp.maximum(largest, above))
         shrunk = jnp.exp(largest - new)
         p = _seen(jnp.exp(scores - new), places, is_causal)
         return (new, shrunk * total + jnp.sum(p, axis=-1, keepdims=True), shrunk * out + matmul_stacks(p, v)), None
