@@ -71,7 +71,7 @@ def _seen(scores, places, is_causal, unseen=0):
 
 
 def _attended(q, k, v, tile, is_causal):
-    """The values, and log Σ exp(score) for each query."""
+    """The values; for each query the largest score and Σ exp(score - largest), whose logarithm would be rounded."""
     # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
     first = lax.stop_gradient(matmul_stacks(q, swap(_first(k))) / root(q)) - 1
 
@@ -88,44 +88,45 @@ def _attended(q, k, v, tile, is_causal):
     nothing = (jnp.zeros_like(first), jnp.zeros_like(matmul_stacks(first, _first(v))))
     tiles = (_tiles(k, tile), _tiles(v, tile), _places(k, tile))
     (largest, total, out), _ = lax.scan(step, (first, *nothing), tiles)
-    return out / total, largest + jnp.log(total)
+    return out / total, (largest, total)
 
 
 @flash_attention.fwd
 def _(q, k, v, *, tile, is_causal):
-    out, norm = _attended(q, k, v, tile, is_causal)
-    return out, (q, k, v, out, norm)
+    out, scale = _attended(q, k, v, tile, is_causal)
+    return out, (q, k, v, out, scale)
 
 
-def _weights(q, k, norm, places, is_causal):
+def _weights(q, k, scale, places, is_causal):
     """The weights of the keys of one tile."""
-    return _seen(jnp.exp(matmul_stacks(q, swap(k)) / root(q) - norm), places, is_causal)
+    largest, total = scale
+    return _seen(jnp.exp(matmul_stacks(q, swap(k)) / root(q) - largest) / total, places, is_causal)
 
 
 @flash_attention.jvp
 def _(residuals, dq, dk, dv, *, tile, is_causal):
-    q, k, v, out, norm = residuals
+    q, k, v, out, scale = residuals
 
     def step(carry, row):
         dout, dnorm = carry
         k, v, dk, dv, places = row
-        p = _weights(q, k, norm, places, is_causal)
+        p = _weights(q, k, scale, places, is_causal)
         dp = p * (matmul_stacks(dq, swap(k)) + matmul_stacks(q, swap(dk))) / root(q)
         return (dout + matmul_stacks(dp, v) + matmul_stacks(p, dv), dnorm + jnp.sum(dp, axis=-1, keepdims=True)), None
 
     tiles = (*(_tiles(x, tile) for x in (k, v, dk, dv)), _places(k, tile))
-    (dout, dnorm), _ = lax.scan(step, (jnp.zeros_like(out), jnp.zeros_like(norm)), tiles)
+    (dout, dnorm), _ = lax.scan(step, (jnp.zeros_like(out), jnp.zeros_like(scale[0])), tiles)
     return dout - dnorm * out
 
 
 @flash_attention.vjp
 def _(residuals, seed, *, tile, is_causal):
-    q, k, v, out, norm = residuals
+    q, k, v, out, scale = residuals
     mean = jnp.sum(seed * out, axis=-1, keepdims=True)
 
     def step(ct_q, row):
         k, v, places = row
-        p = _weights(q, k, norm, places, is_causal)
+        p = _weights(q, k, scale, places, is_causal)
         ct = p * (matmul_stacks(seed, swap(v)) - mean) / root(q)
         return ct_q + matmul_stacks(ct, k), (matmul_stacks(swap(ct), q), matmul_stacks(swap(p), seed))
 
