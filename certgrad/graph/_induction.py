@@ -247,6 +247,10 @@ class Induction:
         elif not reason:
             failing = next((o for o in lemma.obligations if o.verdict == lemma.verdict), None)
             reason = f"{failing.kind}: {failing.reason}" if failing is not None else ""
+            computed = any(self.traced.nodes[r.node].kind != "input" for r in arguments.values())
+            if verdict == "refuted" and node.kind == "primitive" and computed:
+                # A rule is claimed for all that it may be given; a primitive only for what the function gives it.
+                verdict, reason = "unproved", f"{reason}, which the function need not give it"
         return Step(
             node=node.id,
             operation=lemma.name,

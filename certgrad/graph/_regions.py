@@ -67,7 +67,8 @@ def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
     for node in graph.nodes:
         if node.kind == "region":
             members = {int(text) for text in node.params.get(MEMBERS, "").split()}
-            if not members or not all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members):
+            there = all(0 <= k < len(traced.nodes) and _joinable(traced, k) for k in members)
+            if not members or not there or len(traced.nodes[max(members)].outputs) != 1:
                 raise ValueError(f"node {node.id} puts operations together that the function does not have")
             regions.append(_as_one(traced, members, max(members), shared))
     if sum(len(r.members) for r in regions) != len(set().union(*(r.members for r in regions))):
@@ -83,7 +84,7 @@ def joined_as(traced: TracedGraph, graph: Graph, shared: Shared) -> TracedGraph:
 
 
 def _joinable(traced: TracedGraph, k: int) -> bool:
-    return traced.nodes[k].kind != "input" and k not in traced.bodies and len(traced.nodes[k].outputs) == 1
+    return traced.nodes[k].kind != "input" and k not in traced.bodies
 
 
 def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> TracedGraph:
@@ -166,9 +167,9 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
     for node in traced.nodes[seed + 1 : seed + REACH]:
         if not any(isinstance(o, Ref) and o.node in reached for o in node.operands):
             continue
-        if node.id in traced.bodies or len(node.outputs) != 1:
+        if node.id in traced.bodies:
             break
-        closes = open_until <= node.id
+        closes = open_until <= node.id and len(node.outputs) == 1
         reached.add(node.id)
         if len(reached) > (NODES if under_hypotheses is None else FURTHER + len(under_hypotheses.members)):
             break

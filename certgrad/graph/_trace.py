@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -195,6 +196,8 @@ def _text(value: Any) -> str:
         return str(np.dtype(value))
     if isinstance(value, tuple | list):
         return "(" + ", ".join(map(_text, value)) + ")"
+    if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+        return f"program {hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()}"
     return str(getattr(value, "__name__", "a function")) if callable(value) else str(value)
 
 
