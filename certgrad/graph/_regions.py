@@ -1,9 +1,11 @@
 """Operations that are certified together: where one of them says nothing on its own.
 
 `stop_gradient` hides a part of the derivative, and NaN or an infinity is no real number; both stand in programs whose
-result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected). From such
-a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as one function, holds.
-That lemma is the kernel's: the stopped value has an arbitrary tangent there, whose coefficient has to vanish.
+result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected, the factors
+of a matrix beside the solution of its equation). A Cholesky factor has its derivative where the matrix was made
+symmetric. From such a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as
+one function, holds. That lemma is the kernel's: the stopped value has an arbitrary tangent there, whose coefficient has
+to vanish.
 """
 
 from __future__ import annotations
@@ -98,7 +100,8 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 
 def _seeds(traced: TracedGraph) -> Iterator[int]:
-    """Nodes that say nothing on their own: stopped values that depend on inputs, and constants that are not finite."""
+    """Nodes that say nothing on their own: stopped values that depend on inputs, constants that are not finite, and
+    Cholesky factors, whose rule is right for symmetric matrices alone."""
     depends: set[int] = set()
     for node in traced.nodes:
         if node.kind == "input" or any(isinstance(o, Ref) and o.node in depends for o in node.operands):
@@ -106,6 +109,8 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
         infinite = any(isinstance(o, Literal) and o.text in ("inf", "-inf", "nan") for o in node.operands)
         if node.name == "stop_gradient":
             speaks = node.id not in depends
+        elif node.name == "cholesky":
+            speaks = False
         elif node.kind == "constant":
             speaks = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:
@@ -145,6 +150,12 @@ class _Uses:
             if isinstance(o, Ref):
                 self.last[o.node] = len(traced.nodes)
                 self.readers[o.node].add(len(traced.nodes))
+        symmetric: set[int] = set()
+        for node in reversed(traced.nodes):
+            made_so = node.name in _MAKES_SYMMETRIC and self.readers[node.id] and self.readers[node.id] <= symmetric
+            if made_so or node.name == "cholesky":
+                symmetric.add(node.id)
+        self.silent |= symmetric
 
 
 @dataclass
@@ -192,6 +203,8 @@ _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze s
 """After these nothing has cancelled yet."""
 _AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())
 """These pass an infinity on."""
+_MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
+"""How (a + aᵀ)/2 is computed, which is what a Cholesky factorisation is given."""
 
 
 def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:

@@ -75,3 +75,27 @@ def test_a_mask_of_numbers_is_looked_at() -> None:
     empty = np.tri(4, 4, -1, dtype=bool)
     found = certify(trace(attention(empty), "4 4"))
     assert found.verdict == "unproved", "its first row keeps nothing"
+
+
+@pytest.mark.parametrize(
+    "fn, specs, asked",
+    [
+        (lambda a: jnp.sum(jnp.linalg.inv(a)), ["n n"], "determinant(x) ≠ 0"),
+        (lambda a: jnp.sum(jnp.linalg.inv(a)), ["3 3"], "determinant(x) ≠ 0"),
+        (lambda a, b: jnp.sum(jnp.linalg.solve(a @ a, b)), ["k n n", "k n m"], "determinant(x[i]) ≠ 0"),
+        (lambda a: jnp.sum(jnp.linalg.cholesky(a @ a.T)), ["n m"], "positive definite"),
+    ],
+    ids=["inverses", "inverses of 3 by 3", "solutions", "factors"],
+)
+def test_linear_algebra_is_certified_with_its_factors(fn, specs, asked) -> None:
+    found = certify(trace(fn, *specs))
+    assert found.verdict == "proved under hypotheses"
+    assert len(found.hypotheses) == 1
+    assert asked in found.hypotheses[0].formula
+
+
+def test_a_primitive_is_not_refuted_where_the_function_does_not_take_it() -> None:
+    """A Cholesky factor of a matrix that nothing made symmetric, at a matrix that is not."""
+    found = certify(trace(lambda a: jnp.sum(jax.lax.linalg.cholesky(jnp.exp(a), symmetrize_input=False)), "n n"))
+    assert found.verdict == "unproved"
+    assert "which the function need not give it" in found.findings[0]
