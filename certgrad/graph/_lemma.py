@@ -130,12 +130,12 @@ class Lemmas:
         self.rules = _jaxpr.installed_rules()
         self.instances: dict[Any, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
-        self.families: dict[int, list[Family]] = {}
+        self.families: dict[Equation, list[Family]] = {}
 
     def of(self, operation: Operation) -> Instance:
         """The lemma for an operation. Operations of one family of shapes share it."""
         o = operation
-        key = id(o.equation), o.names, o.active, o.domain, o.title, o.signs, o.search
+        key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.search
         found = self.instances.get(key)
         if found is None:
             with wide_floats():
@@ -143,7 +143,7 @@ class Lemmas:
         return found
 
     def _instance(self, operation: Operation) -> Instance:
-        key = id(operation.equation)
+        key = operation.equation
         if key not in self.families:
             self.families[key] = families_of(operation.equation)
         families = self.families[key]
@@ -196,7 +196,7 @@ class Lemmas:
         """The lemma at the node's own sizes: numbers stay numbers."""
         table = own_table(operation)
         if operation.equation.holds_program:
-            key: Any = (id(operation.equation), operation.names, operation.active, operation.domain, operation.signs)
+            key: Any = (operation.equation, operation.names, operation.active, operation.domain, operation.signs)
             store = self.proofs
         else:
             params = tuple((k, _renamed(v, table)) for k, v in sorted(operation.equation.eqn.params.items()))
