@@ -127,6 +127,8 @@ def equal(
 class _Pair(UserRule):
     """Two functions as the audit sees them: a forward and its reference."""
 
+    undefined_differs = False
+
     def __init__(self, left: Callable, right: Callable, signature: str | Sequence[Any], **declared: Any) -> None:
         static = declared["static"] or {}
         opened = next((n for n, v in static.items() if isinstance(v, Real)), None)

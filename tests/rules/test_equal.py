@@ -218,3 +218,10 @@ def test_a_domain_decides_conditions_inside_conditions() -> None:
     assert found.verdict == "proved under hypotheses"
     assert not any("100 ≥ 0]" in h for h in found.hypotheses), found.hypotheses
     assert certgrad.equal(counted, lambda x, t: 1 / (x ** (t + 1) - 1), ", :int", domain="x > 1").verdict != "proved"
+
+
+def test_a_point_where_one_side_is_undefined_is_no_witness() -> None:
+    found = certgrad.equal(lambda x: jnp.exp(jnp.sum(jnp.log(x))), jnp.prod, "n")
+    assert found.verdict != "refuted"
+    halved = certgrad.equal(lambda x: jnp.exp(jnp.sum(jnp.log(x))), lambda x: jnp.prod(x) / 2, "n")
+    assert halved.verdict == "refuted"
