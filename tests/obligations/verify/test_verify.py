@@ -29,7 +29,7 @@ from tests.ops.sampling import label
 UNDECIDED = {"triplet_margin": 16, "pre_norm_attention": 3}
 """Points that stay open: irrational numbers that tie. On boundaries, two distances; all scores of one channel."""
 
-FEW_POINTS = {"cholesky": 7}
+FEW_POINTS = {"cholesky": 5}
 """At random no more points of shape 3×3 or larger are positive definite."""
 
 ALONE = "no point that is drawn is outside this hypothesis alone and decides the claim"
