@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, is_literal, remembered
+from ._jax_internals import DimExpr, Program, Serialiser, dim_poly, is_literal, remembered, scan_loop
 from ._terms import Dim, Poly, dimension, monomial
 
 
@@ -185,7 +185,8 @@ class _Collapsing(Serialiser):
             )
         elif name == "scan":
             # Each step is the body, which treats groups as one, on entries of one place along an axis of its own.
-            self.stacked([*eqn.invars[p["num_consts"] + p["num_carry"] :], *eqn.outvars[p["num_carry"] :]])
+            loop = scan_loop(eqn)
+            self.stacked([*eqn.invars[loop.consts + loop.carries :], *eqn.outvars[loop.carries :]])
         elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
             raise SplitGroupError(f"{name} is not known to treat star axes as one")
         rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}

@@ -113,7 +113,16 @@ def _own(x, labels):
 
 def _of_label(x, labels):
     """The label's entry of each row, on an axis of one."""
-    return jnp.take_along_axis(x, jnp.expand_dims(labels, -1), axis=-1, mode="promise_in_bounds")
+    # Not `jnp.take_along_axis`: some versions of JAX count negative labels from the end, and others do not.
+    rows = tuple(range(labels.ndim))
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(labels.ndim,),
+        collapsed_slice_dims=(),
+        start_index_map=(labels.ndim,),
+        operand_batching_dims=rows,
+        start_indices_batching_dims=rows,
+    )
+    return lax.gather(x, jnp.expand_dims(labels, -1), numbers, (1,) * x.ndim, mode="promise_in_bounds")
 
 
 def _missed(x, labels, margin):
