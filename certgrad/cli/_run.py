@@ -69,7 +69,7 @@ def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None, prove: Prover) 
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-MAX_GARBAGE = 3_000_000
+MAX_GARBAGE = 8_000_000
 """Objects that may wait for cyclic collection, some hundred megabytes. The whole library makes fewer."""
 
 
