@@ -46,7 +46,7 @@ def _(x, seed, *, axis, eps):
 )
 def weight_norm(v, g):
     """g * v / ‖v‖ for each row v."""
-    return v * jnp.expand_dims(g, -1) * _per_row(v)
+    return v * _per_row(v) * jnp.expand_dims(g, -1)
 
 
 def _per_row(v):

@@ -32,8 +32,12 @@ def elementwise(op):
     return not signature.names and {str(spec).partition(":")[0] for spec in specs} == {"*s"}
 
 
+SCALES = (1e4, 1e-4, 1e-30)
+
 COMPARED = [op for op in registry if reference(op).derivatives > 0 and not isinstance(op, Composed)]
 ELEMENTWISE = [op for op in COMPARED if elementwise(op)]
+SCALED = [op for op in COMPARED if not elementwise(op) and not op.domain and reference(op).arrays is None]
+"""The others that take all numbers."""
 
 
 def every_fourth(ops):
@@ -163,3 +167,26 @@ def test_ops_at_ordinary_points(op, dtype):
     for what, limit, got, like, truth in results(op, *three):
         apart = [excess(got, want, truth, EPSILON[dtype]) for want in (truth, like)]
         assert np.max(np.minimum(*apart), initial=0) <= limit, what
+
+
+def far_at_scale(op, dtype):
+    """(scale, what, distance in ulps) where an op is far from the truth, and from its reference in the dtype."""
+    call = draw(op, op.cases[0], 6, jnp.float32)
+    arrays = [np.asarray(x) for x in call.arrays]
+    scaled = [np.stack([x * np.float32(s) if x.dtype.kind == "f" else x for s in SCALES]) for x in arrays]
+    for what, limit, got, like, truth in results(op, *values(op, scaled, call.keywords, dtype, over=jax.vmap)[1:]):
+        for scale, ours, theirs, exact in zip(SCALES, got, like, truth, strict=True):
+            largest = np.max(np.abs(exact), initial=0, where=np.isfinite(exact))
+            both = [distance(ours, want, largest, EPSILON[dtype]) for want in (exact, theirs)]
+            apart = np.max(np.where(np.isnan(exact), 0, np.minimum(*both)), initial=0)
+            if apart > limit:
+                yield scale, what, float(apart)
+
+
+@pytest.mark.parametrize("op", every_fourth(SCALED))
+def test_other_ops_at_extreme_scales(op):
+    listed = reference(op).scales
+    dtypes = (jnp.float32, jnp.bfloat16) if reference(op).half else (jnp.float32,)
+    far = [(dtype.__name__, *found) for dtype in dtypes for found in far_at_scale(op, dtype)]
+    assert [found for found in far if found[1] not in listed] == []
+    assert {found[1] for found in far} == {*listed}

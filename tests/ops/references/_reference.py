@@ -26,6 +26,9 @@ class Reference:
     """Points of an elementwise op's argument at which it differs from the reference, and why: kinks, and bad values."""
     alike: Mapping[float, str] = field(default_factory=dict)
     """Points at which the two agree, but are both far from the truth in float32 or bfloat16, and why."""
+    scales: Mapping[float, str] = field(default_factory=dict)
+    """Scales of the arguments of an op that is not elementwise at which it is far from the truth and from the
+    reference in that dtype, and why."""
     half: bool = True
     """Whether the reference computes in bfloat16."""
     slow: str = ""

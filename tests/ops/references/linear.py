@@ -55,7 +55,9 @@ REFERENCES = {
     "bilinear": Reference(
         lambda x, w, y: jnp.einsum("...n,mnk,...k->...m", x, w, y), sizes={"n": 64, "m": 64, "k": 64}
     ),
-    "cdist": Reference(cdist, sizes=_SMALL),
+    "cdist": Reference(
+        cdist, scales={1e-30: "the squares underflow: the distance is 0, and so is the rule there"}, sizes=_SMALL
+    ),
     "cholesky": Reference(arrays=positive_definite, half=False, sizes={"b": 4, "n": 64}),
     "cosine_similarity_matrix": Reference(cosines),
     "embedding": Reference(lambda indices, weight: weight.at[indices].get(mode="clip"), rows_of_a_table),

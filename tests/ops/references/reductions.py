@@ -24,6 +24,7 @@ def positive_weights(rng, shapes, keywords):
     return [rng.normal(size=shapes[0]), rng.uniform(0.5, 2, size=shapes[1])]
 
 
+UNDERFLOW = {1e-30: "the squares underflow: the result is 0, and so is the rule there"}
 _SQUARE = "The rules compare all pairs of entries: the scans that JAX differentiates are not followed at every length."
 
 
@@ -31,6 +32,7 @@ _TREE = "JAX multiplies halves by halves, as no trace at all lengths can; the ru
 
 
 REFERENCES = {
+    "norm": Reference(scales=UNDERFLOW),
     "prod": Reference(slow=_TREE),
     "average": Reference(lambda x, weights, *, axis: jnp.average(x, axis, weights), positive_weights),
     "cumlogsumexp": Reference(takes_integers=False, slow=_SQUARE),
@@ -42,6 +44,6 @@ REFERENCES = {
     "masked_sum": Reference(lambda x, mask, *, axis: jnp.sum(x, axis, where=mask)),
     "softmax_with_temperature": Reference(lambda x, *, temperature, axis: jax.nn.softmax(x / temperature, axis)),
     "softmin": Reference(lambda x, *, axis: jax.nn.softmax(-x, axis)),
-    "std": Reference(lambda x, *, axis, correction: jnp.std(x, axis, correction=correction)),
+    "std": Reference(lambda x, *, axis, correction: jnp.std(x, axis, correction=correction), scales=UNDERFLOW),
     "var": Reference(lambda x, *, axis, correction: jnp.var(x, axis, correction=correction)),
 }
