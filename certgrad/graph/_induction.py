@@ -22,7 +22,7 @@ from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._lemma import NAMES, Instance, Lemmas, Operation, domain_of
+from certgrad.graph._lemma import Instance, Lemmas, Operation, argument_names, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
@@ -312,7 +312,7 @@ def _with_signs(operation: Operation, signs: tuple[int, ...]) -> Operation:
 def described_as(traced: TracedGraph, node: Node, equation: Any) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """The names of the lemma's arguments, its domain, and what it is called."""
     count = len(equation.variables)
-    names = tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
+    names = argument_names(count)
     domain: tuple[str, ...] = ()
     if found := traced.ops.get(node.id):
         op, statics = found

@@ -111,7 +111,7 @@ class Equation:
     @cached_property
     def holds_program(self) -> bool:
         """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
-        return any(_is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
+        return any(is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
 
     def _closed(self) -> Any:
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
@@ -333,15 +333,14 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
 def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:
     """How a scatter combines two numbers, as a program on the numbers that it runs with."""
     program = Program(jaxpr_of(eqn.params["update_jaxpr"]), eqn.params.get("update_consts", ()))
-    scalars = [jax.ShapeDtypeStruct((), numbers.dtype(v.aval.dtype)) for v in program.jaxpr.invars]
-    return jaxpr_of(jax.make_jaxpr(lambda *xs: evaluate(program, xs, dims, numbers))(*scalars))
+    return jaxpr_of(_program_at(program, dims, numbers))
 
 
 def _at_run_time(value: Any, dims: Dims, numbers: Numbers) -> Any:
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         return np.dtype(numbers.dtype(value))
     if dims and _of_symbolic_sizes(value):
-        return _program_at(value, dims, numbers)
+        return _program_at(program_of(value), dims, numbers)
     if type(value) in (tuple, list):
         return type(value)(_at_run_time(v, dims, numbers) for v in value)
     return replaced(value, dims)
@@ -356,9 +355,8 @@ def _of_symbolic_sizes(value: Any) -> bool:
     return any(dims_in(tuple(getattr(v.aval, "shape", ()))) for v in (*jaxpr.invars, *outputs))
 
 
-def _program_at(closed: Any, dims: Dims, numbers: Numbers) -> Any:
-    """The program with the dimensions' values put in."""
-    program = program_of(closed)
+def _program_at(program: Program, dims: Dims, numbers: Numbers) -> Any:
+    """The program with the dimensions' values put in, on the numbers that it runs with."""
     specs = [
         jax.ShapeDtypeStruct(replaced(tuple(v.aval.shape), dims), numbers.dtype(v.aval.dtype))
         for v in program.jaxpr.invars
@@ -453,7 +451,8 @@ def op_of(equation: Equation) -> tuple[Any, dict[str, Any]] | None:
     return None
 
 
-def _is_program(value: Any) -> bool:
+def is_program(value: Any) -> bool:
+    """A program, or several, as the parameter of an equation."""
     if isinstance(value, tuple | list):
-        return any(_is_program(v) for v in value)
+        return any(is_program(v) for v in value)
     return hasattr(value, "eqns") or hasattr(value, "jaxpr")

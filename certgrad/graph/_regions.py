@@ -20,7 +20,7 @@ import numpy as np
 
 from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
-from certgrad.graph._lemma import NAMES, Operation, Proof
+from certgrad.graph._lemma import Operation, Proof, argument_names
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations._conditions import Clause
@@ -109,7 +109,7 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
         infinite = any(isinstance(o, Literal) and o.text in ("inf", "-inf", "nan") for o in node.operands)
         if node.name == "stop_gradient":
             speaks = node.id not in depends
-        elif node.name == "cholesky":
+        elif node.name in _OF_SYMMETRIC:
             speaks = False
         elif node.kind == "constant":
             speaks = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
@@ -131,7 +131,7 @@ def _small(node: Node, constant: Any) -> bool:
 
 
 class _Uses:
-    """Who reads each node, which nodes depend on no input, and which pass a seed on."""
+    """Who reads each node, which nodes depend on no input, and which say nothing without the seed that they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
         self.silent = set(seeds)
@@ -153,7 +153,7 @@ class _Uses:
         symmetric: set[int] = set()
         for node in reversed(traced.nodes):
             made_so = node.name in _MAKES_SYMMETRIC and self.readers[node.id] and self.readers[node.id] <= symmetric
-            if made_so or node.name == "cholesky":
+            if made_so or node.name in _OF_SYMMETRIC:
                 symmetric.add(node.id)
         self.silent |= symmetric
 
@@ -203,6 +203,8 @@ _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze s
 """After these nothing has cancelled yet."""
 _AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())
 """These pass an infinity on."""
+_OF_SYMMETRIC = frozenset({"cholesky"})
+"""Their rules are those of symmetric matrices: JAX's functions make the matrix so first."""
 _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
 """How (a + aᵀ)/2 is computed, which is what a Cholesky factorisation is given."""
 
@@ -313,8 +315,7 @@ def _of_graph(region: _Region, clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _names(region: _Region) -> tuple[str, ...]:
-    count = len(region.equation.variables)
-    return tuple(NAMES[k] if k < len(NAMES) else f"x{k}" for k in range(count))
+    return argument_names(len(region.equation.variables))
 
 
 def _proof(region: _Region, shared: Shared) -> Proof:

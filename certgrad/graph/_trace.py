@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
         return str(np.dtype(value))
     if isinstance(value, tuple | list):
         return "(" + ", ".join(map(_text, value)) + ")"
-    if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+    if _jaxpr.is_program(value):
         return f"program {hashlib.blake2b(str(value).encode(), digest_size=8).hexdigest()}"
     return str(getattr(value, "__name__", "a function")) if callable(value) else str(value)
 

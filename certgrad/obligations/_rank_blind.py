@@ -22,7 +22,7 @@ from typing import Any
 from certgrad._closures import captured
 
 from ._rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
-from ._syntax import library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
+from ._syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
 
 LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
@@ -205,12 +205,9 @@ def _called_with(
         if not isinstance(node, ast.Call):
             continue
         for callee in names_in(node.func) & trees.keys():
-            names = parameters_of(trees[callee])
-            given = [(names[k] if k < len(names) else "", a) for k, a in enumerate(node.args)]
-            given += [(k.arg or "", k.value) for k in node.keywords]
-            received = {n for n, a in given if names_in(a) & tainted}
+            received = {n for n, a in given_to(trees[callee], node) if names_in(a) & tainted}
             if received:
-                yield callee, received | ({*names} if "" in received else set())
+                yield callee, received | ({*parameters_of(trees[callee])} if "" in received else set())
 
 
 # Functions that keep traces in a cache; of JAX's own those count that ask questions about sizes which matter.

@@ -13,7 +13,7 @@ from types import FunctionType
 
 from certgrad._closures import captured
 
-from ._syntax import is_whole_number, library_call, name_of, names_in, nodes_of, parameters_of, with_ancestors
+from ._syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
 
 READS = frozenset({"ndim", "len"})
 """What tells a rank."""
@@ -44,10 +44,7 @@ def followed(
                 ranks[name] |= {t.id for w in node.targets for t in ast.walk(w) if isinstance(t, ast.Name)}
             elif isinstance(node, ast.Call) and name_of(node.func) in trees:
                 callee = name_of(node.func)
-                names = parameters_of(trees[callee])
-                given = [(names[k] if k < len(names) else "", a) for k, a in enumerate(node.args)]
-                given += [(k.arg or "", k.value) for k in node.keywords]
-                ranks[callee] |= {n for n, a in given if _carries(a, own, trees)}
+                ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, own, trees)}
         if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned(tree)):
             returning.add(name)
     return Known(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)

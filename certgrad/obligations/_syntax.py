@@ -56,6 +56,13 @@ def parameters_of(tree: ast.FunctionDef | ast.Lambda) -> list[str]:
     return [a.arg for a in (*tree.args.posonlyargs, *tree.args.args)]
 
 
+def given_to(callee: ast.FunctionDef | ast.Lambda, call: ast.Call) -> list[tuple[str, ast.expr]]:
+    """The arguments of a call, each with the parameter that receives it: "" where that is not seen."""
+    names = parameters_of(callee)
+    by_position = [(names[k] if k < len(names) else "", a) for k, a in enumerate(call.args)]
+    return [*by_position, *((k.arg or "", k.value) for k in call.keywords)]
+
+
 def with_ancestors(tree: ast.AST) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
     stack: list[tuple[ast.AST, list[ast.AST]]] = [(tree, [tree])]
     while stack:
