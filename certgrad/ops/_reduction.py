@@ -18,6 +18,13 @@ ROWS = (
 )
 """Losses of the rows of two arrays."""
 
+LABELS = (
+    case("*b n, *b:int -> *b", reduction="none"),
+    case("*b n, *b:int -> ", reduction="mean"),
+    case("*b n, *b:int -> ", reduction="sum"),
+)
+"""Losses of rows with a label each."""
+
 
 def reduce(loss, reduction):
     """The losses, their mean or their sum."""

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
-from certgrad.ops._reduction import ELEMENTS, ROWS, reduce, spread, spread_rows
+from certgrad.ops._reduction import ELEMENTS, LABELS, ROWS, reduce, spread, spread_rows
 
 _EPS = "0 < eps < 0.5"
 
@@ -67,9 +67,6 @@ def _(x, target, seed, *, eps, reduction):
     return slope * ct, (jnp.log1p(-c) - jnp.log(c)) * ct
 
 
-_LABELS = tuple(case(f"*b n, *b:int -> {'*b' if r == 'none' else ''}", reduction=r) for r in ("none", "mean", "sum"))
-
-
 def _mine(x, labels):
     """Where each row's label is; nowhere for a negative label."""
     return jnp.arange(x.shape[-1]) == jnp.expand_dims(labels, -1)
@@ -94,7 +91,7 @@ def _to_labelled(seed, labels, reduction):
     return jnp.expand_dims(jnp.where(labels >= 0, ct, 0), -1)
 
 
-@op(*_LABELS, torch="torch.nn.functional.nll_loss", source="Linear in x where the labels are fixed")
+@op(*LABELS, torch="torch.nn.functional.nll_loss", source="Linear in x where the labels are fixed")
 def nll(x, labels, *, reduction="mean"):
     """-x[label] for log-probabilities x; rows with a negative label are left out, as by PyTorch's ignore_index."""
     return _of_labelled(-jnp.sum(jnp.where(_mine(x, labels), x, 0), axis=-1), labels, reduction)
@@ -112,7 +109,7 @@ def _(x, labels, seed, *, reduction):
 
 
 @op(
-    *_LABELS,
+    *LABELS,
     params={"label_smoothing": "0 <= label_smoothing <= 1"},
     torch="torch.nn.functional.cross_entropy",
     source="Szegedy et al. 2016 for the smoothing; the derivative is softmax(x) minus the smoothed target",

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
-from certgrad.ops._reduction import ELEMENTS, reduce, spread, spread_rows
+from certgrad.ops._reduction import ELEMENTS, LABELS, reduce, spread, spread_rows
 
 
 @op(
@@ -91,11 +91,8 @@ def _(x1, x2, target, seed, *, margin, reduction):
     return target * ct, -target * ct, (x1 - x2) * ct
 
 
-_LABELLED = tuple(case(f"*b n, *b:int -> {'*b' if r == 'none' else ''}", reduction=r) for r in ("none", "mean", "sum"))
-
-
 @op(
-    *_LABELLED,
+    *LABELS,
     params={"margin": "margin > 0"},
     torch="torch.nn.functional.multi_margin_loss",
     source="Crammer and Singer 2001, with p = 1; 0 at the margin",

@@ -89,9 +89,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         frame: Any = sys._getframe(2)
         while frame is not None:
             file = frame.f_code.co_filename
-            if (
-                file == "<string>"
-            ):  # generated, as the methods of a dataclass are: it belongs to the module of its names
+            if file == "<string>":
+                # Generated, as the methods of a dataclass are: it belongs to the module of its names.
                 file = str(frame.f_globals.get("__file__", ""))
             if not _asks_for_others(file):
                 return _asker(file)
