@@ -8,11 +8,13 @@ from fractions import Fraction
 
 from ._budget import budget
 from ._conditions import Atomic, Clause, polys
+from ._decided import decided, predicates
+from ._determinants import SMALL
 from ._facts import NEG, POS, ZERO, Fact, Facts, match, unbound
 from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_cases import Indices, choices, in_rows, resolved, split
 from ._index_sets import vanishes
-from ._matrices import SMALL, has_small_inverse, written_out
+from ._matrices import has_small_inverse, written_out
 from ._power import UndefinedTermError, cleared, power
 from ._range_products import collected, counted, has_products, split_off
 from ._range_products import written_out as products_written_out
@@ -27,7 +29,6 @@ from ._terms import (
     IxEq,
     IxPred,
     Poly,
-    Pred,
     Side,
     Sum,
     atoms_of,
@@ -54,21 +55,6 @@ class Region:
     def over(self, ranges: Mapping[Var, Poly]) -> Region:
         """With these free index variables, and their ranges."""
         return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
-
-
-def bound_free(a: Atom) -> bool:
-    """The atom mentions no variable of a sum around it."""
-    return not any(v[0] == "b" for v in a.free)
-
-
-def predicates(poly: Poly) -> list[Pred | Side]:
-    """Predicates that stand outside every sum, innermost first."""
-    found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
-    return sorted(found, key=lambda a: (_nesting(a), a.key))
-
-
-def _nesting(a: Pred | Side) -> int:
-    return sum(1 for b in deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
 
 
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
@@ -223,26 +209,6 @@ def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
 def _possible(a: Atomic, facts: Facts) -> bool:
     wanted = a.signs
     return wanted is None or bool(facts.signs(a.poly) & wanted)
-
-
-def decided(poly: Poly, facts: Facts) -> Poly:
-    """The term with each predicate replaced by its value where the facts determine it."""
-
-    def value(a: Atom) -> Poly | None:
-        if isinstance(a, (Pred, Side)) and bound_free(a):
-            signs = facts.signs(a.poly)
-            if signs == POS:
-                return ONE
-            if signs == NEG or (isinstance(a, Pred) and not signs & POS):
-                return NOTHING
-        return None
-
-    for _ in range(4):  # a decided predicate can decide one around it
-        new = replaced(poly, value)
-        if new == poly:
-            break
-        poly = new
-    return poly
 
 
 def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ._decided import decided, predicates
 from ._facts import NEG, NONNEG, POS, ZERO, Fact, Facts
 from ._index import Ix, Var
 from ._power import content
@@ -176,8 +177,6 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
 
 def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
     """A guard of several terms has the other value where the facts hold: they decide the predicates in it."""
-    from ._cases import decided
-
     for guard, value in guards:
         if len(guard) > 1:
             constant = decided(guard, facts).constant()
@@ -188,8 +187,6 @@ def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
 
 def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> bool:
     """In every sign region of a predicate inside the alternatives, one of them holds."""
-    from ._cases import decided, predicates
-
     inside = [p for a in alternatives for p in predicates(a.poly)]
     if not inside or depth == 0:
         return False

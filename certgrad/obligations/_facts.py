@@ -13,9 +13,11 @@ from itertools import product
 
 from flint import fmpq
 
+from ._determinants import explicit_determinant
 from ._index import Ix, Var, of_const
 from ._linear import Constraint, infeasible
 from ._power import cleared, content
+from ._rational import factored
 from ._sums import substitute
 from ._terms import (
     INDEX_PREDICATES,
@@ -107,8 +109,6 @@ def _number(poly: Poly) -> Poly:
     atom = poly.atom()
     if not isinstance(atom, Matrix) or atom.index:
         return poly
-    from ._matrices import explicit_determinant
-
     if atom.name == "determinant":
         return explicit_determinant(atom.body, *atom.vars, atom.ranges[0]) or poly
     return atom.body if atom.ranges[0] == ONE else poly
@@ -340,8 +340,6 @@ class Facts:
             return ANY  # what is left is longer than the whole: the same question would come up without end
         if rest != poly and len(rest) < 40:
             return times(outer, self.signs(rest))
-        from ._rational import factored
-
         factors = factored(rest) if 1 < len(rest) < 40 else None
         if factors is None or (len(factors[1]) == 1 and factors[1][0][1] == 1):
             return ANY
@@ -491,8 +489,6 @@ def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:
     if not fact.universal or not fact.poly.free:
         yield fact
         return
-    from ._sums import substitute
-
     patterns = [a for a in deep_atoms(fact.poly) if isinstance(a, Access) and unbound(a) == fact.poly.free]
     for pattern in patterns:
         for target in accesses:

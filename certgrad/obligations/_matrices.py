@@ -19,16 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 from flint import fmpq
 
 from ._budget import budget
 from ._conditions import Atomic, Clause, Clauses, condition
+from ._determinants import SMALL, explicit_determinant, leibniz
 from ._index import Ix, Var, of_const, of_var, whole_number
 from ._index_terms import index_condition, index_equal
 from ._power import UndefinedTermError, content, power
-from ._sums import Rewriter, fresh, open_sum, substitute, sum_over
+from ._sums import CONTRACTS, Rewriter, fresh, open_sum, rebuilds, substitute, sum_over, with_names
 from ._terms import (
     ONE,
     ZERO,
@@ -51,7 +52,6 @@ from ._terms import (
     poly_of,
 )
 
-SMALL = 3
 """Determinants of matrices of up to so many rows are written out, as JAX writes them; inverses where that helps."""
 Factors = list[tuple[Atom, Exponent]]
 Ranges = dict[Var, Poly]
@@ -160,23 +160,6 @@ def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Pol
 # --- small matrices ------------------------------------------------------------------------------------------------
 
 
-def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly | None:
-    """The determinant of a matrix of at most SMALL rows, as a polynomial in its entries."""
-    n = whole_number(size)
-    return None if n is None or n > SMALL else _leibniz(body, row, column, list(range(n)), list(range(n)))
-
-
-def _leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:
-    total = ZERO
-    for order in permutations(columns):
-        turns = sum(1 for k, m in combinations(order, 2) if k > m)
-        term = ONE.scale((-1) ** turns)
-        for r, k in zip(rows, order, strict=True):
-            term = term * substitute(body, {row: of_const(number(r)), column: of_const(number(k))})
-        total = total + term
-    return total
-
-
 def has_small_inverse(poly: Poly) -> bool:
     """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
     return any(_is_small_inverse(a) for a in deep_atoms(poly))
@@ -205,8 +188,8 @@ def written_out(poly: Poly) -> Poly:
             i, j = (whole_number(ix.const) for ix in a.index)
             others = range(whole_number(a.ranges[0]) or 0)
             rows, columns = [k for k in others if k != j], [k for k in others if k != i]
-            minor = _leibniz(a.body, *a.vars, rows, columns).scale((-1) ** ((i or 0) + (j or 0)))
-            return minor * power(_leibniz(a.body, *a.vars, list(others), list(others)), -1)
+            minor = leibniz(a.body, *a.vars, rows, columns).scale((-1) ** ((i or 0) + (j or 0)))
+            return minor * power(leibniz(a.body, *a.vars, list(others), list(others)), -1)
         return None
 
     return Rewriter(replace=value)(poly)
@@ -453,3 +436,18 @@ def _delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges, size: Poly) -> Poly:
             left = [(w, n) for w, n in ranges.items() if w != v]
             return sum_over(Rewriter({v: there})(rest), left)
     return sum_over(index_equal(i.minus(j)) * rest, list(ranges.items()))
+
+
+@rebuilds(Matrix)
+def _rebuilt(a: Matrix, rewriter: Rewriter) -> Poly:
+    index = tuple(ix.subst(rewriter.indices) for ix in a.index)
+    if rewriter.replace is None and not (a.body.free - set(a.vars)) & rewriter.indices.keys():
+        return reindexed(a, index)
+    row, column = fresh(), fresh()
+    names = dict(zip(a.vars, (row, column), strict=True))
+    body = Rewriter(rewriter.indices, rewriter.replace)(with_names(names)(a.body))
+    size = a.ranges[0] if rewriter.replace is None else rewriter(a.ranges[0])
+    return rebuilt(a, body, row, column, size, index)
+
+
+CONTRACTS[Matrix] = contracted

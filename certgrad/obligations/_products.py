@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from ._cases import bound_free
+from ._decided import bound_free
 from ._power import pred, side
 from ._rational import factored
 from ._sums import replaced

@@ -23,7 +23,19 @@ from ._index_cases import Indices, resolved
 from ._index_terms import index_equal, within
 from ._order import opened, place_of
 from ._power import content, exp_of, log_atom, log_of, power, pred
-from ._sums import Rewriter, canonical_order, divided, divisors_of, fresh, in_rows_and_columns, replaced, sum_over
+from ._sums import (
+    Rewriter,
+    canonical_order,
+    divided,
+    divisors_of,
+    fresh,
+    in_rows_and_columns,
+    ranges_of,
+    rebuilds,
+    replaced,
+    sum_over,
+    with_names,
+)
 from ._terms import (
     INDEX_PREDICATES,
     ONE,
@@ -403,3 +415,12 @@ def _factors(a: Atom) -> Poly | None:
         if not here.is_zero:
             result = result * (ONE - here + here * at(a.body))
     return result
+
+
+@rebuilds(Product)
+def _rebuilt(a: Product, rewriter: Rewriter) -> Poly:
+    names = {v: fresh() for v in a.vars}
+    inner = rewriter.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
+    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+    opened = [p if rewriter.replace is None else with_names(names)(p) for p in (a.body, a.where)]
+    return product_over(inner(opened[0]), dummies, inner(opened[1]))

@@ -15,7 +15,7 @@ from flint import fmpq
 from ._index import Ix, Var, of_const, of_var
 from ._index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
 from ._power import exp_of
-from ._sums import Rewriter, fresh, sum_over
+from ._sums import Rewriter, fresh, rebuilds, sum_over
 from ._terms import (
     CARRY,
     ONE,
@@ -118,6 +118,7 @@ def valued(values: Mapping[str, Value]) -> Callable[[Atom], Poly | None]:
     return replacing(values, value)
 
 
+@rebuilds(Rec)
 def rewritten(a: Rec, rewrite: Rewriter) -> Poly:
     """The atom with indices substituted and, inside its loop too, atoms replaced."""
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ._budget import budget
-from ._cases import Region, bound_free, by_summand, eliminated, nonzero_part, predicates, solve
+from ._cases import Region, by_summand, eliminated, nonzero_part, predicates, solve
 from ._conditions import Atomic, Clause, Clauses, discharged, merged, polys
+from ._decided import bound_free
 from ._derivative import Differentiator, depends
 from ._facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
 from ._index import of_var

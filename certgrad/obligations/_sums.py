@@ -19,6 +19,7 @@ from ._terms import (
     Accumulator,
     Atom,
     Base,
+    Dim,
     Exp,
     Exponent,
     Fn,
@@ -28,6 +29,7 @@ from ._terms import (
     Matrix,
     Max,
     Mono,
+    Num,
     Poly,
     Pred,
     Product,
@@ -57,6 +59,23 @@ def fresh(kind: str = "f") -> Var:
 def reset_fresh() -> None:
     global _fresh_count
     _fresh_count = 0
+
+
+Rebuild = Callable[[Any, "Rewriter"], Poly]
+REBUILDS: dict[type[Atom], Rebuild] = {}
+"""How a rewriter rebuilds atoms that have laws of their own: these stand with the laws, and say so as they load."""
+CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Poly]], Poly | None]] = {}
+"""How a sum over a factor of the kind is carried out by the kind's own laws; None where it is not."""
+
+
+def rebuilds(kind: type[Atom]) -> Callable[[Rebuild], Rebuild]:
+    """Registers how atoms of the kind are rebuilt."""
+
+    def register(law: Rebuild) -> Rebuild:
+        REBUILDS[kind] = law
+        return law
+
+    return register
 
 
 # --- substitution --------------------------------------------------------------------------------------------------
@@ -146,38 +165,18 @@ class Rewriter:
             if renamed is not None:
                 return renamed
             names = {v: fresh() for v in a.vars}
-            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
-            body = inner.mono(a.body) if self.replace is None else inner(_renamed(names).mono(a.body))
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
+            body = inner.mono(a.body) if self.replace is None else inner(with_names(names).mono(a.body))
             return sum_over(body, [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)])
         if isinstance(a, Max):
             names = {v: fresh() for v in a.vars}
-            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
+            inner = self.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
             dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
-            opened = [p if self.replace is None else _renamed(names)(p) for p in (a.body, a.where)]
+            opened = [p if self.replace is None else with_names(names)(p) for p in (a.body, a.where)]
             return max_over(inner(opened[0]), dummies, inner(opened[1]))
-        if isinstance(a, Product):
-            from ._range_products import product_over
-
-            names = {v: fresh() for v in a.vars}
-            inner = self.inner({v: of_var(w) for v, w in names.items()}, _ranges(a, names))
-            dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
-            opened = [p if self.replace is None else _renamed(names)(p) for p in (a.body, a.where)]
-            return product_over(inner(opened[0]), dummies, inner(opened[1]))
-        if isinstance(a, Matrix):
-            from ._matrices import rebuilt, reindexed
-
-            if self.replace is None and not (a.body.free - set(a.vars)) & self.indices.keys():
-                return reindexed(a, tuple(ix.subst(self.indices) for ix in a.index))
-            row, column = fresh(), fresh()
-            names = dict(zip(a.vars, (row, column), strict=True))
-            body = Rewriter(self.indices, self.replace)(_renamed(names)(a.body))
-            size = a.ranges[0] if self.replace is None else self(a.ranges[0])
-            return rebuilt(a, body, row, column, size, tuple(ix.subst(self.indices) for ix in a.index))
-        if isinstance(a, Rec):
-            from ._recurrences import rewritten
-
-            return rewritten(a, self)
-        return poly_of(a)
+        if isinstance(a, (Dim, Num)):
+            return poly_of(a)
+        return REBUILDS[type(a)](a, self)
 
     def renames(self, a: Sum) -> bool:
         """Whether the atom's variables get other names, each its own, and nothing else changes.
@@ -230,12 +229,12 @@ def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
     return None if None in names or len(names) < len(indices) else names  # type: ignore[return-value]
 
 
-def _renamed(names: Mapping[Var, Var]) -> Rewriter:
+def with_names(names: Mapping[Var, Var]) -> Rewriter:
     """Opens a binder, before atoms inside are replaced: what replaces them may bind variables of the same name."""
     return Rewriter({v: of_var(w) for v, w in names.items()})
 
 
-def _ranges(a: Sum | Max | Product, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+def ranges_of(a: Sum | Max | Product, names: Mapping[Var, Var]) -> dict[Var, Poly]:
     return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
 
 
@@ -307,10 +306,8 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
             if outside
             else sum_over(flat, list(ranges.items()))
         )
-    if any(isinstance(a, Matrix) for a, _ in inside):
-        from ._matrices import contracted
-
-        carried_out = contracted(inside, dict(ranges))
+    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
+        carried_out = contract(inside, dict(ranges))
         if carried_out is not None:
             return monomial(dict(outside)) * carried_out if outside else carried_out
     cancelled = _cancel(inside, ranges)
