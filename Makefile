@@ -27,10 +27,11 @@ audit: $(VENV)/.installed  ## Prove the op library and print the audit.
 test: $(VENV)/.installed-dev  ## Run the tests.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-lint: $(VENV)/.installed-dev  ## Run ruff and mypy.
+lint: $(VENV)/.installed-dev  ## Run ruff, mypy and the import contracts.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev  ## Format the code and fix what ruff can fix.
 	$(BIN)/ruff format .

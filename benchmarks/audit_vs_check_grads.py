@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
 
 def warm_up() -> None:
     """JAX's start-up, on a function that is no op."""
-    importlib.import_module("certgrad.obligations._audit")  # the first audit would import it
+    importlib.import_module("certgrad.obligations.auditing.audit")  # the first audit would import it
     x = jnp.arange(12.0).reshape(3, 4)
     jax.block_until_ready(jax.jit(jax.grad(lambda x: jnp.sum(jnp.tril(x) @ x.T)))(x))
     with jax.enable_x64(True):

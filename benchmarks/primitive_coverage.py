@@ -1,8 +1,9 @@
 """What certgrad can follow of JAX: a table of every primitive of the installed JAX that has a derivative rule.
 
 For each: semantics for all shapes, at concrete shapes only, or none, with the reason. Nothing here is a verdict written
-by hand: each example program of the table that the tests use (`tests/obligations/semantics`) is traced at symbolic
-dimensions and read by the calculus; where that fails, again at concrete sizes. A primitive counts by its best example.
+by hand: each example program of the table that the tests use (`tests/obligations/meaning/semantics`) is traced at
+symbolic dimensions and read by the calculus; where that fails, again at concrete sizes. A primitive counts by its best
+example.
 
 Run from anywhere: `python benchmarks/primitive_coverage.py [--none]`
 """
@@ -19,15 +20,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._jax_internals import primitives_of, primitives_with_rules
-from certgrad.obligations._sums import reset_fresh
-from certgrad.obligations._terms import clear_caches
-from certgrad.obligations.semantics import RULES, UnprovedError
-from certgrad.obligations.semantics._refused import REFUSED
-from tests.obligations.semantics.example import Example
-from tests.obligations.semantics.numerics import interpreted, traced
-from tests.obligations.semantics.table import EVERY
+from certgrad.obligations.meaning.semantics import RULES, UnprovedError
+from certgrad.obligations.meaning.semantics._refused import REFUSED
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.sums import reset_fresh
+from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.tracing.jax_internals import primitives_of, primitives_with_rules
+from tests.obligations.meaning.semantics.example import Example
+from tests.obligations.meaning.semantics.numerics import interpreted, traced
+from tests.obligations.meaning.semantics.table import EVERY
 
 ALL, CONCRETE, NONE = "all shapes", "concrete shapes", "none"
 ORDER = (ALL, CONCRETE, NONE)

@@ -27,7 +27,7 @@ BAR = 1.2
 IMPORTS = """
 from certgrad.cli import _console, _library, _output, _run, _select
 _library.names()
-import certgrad.obligations._audit, certgrad.report.text, rich.progress
+import certgrad.obligations.auditing.audit, certgrad.report.text, rich.progress
 import atexit, gc, typer._adapters  # the last: what reading the command line imports
 atexit.register(gc.freeze)  # as the command does
 """
@@ -38,8 +38,8 @@ from pathlib import Path
 from certgrad.cli import _library
 _library.names()
 gc.disable()  # as the command does
-import certgrad.obligations._audit
-from certgrad.obligations._traces import Traces
+import certgrad.obligations.auditing.audit
+from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.cache import Cache, Folder
 from certgrad.obligations.verify import _programs
 from certgrad.ops import Composed, registry

@@ -13,7 +13,7 @@ from certgrad.graph._induction import Induction, Judgement, sized
 from certgrad.graph._jaxpr import Numbers, evaluate
 from certgrad.graph._run import Run, dimension
 from certgrad.graph.ir import Node, Ref
-from certgrad.obligations._jax_internals import scan_loop
+from certgrad.obligations.tracing.jax_internals import scan_loop
 
 Values = list[Any]
 Cotangents = dict[tuple[int, int], Any]

@@ -14,7 +14,7 @@ from certgrad.graph._induction import Induction
 from certgrad.graph._lemma import Instance, Operation, forward_terms
 from certgrad.graph.certificate import Step
 from certgrad.graph.ir import Ref
-from certgrad.obligations._terms import Fn, Matrix, Max, Pred, Side, deep_atoms
+from certgrad.obligations.terms.terms import Fn, Matrix, Max, Pred, Side, deep_atoms
 
 _STEPS = ("floor", "ceil", "round_even", "round_away", "stop")
 

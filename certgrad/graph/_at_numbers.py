@@ -9,9 +9,9 @@ from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._lemma import Operation, traced_programs
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations._decisions import _render as rendering
-from certgrad.obligations._jax_internals import serialised_all, wide_floats
-from certgrad.obligations.semantics import UnprovedError
+from certgrad.obligations.generality.decisions import _render as rendering
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
 
 
 def rules_are_those_of_lemmas(induction: Induction, other: TracedGraph, fixed: Mapping[str, str]) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.obligations._facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Fact, Facts
-from certgrad.obligations._terms import ONE, Poly
+from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Fact, Facts
+from certgrad.obligations.terms.terms import ONE, Poly
 
 CUTS = (0, 1, -1)
 """The numbers that values are compared with, in the order of the bits."""

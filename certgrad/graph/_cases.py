@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations._decisions import Fixed, contrary
-from certgrad.obligations._decisions import _render as rendering
-from certgrad.obligations._jax_internals import Program, serialised
-from certgrad.obligations._problem import Programs
+from certgrad.obligations.generality.decisions import Fixed, contrary
+from certgrad.obligations.generality.decisions import _render as rendering
+from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.tracing.jax_internals import Program, serialised
 
 CASES = 24
 

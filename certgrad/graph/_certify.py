@@ -22,11 +22,11 @@ from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step, sealed
 from certgrad.graph.ir import Node
-from certgrad.obligations._decisions import UNANSWERABLE
-from certgrad.obligations._jax_dimensions import sizes_as_integers
-from certgrad.obligations._jax_internals import versions
-from certgrad.obligations._rank_blind import reachable_from
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
+from certgrad.obligations.generality.decisions import UNANSWERABLE
+from certgrad.obligations.generality.rank_blind import reachable_from
+from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
+from certgrad.obligations.tracing.jax_internals import versions
 
 Accepted = tuple[VerdictName, ...]
 """The verdicts of a program at other sizes with which it is no worse than the graph: rounding shows in the graph's."""

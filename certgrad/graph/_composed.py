@@ -24,11 +24,8 @@ from certgrad.graph._explain import broken_in_floats
 from certgrad.graph._jaxpr import installed_rules
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step
-from certgrad.obligations import _witnesses
-from certgrad.obligations._conventions import conventions
-from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import versions
-from certgrad.obligations._traces import Traces
+from certgrad.obligations.auditing import witnesses as _witnesses
+from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
     CODES,
@@ -50,6 +47,9 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Case

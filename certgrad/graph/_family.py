@@ -17,7 +17,7 @@ from certgrad.graph import _jaxpr
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._shape_rules import Rule, rule_for, rules_for
-from certgrad.obligations._jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
+from certgrad.obligations.tracing.jax_internals import DimExpr, Program, inner_program, is_dropped, is_literal, symbols
 
 DIMS = ("n", "m", "k", "l", "p", "q")
 INLINED = frozenset("jit pjit closed_call core_call checkpoint remat remat2 composite custom_vmap_call".split())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad.obligations._jax_internals import is_literal, kind_of
+from certgrad.obligations.tracing.jax_internals import is_literal, kind_of
 
 _EXACT: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from certgrad.graph._expression import Expressions
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
-from certgrad.obligations._conditions import Atomic, Clause
-from certgrad.obligations._formula import formula
-from certgrad.obligations._index import template
-from certgrad.obligations._present import negligible, show_clause
-from certgrad.obligations._terms import Access, Poly
+from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.obligations.terms.index import template
+from certgrad.obligations.terms.terms import Access, Poly
+from certgrad.obligations.wording.formula import formula
+from certgrad.obligations.wording.present import negligible, show_clause
 
 _SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 _FLIP = {">": "<", "≥": "≤", "≠": "≠", "=": "="}

@@ -28,12 +28,12 @@ from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Literal, Node, Operand, Ref
-from certgrad.obligations._conditions import Clause
-from certgrad.obligations._decisions import UNANSWERABLE
-from certgrad.obligations._facts import ANY
-from certgrad.obligations._jax_internals import is_literal, kind_of
-from certgrad.obligations._present import show_clause
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.facts import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName
+from certgrad.obligations.generality.decisions import UNANSWERABLE
+from certgrad.obligations.tracing.jax_internals import is_literal, kind_of
+from certgrad.obligations.wording.present import show_clause
 
 NO_NUMBER = "NaN or an infinity, which is no real number"
 Value = tuple[int, int]

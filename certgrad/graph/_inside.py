@@ -24,9 +24,9 @@ from certgrad.graph._induction import NO_NUMBER, Induction, as_inside, no_number
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
-from certgrad.obligations._facts import ANY
-from certgrad.obligations._jax_internals import scan_loop, while_loop
+from certgrad.obligations.assume.facts import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName, worst
+from certgrad.obligations.tracing.jax_internals import scan_loop, while_loop
 
 ROUNDS = 3
 """How often the signs of a loop's carries are looked for; then nothing is said of them."""

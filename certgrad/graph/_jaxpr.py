@@ -23,8 +23,8 @@ from jax.extend import core as jex
 import certgrad
 from certgrad._jax_compat import LINEAR
 from certgrad.graph.ir import ArrayType, Literal
-from certgrad.obligations._instances import evaluate_size
-from certgrad.obligations._jax_internals import (
+from certgrad.obligations.generality.instances import evaluate_size
+from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
     equations_of,

@@ -21,14 +21,25 @@ from certgrad.graph._family import Family, families_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
-from certgrad.obligations._audit import plainly_refuted
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._conditions import Clause
-from certgrad.obligations._decisions import Fixed, _solution
-from certgrad.obligations._decisions import _render as rendering
-from certgrad.obligations._domain_points import inside
-from certgrad.obligations._facts import ANY, Facts
-from certgrad.obligations._jax_internals import (
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.facts import ANY, Facts
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.auditing.audit import plainly_refuted
+from certgrad.obligations.auditing.redundant import not_implied
+from certgrad.obligations.auditing.witnesses import _as_data
+from certgrad.obligations.balls import BallError, Input, Rule, find_witness
+from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, PROOFS, VerdictName, worst
+from certgrad.obligations.generality.decisions import Fixed, _solution
+from certgrad.obligations.generality.decisions import _render as rendering
+from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
+from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.meaning.semantics_inputs import argument
+from certgrad.obligations.prove.problem import Problem, Programs, build, trace_rules
+from certgrad.obligations.prove.prove import Outcome, _minimal, prove
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.terms import Dim, Poly, clear_caches
+from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
     is_literal,
     kind_of,
@@ -38,18 +49,7 @@ from certgrad.obligations._jax_internals import (
     versions,
     wide_floats,
 )
-from certgrad.obligations._literals import ClosedForm, Reading, closed_form
-from certgrad.obligations._present import show, show_clause
-from certgrad.obligations._problem import Problem, Programs, build, trace_rules
-from certgrad.obligations._prove import Outcome, _minimal, prove
-from certgrad.obligations._redundant import not_implied
-from certgrad.obligations._semantics_inputs import argument
-from certgrad.obligations._tensor import Tensor
-from certgrad.obligations._terms import Dim, Poly, clear_caches
-from certgrad.obligations._witnesses import _as_data
-from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, PROOFS, VerdictName, worst
-from certgrad.obligations.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.wording.present import show, show_clause
 
 _NAMES = ("x", "y", "z", "w")
 _KINDS = {"f": "float", "i": "int", "b": "bool"}

@@ -23,12 +23,12 @@ from certgrad.graph._jaxpr import Equation, program_equation
 from certgrad.graph._lemma import Operation, Proof, argument_names
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
-from certgrad.obligations._conditions import Clause
-from certgrad.obligations._jax_internals import kind_of, wide_floats
-from certgrad.obligations._redundant import not_implied
-from certgrad.obligations._sums import Rewriter
-from certgrad.obligations._terms import Access, Atom, Poly, access
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import Access, Atom, Poly, access
+from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 
 NODES = 60
 """A region is not looked for beyond so many operations."""

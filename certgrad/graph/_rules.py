@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.graph._jaxpr import Equation, primal_function, without_linear
-from certgrad.obligations._problem import Rules, Shapes
+from certgrad.obligations.prove.problem import Rules, Shapes
 
 Outputs = Callable[..., list[Any]]
 

@@ -13,7 +13,7 @@ import numpy as np
 from certgrad.graph._jaxpr import Numbers, evaluate_equation
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
-from certgrad.obligations._jax_internals import scan_loop
+from certgrad.obligations.tracing.jax_internals import scan_loop
 
 Place = tuple[tuple[int, int], ...]
 """Where a graph stands: the nodes that hold it, from the outside in, and which of each one's graphs it is."""

@@ -17,16 +17,16 @@ from certgrad.graph._jaxpr import Numbers, UnknownDimensionError
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
-from certgrad.obligations._conditions import Clause
-from certgrad.obligations._evaluate import UndecidedError, all_different_at, attained_once_at, evaluate
-from certgrad.obligations._index import Var, template
-from certgrad.obligations._jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
-from certgrad.obligations._order import different_entries, sole_maximum
-from certgrad.obligations._satisfiable import _true
-from certgrad.obligations._terms import Access, Dim, Poly, deep_atoms
+from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
+from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.prove.evaluate import UndecidedError, all_different_at, attained_once_at, evaluate
+from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.terms.index import Var, template
+from certgrad.obligations.terms.terms import Access, Dim, Poly, deep_atoms
+from certgrad.obligations.tracing.jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
 
 TRIES = 48
 PRECISION = 192

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations._jax_internals import kind_of
+from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.ops._fit import fits
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, parse
 

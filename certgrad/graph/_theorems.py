@@ -14,10 +14,10 @@ from typing import Any
 
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import Theorem
-from certgrad.obligations._jax_internals import serialised, symbols, versions, wide_floats
-from certgrad.obligations._problem import Programs, Rules, build, trace_rules
-from certgrad.obligations._prove import prove
 from certgrad.obligations.certificate import KERNEL
+from certgrad.obligations.prove.problem import Programs, Rules, build, trace_rules
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.tracing.jax_internals import serialised, symbols, versions, wide_floats
 
 
 @dataclass(frozen=True)

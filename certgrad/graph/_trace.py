@@ -20,8 +20,9 @@ from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
-from certgrad.obligations._jax_dimensions import sizes_as_integers
-from certgrad.obligations._jax_internals import (
+from certgrad.obligations.generality.rank_blind import reachable_from
+from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
+from certgrad.obligations.tracing.jax_internals import (
     Program,
     branch_programs,
     inner_program,
@@ -31,8 +32,7 @@ from certgrad.obligations._jax_internals import (
     while_loop,
     wide_floats,
 )
-from certgrad.obligations._jax_internals import trace as trace_program
-from certgrad.obligations._rank_blind import reachable_from
+from certgrad.obligations.tracing.jax_internals import trace as trace_program
 
 _KINDS: dict[str, Kind] = {
     "custom_jvp_call": "custom_jvp",

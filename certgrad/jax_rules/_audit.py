@@ -16,10 +16,7 @@ import numpy as np
 
 import certgrad
 from certgrad.errors import CertgradError
-from certgrad.obligations._audit import audit as audited
-from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import primitives_of, versions, wide_floats
-from certgrad.obligations._problem import trace_rules
+from certgrad.obligations.auditing.audit import audit as audited
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
     CODES,
@@ -34,7 +31,10 @@ from certgrad.obligations.certificate import (
     sealed,
     worst,
 )
-from certgrad.obligations.semantics._refused import REFUSED
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.meaning.semantics._refused import REFUSED
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import primitives_of, versions, wide_floats
 from certgrad.rules._user_rule import UserRule
 
 from ._configuration import Configuration

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from certgrad.obligations._jax_internals import primitives_with_rules
+from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 
 PRIMITIVE, CUSTOM, FUNCTION = "primitive", "custom rule", "function"
 

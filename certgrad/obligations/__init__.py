@@ -7,16 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._audit import audit
-    from ._statement import Obligation, obligation
+    from .auditing.audit import audit
+    from .auditing.statement import Obligation, obligation
     from .certificate import CODES, Certificate
 
 _PUBLIC = {
     "CODES": "certificate",
     "Certificate": "certificate",
-    "Obligation": "_statement",
-    "audit": "_audit",
-    "obligation": "_statement",
+    "Obligation": "auditing.statement",
+    "audit": "auditing.audit",
+    "obligation": "auditing.statement",
 }
 
 __all__ = ["CODES", "Certificate", "Obligation", "audit", "obligation"]

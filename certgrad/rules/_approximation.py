@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from certgrad.obligations._instances import family
-from certgrad.obligations._witnesses import apart
+from certgrad.obligations.auditing.witnesses import apart
+from certgrad.obligations.generality.instances import family
 
 from ._user_rule import UserRule
 

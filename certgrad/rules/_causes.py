@@ -16,14 +16,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.obligations._audit import audit
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import live_inputs
-from certgrad.obligations._problem import Rules, build, trace_rules
-from certgrad.obligations._prove import prove
+from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.certificate import worst as worst_of
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import Rules, build, trace_rules
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.tracing.jax_internals import live_inputs
 
 from ._constants import held_constant
 from ._missing import missing_term

@@ -12,8 +12,7 @@ import msgspec
 
 import certgrad
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations._audit import audit
-from certgrad.obligations._jax_internals import from_library, versions
+from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
@@ -27,6 +26,7 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
+from certgrad.obligations.tracing.jax_internals import from_library, versions
 
 from ._approximation import approximation
 from ._causes import diagnosed

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import msgspec
 
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations._audit import audit
-from certgrad.obligations._instances import family
-from certgrad.obligations._problem import Rules
+from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import HOLDS, OF_REFERENCE, Certificate, Claim, VerdictName, Witness, sealed
-from certgrad.obligations.semantics._elementwise import IN_RANGE
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.meaning.semantics._elementwise import IN_RANGE
+from certgrad.obligations.prove.problem import Rules
 
 from ._check import PROVED, untraced
 from ._examine import examine

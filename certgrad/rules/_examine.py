@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations._instances import evaluate_size, family
-from certgrad.obligations._jax_internals import primitives_of, symbols, trace
-from certgrad.obligations._problem import trace_rules
+from certgrad.obligations.generality.instances import evaluate_size, family
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import primitives_of, symbols, trace
 
 from ._layers import backward_of
 from ._returned import absent, recorded

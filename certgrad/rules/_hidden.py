@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from certgrad.errors import CertgradError
-from certgrad.obligations._jax_internals import from_library
-from certgrad.obligations._rank_blind import loads, reachable
-from certgrad.obligations._syntax import names_in, source_tree
-from certgrad.obligations._traces import Traces
+from certgrad.obligations.generality.rank_blind import loads, reachable
+from certgrad.obligations.generality.syntax import names_in, source_tree
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_internals import from_library
 
 _QUESTIONS = frozenset(
     "Tracer is_concrete concrete_or_error ConcretizationTypeError TracerArrayConversionError "

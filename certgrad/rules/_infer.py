@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from certgrad.errors import CertgradError
-from certgrad.obligations._instances import family
-from certgrad.obligations._problem import rules_of, trace_rules
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import rules_of, trace_rules
 
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped

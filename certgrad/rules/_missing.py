@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._instances import family
-from certgrad.obligations._pairing import paired
-from certgrad.obligations._present import show
-from certgrad.obligations._problem import build, trace_rules
-from certgrad.obligations._prove import adjoint_of_derivative_obligation, differentiated
+from certgrad.obligations.decide.pairing import paired
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.prove import adjoint_of_derivative_obligation, differentiated
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.wording.present import show
 
 from ._user_rule import UserRule
 

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._closures import captured
-from certgrad.obligations._jax_internals import from_library
-from certgrad.obligations._rank_blind import HIDDEN, LIBRARIES, loads
-from certgrad.obligations._syntax import names_in, source_tree
+from certgrad.obligations.generality.rank_blind import HIDDEN, LIBRARIES, loads
+from certgrad.obligations.generality.syntax import names_in, source_tree
+from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._layers import kind_of_rule
 

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.obligations._decisions import concrete
-from certgrad.obligations._domain_points import inside
-from certgrad.obligations._instances import family
-from certgrad.obligations._jax_internals import evaluate, primal_body
-from certgrad.obligations._problem import Rules
+from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.generality.decisions import concrete
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import Rules
+from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
 
 from ._user_rule import UserRule
 

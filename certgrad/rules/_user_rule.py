@@ -21,8 +21,8 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations._budget import SECONDS
-from certgrad.obligations._problem import Rules
+from certgrad.obligations.prove.problem import Rules
+from certgrad.obligations.terms.budget import SECONDS
 from certgrad.ops._declare import Case
 
 from ._declaration import named_function

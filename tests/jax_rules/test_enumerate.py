@@ -3,8 +3,8 @@
 from certgrad.jax_rules import names, subjects
 from certgrad.jax_rules._enumerate import CUSTOM, NO_DERIVATIVE, PRIMITIVE, custom_rules
 from certgrad.jax_rules.configurations import CONFIGURATIONS
-from certgrad.obligations._jax_internals import primitives_with_rules
-from certgrad.obligations.semantics._refused import REFUSED
+from certgrad.obligations.meaning.semantics._refused import REFUSED
+from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 
 OF_OTHER_VERSIONS = {"expand_dims", "log2", "one_minus_square"}
 """Configured primitives that some versions of JAX do not have."""

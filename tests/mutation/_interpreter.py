@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from certgrad.obligations._jax_internals import inner_program, is_dropped, is_literal, jaxpr_of
+from certgrad.obligations.tracing.jax_internals import inner_program, is_dropped, is_literal, jaxpr_of
 
 Key = tuple[str, int]
 """An equation: its primitive, and which of the equations with that primitive it is, in the order of the program."""

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.obligations._domain_points import inside
-from certgrad.obligations._problem import rules_of
 from certgrad.obligations.balls import (
     UNKNOWN,
     Dims,
@@ -29,6 +27,8 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
 from certgrad.obligations.balls._gaps import GAPS, _differ
+from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.prove.problem import rules_of
 from certgrad.ops import Case, Op
 
 BITS = 128

@@ -13,17 +13,17 @@ from flint import arb, fmpq
 
 from certgrad.errors import RuleError, TraceError
 from certgrad.obligations import audit
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._conditions import Clause
-from certgrad.obligations._evaluate import UndecidedError, evaluate
-from certgrad.obligations._instances import Instance, family
-from certgrad.obligations._problem import build, rules_of, trace_rules
-from certgrad.obligations._prove import Outcome, prove
-from certgrad.obligations._satisfiable import _true
-from certgrad.obligations._terms import Poly
-from certgrad.obligations._witnesses import search
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
 from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.generality.instances import Instance, family
+from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
+from certgrad.obligations.prove.problem import build, rules_of, trace_rules
+from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.terms import Poly
 from certgrad.ops import Case, Op
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations

@@ -10,12 +10,12 @@ from random import Random
 from flint import fmpq
 from hypothesis import strategies as st
 
-from certgrad.obligations import _evaluate
-from certgrad.obligations._index import Entry, Ix, Var, of_atom, of_const, of_var, quotient, remainder, row_major
-from certgrad.obligations._index_terms import index_condition, index_equal, index_number
-from certgrad.obligations._power import exp_of
-from certgrad.obligations._sums import fresh, substitute, sum_over
-from certgrad.obligations._terms import ONE, Poly, access, dimension, number
+from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.terms.index import Entry, Ix, Var, of_atom, of_const, of_var, quotient, remainder, row_major
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
+from certgrad.obligations.terms.power import exp_of
+from certgrad.obligations.terms.sums import fresh, substitute, sum_over
+from certgrad.obligations.terms.terms import ONE, Poly, access, dimension, number
 
 N, M = dimension("n"), dimension("m")
 RANGES: dict[str, tuple[Poly, object]] = {

@@ -10,13 +10,13 @@ from math import prod
 from flint import arb, fmpq
 from hypothesis import strategies as st
 
-from certgrad.obligations import _evaluate
-from certgrad.obligations._evaluate_functions import function as at_balls
-from certgrad.obligations._index import Var, of_var
-from certgrad.obligations._power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
-from certgrad.obligations._range_products import product_over
-from certgrad.obligations._sums import max_over, sum_over
-from certgrad.obligations._terms import Poly, access, dimension, number
+from certgrad.obligations.laws.range_products import product_over
+from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.prove.evaluate_functions import function as at_balls
+from certgrad.obligations.terms.index import Var, of_var
+from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred, sign_of
+from certgrad.obligations.terms.sums import max_over, sum_over
+from certgrad.obligations.terms.terms import Poly, access, dimension, number
 
 SIZES = {"n": 3, "m": 2}
 I, J, K, L = (("f", 900 + k, 0) for k in range(4))

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from certgrad.obligations._budget import BudgetError, limited
-from certgrad.obligations._evaluate import UndecidedError, evaluate
-from certgrad.obligations._instances import family
-from certgrad.obligations._problem import build, rules_of, trace_rules
-from certgrad.obligations._prove import prove
-from certgrad.obligations._satisfiable import _true
-from certgrad.obligations.semantics import UnprovedError
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
+from certgrad.obligations.prove.problem import build, rules_of, trace_rules
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.terms.budget import BudgetError, limited
 from tests.obligations.traps import declare
 
 LATTICE = [Fraction(k, 2) for k in range(-3, 4)]

@@ -7,11 +7,11 @@ import pytest
 from jax import lax
 
 import certgrad
-from certgrad.obligations._audit import NO_SOLUTION
-from certgrad.obligations._facts import Facts
-from certgrad.obligations._jax_internals import abstract, dim_poly, symbols, trace
-from certgrad.obligations._semantics_inputs import argument
-from certgrad.obligations.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.auditing.audit import NO_SOLUTION
+from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
+from certgrad.obligations.meaning.semantics_inputs import argument
+from certgrad.obligations.tracing.jax_internals import abstract, dim_poly, symbols, trace
 from tests.obligations.test_solvers import jacobi, proof, rule
 
 

@@ -18,8 +18,8 @@ from certgrad.graph._lemma import (
     traced_only,
 )
 from certgrad.graph.certificate import Lemma
-from certgrad.obligations._jax_internals import wide_floats
-from certgrad.obligations.semantics import UnprovedError
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.tracing.jax_internals import wide_floats
 
 UNTRACEABLE = (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError)
 """What tracing the rules of an operation raises where they do not trace in a setting."""

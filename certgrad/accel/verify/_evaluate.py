@@ -25,12 +25,12 @@ from certgrad.graph._lemma import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import operations
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations._jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
+from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
 from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import Point, Space, on_boundaries

@@ -21,8 +21,8 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import Cotangent, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
-from certgrad.obligations._jax_internals import scan_loop, while_loop
 from certgrad.obligations.certificate import HOLDS, worst
+from certgrad.obligations.tracing.jax_internals import scan_loop, while_loop
 
 COMPUTED = "the values depend on no input, and were computed"
 """Why a hypothesis on constants is discharged."""

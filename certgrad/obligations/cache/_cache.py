@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from .._rank_blind import searched
-from .._traces import Spec, Traces
-from ..certificate import HOLDS, Certificate, TracedCase
+from certgrad.obligations.certificate import HOLDS, Certificate, TracedCase
+from certgrad.obligations.generality.rank_blind import searched
+from certgrad.obligations.generality.traces import Spec, Traces
+
 from ._folder import Folder
 from ._key import facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
 

@@ -19,12 +19,11 @@ import jaxlib
 import numpy as np
 
 import certgrad
-
-from .._jax_internals import versions
-from .._problem import kinds_of
-from .._rank_blind import dtype_sensitive, rank_sensitive
-from .._traces import Traces
-from ..certificate import FORMAT, KERNEL
+from certgrad.obligations.certificate import FORMAT, KERNEL
+from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.prove.problem import kinds_of
+from certgrad.obligations.tracing.jax_internals import versions
 
 _PACKAGE = Path(certgrad.__file__).resolve().parent
 

@@ -15,7 +15,7 @@ from certgrad import ops
 from certgrad.accel import verify_graph
 from certgrad.graph import GraphCertificate, _certify, _lemma, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
-from certgrad.obligations._prove import Outcome
+from certgrad.obligations.prove.prove import Outcome
 from tests.graph.models import MLP, mlp, right_vjp, wrong_mask
 
 replace = msgspec.structs.replace
@@ -90,8 +90,8 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
     for name in ("prove", "build", "interpret", "find_witness", "output_signs", "_judged", "_prove_at"):
         monkeypatch.setattr(_lemma, name, used)
     monkeypatch.setattr(_certify, "Induction", used)
-    monkeypatch.setattr("certgrad.obligations._derivative.Differentiator.__call__", used)
-    monkeypatch.setattr("certgrad.obligations._cases.nonzero_part", used)
+    monkeypatch.setattr("certgrad.obligations.differentiate.derivative.Differentiator.__call__", used)
+    monkeypatch.setattr("certgrad.obligations.decide.cases.nonzero_part", used)
     assert verify_graph(perceptron, mlp, *MLP).outcome == "verified"
 
 

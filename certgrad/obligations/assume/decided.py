@@ -1,0 +1,43 @@
+"""Predicates whose value assumptions determine."""
+
+from __future__ import annotations
+
+from certgrad.obligations.terms.sums import replaced
+from certgrad.obligations.terms.terms import ONE, ZERO, Atom, Poly, Pred, Side, deep_atoms
+
+from .facts import NEG, POS, Facts
+
+
+def bound_free(a: Atom) -> bool:
+    """The atom mentions no variable of a sum around it."""
+    return not any(v[0] == "b" for v in a.free)
+
+
+def predicates(poly: Poly) -> list[Pred | Side]:
+    """Predicates that stand outside every sum, innermost first."""
+    found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
+    return sorted(found, key=lambda a: (_nesting(a), a.key))
+
+
+def _nesting(a: Pred | Side) -> int:
+    return sum(1 for b in deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
+
+
+def decided(poly: Poly, facts: Facts) -> Poly:
+    """The term with each predicate replaced by its value where the facts determine it."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, (Pred, Side)) and bound_free(a):
+            signs = facts.signs(a.poly)
+            if signs == POS:
+                return ONE
+            if signs == NEG or (isinstance(a, Pred) and not signs & POS):
+                return ZERO
+        return None
+
+    for _ in range(4):  # a decided predicate can decide one around it
+        new = replaced(poly, value)
+        if new == poly:
+            break
+        poly = new
+    return poly

@@ -1,0 +1,86 @@
+"""Whether assumed clauses imply another clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import Access, Fn, Poly, deep_atoms, monomial
+
+from .conditions import Atomic, Clause, discharged
+from .facts import Fact, Facts, match, unbound
+
+
+def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:
+    """One of the assumed clauses, instantiated at the clause's own entries, implies it case by case."""
+    targets = sorted(
+        {a for x in clause.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access)}, key=lambda a: a.key
+    )
+    for known in assumed:
+        if known.guards:
+            continue
+        for instance in [known, *_instances(known, targets)]:
+            if all(_implies(a, clause, facts) for a in instance.alternatives):
+                return True
+    return discharged(clause, facts)
+
+
+def _instances(known: Clause, targets: list[Access]) -> list[Clause]:
+    patterns = [
+        a for x in known.alternatives for a in deep_atoms(x.poly) if isinstance(a, Access) and unbound(a) == known.free
+    ]
+    out = []
+    for pattern in patterns:
+        for target in targets:
+            mapping = match(pattern, target)
+            if mapping is not None:
+                out.append(known.rewritten(Rewriter(mapping)))
+    return out
+
+
+def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
+    if any(
+        b.relation == a.relation and (b.poly == a.poly or (b.relation == "= 0" and b.poly == -a.poly))
+        for b in clause.alternatives
+    ):
+        return True
+    if a.relation == "not integer" and any(
+        b.relation == "not integer" and _whole(b.poly - a.poly) for b in clause.alternatives
+    ):
+        return True
+    if a.relation == "not integer" and any(
+        b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives
+    ):
+        return True
+    if a.relation == "not integer" and any(
+        b.relation == "!= 0" and _apart(a.poly, b.poly) for b in clause.alternatives
+    ):
+        return True
+    signs = a.signs
+    return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
+
+
+def _apart(p: Poly, b: Poly) -> bool:
+    """b ≠ 0 wherever p is not an integer: for some finite q, q·b ± p is an integer, so that q·b is none."""
+    single = p.single()
+    if single is None or len(b) > 4:
+        return False
+    finite = {atom for atom, e in single[0] if e < 0}
+    for mono, c in b.items():
+        q = p * monomial({atom: -e for atom, e in mono}).scale(1 / c)
+        if all(e > 0 or atom in finite for m in q for atom, e in m):
+            if _integer(q * b - p) or _integer(q * b + p):
+                return True
+    return False
+
+
+def _integer(poly: Poly) -> bool:
+    """Integers times products of values of floor."""
+    return all(
+        c.q == 1 and all(isinstance(a, Fn) and a.name == "floor" and e > 0 for a, e in mono) for mono, c in poly.items()
+    )
+
+
+def _whole(difference: Poly) -> bool:
+    c = difference.constant()
+    return c is not None and c.q == 1

@@ -1,0 +1,147 @@
+"""Conditions on indices, decided where ranges and other conditions decide them, and split into cases where not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from certgrad.obligations.terms.index import Entry, IntegerAtom, Ix, Var, of_var, row_major
+from certgrad.obligations.terms.index_terms import as_index
+from certgrad.obligations.terms.sums import Rewriter, divided, divisors_of, in_rows_and_columns
+from certgrad.obligations.terms.terms import ONE, ZERO, Access, Atom, IxEq, IxPred, Poly, deep_atoms, poly_of
+
+from .facts import NEG, NONNEG, NONPOS, POS, Facts, match
+from .isl import Condition, feasible
+
+
+@dataclass(frozen=True)
+class Indices:
+    """The free index variables with their ranges, and the conditions in force on them."""
+
+    ranges: Mapping[Var, Poly] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    facts: Facts = field(default_factory=Facts)
+
+    def known_of(self, entry: Entry) -> list[Condition]:
+        """What the facts say of an entry of an integer tensor, as conditions on indices."""
+        out: list[Condition] = []
+        for fact in self.facts.facts:
+            entries = [a for a in deep_atoms(fact.poly) if isinstance(a, Access)]
+            if len(entries) != 1 or entries[0].tensor != entry.tensor or fact.signs not in (POS, NONNEG, NEG, NONPOS):
+                continue
+            if fact.universal:
+                mapping = match(entries[0], Access(entry.tensor, entry.index))
+            else:
+                mapping = {} if entries[0].index == entry.index else None
+            value = as_index(fact.poly) if mapping is not None else None
+            if value is not None and mapping is not None:
+                up = value if fact.signs in (POS, NONNEG) else value.scaled(-1)
+                out.append((up.subst(mapping).shifted(-ONE if fact.signs in (POS, NEG) else ZERO), ">="))
+        return out
+
+    def feasible(self, *more: Condition) -> bool:
+        return feasible([*self.conditions, *more], self.ranges, self.known_of)
+
+    def where(self, condition: Condition) -> Indices:
+        return replace(self, conditions=(*self.conditions, condition))
+
+    def substituted(self, mapping: Mapping[Var, Ix], more: Mapping[Var, Poly]) -> Indices:
+        """With variables replaced by expressions; what was known of their ranges becomes conditions."""
+        conditions = [(ix.subst(mapping), r) for ix, r in self.conditions]
+        for v, value in mapping.items():
+            if v in self.ranges:
+                conditions += [(value, ">="), (value.scaled(-1).shifted(self.ranges[v] - ONE), ">=")]
+        left = {v: n for v, n in self.ranges.items() if v not in mapping}
+        return Indices({**left, **more}, tuple(conditions), self.facts)
+
+    def decide(self, a: IxPred | IxEq) -> Poly | None:
+        """The value of a condition on indices where it has the same one throughout."""
+        if not self.feasible(holding(a)):
+            return ZERO
+        if not self.feasible(failing(a)):
+            return ONE
+        return None
+
+
+def holding(a: IxPred | IxEq) -> Condition:
+    return (a.ix, ">=") if isinstance(a, IxPred) else (a.ix, "=")
+
+
+def failing(a: IxPred | IxEq) -> Condition:
+    return (a.ix.scaled(-1).shifted(-ONE), ">=") if isinstance(a, IxPred) else (a.ix, "!=")
+
+
+class _Deciding(Rewriter):
+    """Replaces index conditions that hold throughout, or nowhere, given the ranges of all variables around them."""
+
+    def __init__(self, indices: Indices, names: Mapping[Var, Ix]) -> None:
+        super().__init__(names, replace=self._decide)
+        self.context = indices
+
+    def _decide(self, a: Atom) -> Poly | None:
+        if isinstance(a, (IxPred, IxEq)):
+            moved = type(a)(a.ix.subst(self.indices))
+            return self.context.decide(moved)
+        if not a.structured and not a.free & self.indices.keys():
+            return poly_of(a)
+        return None
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        inside = _Deciding(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+        inside.loops = self.loops
+        return inside
+
+
+def resolved(poly: Poly, indices: Indices) -> Poly:
+    """The term with index conditions decided where the ranges decide them, in sums too."""
+    return _Deciding(indices, {})(poly) if poly.structured else poly
+
+
+def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
+    """A free variable that is divided runs over rows and columns instead: v = i·m + j."""
+    for v, n in indices.ranges.items():
+        if v not in poly.free:
+            continue
+        for divisor in divisors_of(poly, v):
+            rows = divided(n, divisor)
+            if rows is None:
+                continue
+            (poly,), i, j = in_rows_and_columns([poly], v, divisor, "u")
+            place = {v: row_major(of_var(i), of_var(j), divisor)}
+            left = {w: m for w, m in indices.ranges.items() if w != v} | {i: rows, j: divisor}
+            moved = Indices(left, tuple((ix.subst(place), r) for ix, r in indices.conditions), indices.facts)
+            return in_rows(poly, moved)
+    return poly, indices
+
+
+def choices(poly: Poly) -> list[IxPred | IxEq]:
+    """Conditions on free indices only, equations first."""
+    found = [a for a in deep_atoms(poly) if isinstance(a, (IxPred, IxEq)) and not any(v[0] == "b" for v in a.free)]
+    return sorted(found, key=lambda a: (isinstance(a, IxPred), len(a.ix.terms), a.key))
+
+
+def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, Indices, Mapping[Var, Ix]]]:
+    """The term where the condition holds and where it fails, as far as that can be, with what was substituted."""
+    out: list[tuple[Poly, Indices, Mapping[Var, Ix]]] = []
+    for condition, value in ((holding(a), ONE), (failing(a), ZERO)):
+        here = indices.where(condition)
+        if not here.feasible():
+            continue
+        part = Rewriter(replace=lambda b, value=value: value if b is a else None)(poly)  # type: ignore[misc]
+        mapping: dict[Var, Ix] = {}
+        if isinstance(a, IxEq) and value is ONE:
+            v = _determined(a.ix)
+            if v is not None:
+                c = a.ix.coefficient(v)
+                mapping = {v: a.ix.plus(of_var(v).scaled(-c)).scaled(-c)}
+                part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
+        out.append((part, here, mapping))
+    return out
+
+
+def _determined(ix: Ix) -> Var | None:
+    """A variable that ix = 0 determines."""
+    for v, c in reversed(ix.terms):
+        if not isinstance(v, IntegerAtom) and abs(c) == 1 and not any(v in t.free for t in ix.atoms):
+            return v
+    return None

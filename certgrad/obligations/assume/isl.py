@@ -1,0 +1,215 @@
+"""Index expressions, ranges and dimensions in the words of isl, which decides Presburger conditions for all sizes.
+
+Dimensions become parameters. A product of dimensions, and a size that isl has no word for, becomes a parameter of its
+own, about which nothing else is known; so does an integer atom. That only ever makes fewer things decidable.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import islpy as isl
+from flint import fmpq
+
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, Quotient, Var, of_atom, whole_number
+from certgrad.obligations.terms.terms import Dim, IxEq, IxPred, Mono, Poly, atoms_of, memo, mono_positive
+
+Condition = tuple[Ix, str]
+"""An index expression and its relation to 0: `>=`, `=` or `!=`."""
+MAX_CONDITIONS = 8
+Knowledge = Callable[[Entry], list[Condition]]
+"""What is assumed of an entry of an integer tensor."""
+
+
+def _nothing(entry: Entry) -> list[Condition]:
+    return []
+
+
+class Words:
+    """Names for the parameters of one question, with what is known of them."""
+
+    def __init__(self, ranges: Mapping[Var, Poly], known_of: Knowledge) -> None:
+        self.ranges, self.known_of = dict(ranges), known_of
+        self.names: dict[Any, str] = {}
+        self.known: list[str] = []
+        self.variables: dict[Var, str] = {}
+
+    # --- parameters ---
+
+    def parameter(self, key: object, known: Iterable[str] = ()) -> str:
+        if key not in self.names:
+            self.names[key] = name = f"p{len(self.names)}"
+            self.known += [k.format(name) for k in known]
+        return self.names[key]
+
+    @property
+    def header(self) -> str:
+        return f"[{', '.join(self.names.values())}]"
+
+    def dimension(self, name: str, positive: bool) -> str:
+        """A size: a name, or JAX's text of a quotient or remainder of sizes."""
+        if name.isidentifier():
+            return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
+        try:
+            text = self.size(ast.parse(name, mode="eval").body)
+        except (SyntaxError, ValueError):
+            text = None
+        if text is None:
+            return self.parameter(("dim", name), ["{} >= 1"] if positive else [])
+        if positive:
+            bound = f"{text} >= 1"
+            if bound not in self.known:
+                self.known.append(bound)
+        return text
+
+    def size(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name):
+            return self.parameter(("dim", node.id), ["{} >= 1"])
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return str(node.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.size(node.operand)
+            return f"(-{inner})" if inner else None
+        if isinstance(node, ast.BinOp):
+            left, right = self.size(node.left), self.size(node.right)
+            if left is None or right is None:
+                return None
+            if isinstance(node.op, ast.Mult):
+                return f"({left} * {right})" if isinstance(node.left, ast.Constant) else None
+            sign = {ast.Add: "+", ast.Sub: "-"}.get(type(node.op))
+            return f"({left} {sign} {right})" if sign else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+            left = self.size(node.args[0])
+            divisor = node.args[1]
+            if left is None or not isinstance(divisor, ast.Constant) or not isinstance(divisor.value, int):
+                return None
+            if divisor.value < 1:
+                return None
+            if node.func.id == "floordiv":
+                return f"floor(({left})/{divisor.value})"
+            if node.func.id == "mod":
+                return f"({left} - {divisor.value} * floor(({left})/{divisor.value}))"
+        return None
+
+    def mono(self, mono: Mono) -> str:
+        if len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Dim):
+            return self.dimension(mono[0][0].name, mono[0][0].positive)
+        return self.parameter(mono, ["{} >= 1"] if mono_positive(mono) and all(e > 0 for _, e in mono) else [])
+
+    def const(self, poly: Poly) -> str:
+        parts = []
+        for mono, c in poly.sorted_items():
+            if c.q != 1:
+                raise ValueError("an index with a fraction")
+            parts.append(f"{int(c.p)} * {self.mono(mono)}" if mono else str(int(c.p)))
+        return " + ".join(parts) or "0"
+
+    # --- variables and expressions ---
+
+    def variable(self, v: Var) -> str:
+        found = self.variables.get(v)
+        if found is None:
+            found = self.variables[v] = self.parameter(v)
+            self.bound(v, found)
+        return found
+
+    def bound(self, v: Var, name: str) -> None:
+        """What is known of a variable: it is at least 0, and less than its range."""
+        if v[0] != "s":
+            self.known.append(f"{name} >= 0")
+        if v in self.ranges:
+            self.known.append(f"{name} < {self.const(self.ranges[v])}")
+
+    def ix(self, ix: Ix) -> str:
+        parts = [f"{c} * {self.atom(v) if isinstance(v, IntegerAtom) else self.variable(v)}" for v, c in ix.terms]
+        if not ix.const.is_zero or not parts:
+            parts.append(self.const(ix.const))
+        return "(" + " + ".join(parts) + ")"
+
+    def atom(self, a: IntegerAtom) -> str:
+        divisor = whole_number(a.divisor) if isinstance(a, Quotient) else None
+        if isinstance(a, Quotient) and divisor is not None:
+            return f"floor({self.ix(a.ix)}/{divisor})"
+        if isinstance(a, Chosen) and a not in self.names:
+            name = self.parameter(a)
+            self.known += [f"0 <= {name} < {self.const(a.room)}"]
+            self.known += [self.condition((ix, ">=")) for ix in conditions_on(a)]
+            return name
+        if a in self.names or not isinstance(a, Entry):
+            return self.parameter(a)
+        name = self.parameter(a)
+        self.known += [self.condition(c) for c in self.known_of(a)]
+        return name
+
+    def condition(self, condition: Condition) -> str:
+        ix, relation = condition
+        return f"{self.ix(ix)} {relation} 0"
+
+
+def conditions_on(a: Chosen) -> list[Ix]:
+    """What the condition on the indices that a comparison looks at says of the chosen ones: each is at least 0."""
+    rule = a.comparison
+    single = rule.where.single()
+    if rule.kind != "argmax" or single is None or single[1] != 1:
+        return []
+    place = {v: of_atom(Chosen(rule, k, a.arguments)) for k, v in enumerate(rule.variables)}
+    place |= {("p", k, 0): ix for k, ix in enumerate(a.arguments)}
+    out: list[Ix] = []
+    for b, _ in single[0]:
+        if isinstance(b, IxPred):
+            out.append(b.ix.subst(place))
+        elif isinstance(b, IxEq):
+            out += [b.ix.subst(place), b.ix.subst(place).scaled(-1)]
+    return out
+
+
+_answers: dict[str, bool] = memo()
+
+
+def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
+    """Whatever the sizes and the other indices are, the 0/1-valued term is 1 for some value of the dummies."""
+    atoms = atoms_of(where)
+    if len(atoms) > MAX_CONDITIONS or not all(isinstance(a, (IxPred, IxEq)) for a in atoms):
+        return False
+    words = Words(ranges, _nothing)
+    names = [f"d{k}" for k in range(len(dummies))]
+    words.variables.update(zip(dummies, names, strict=True))
+    try:
+        kept = []
+        for values in product((True, False), repeat=len(atoms)):
+            truth = dict(zip(atoms, values, strict=True))
+            if sum((c for m, c in where.items() if all(truth[a] for a, _ in m)), fmpq(0)) == 0:
+                continue
+            parts = ["true"]
+            for a, holds in truth.items():
+                relation = (">= 0" if holds else "< 0") if isinstance(a, IxPred) else ("= 0" if holds else "!= 0")
+                parts.append(f"{words.ix(a.ix)} {relation}")  # type: ignore[attr-defined]
+            kept.append(f"({' and '.join(parts)})")
+        bounds = [f"0 <= {d} < {words.const(n)}" for d, n in zip(names, dummies.values(), strict=True)]
+        some = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(kept) or 'false'}))"
+        text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {some}'])} }}"
+        return bool(isl.Set(text).is_empty())
+    except (ValueError, isl.Error):
+        return False
+
+
+def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_of: Knowledge = _nothing) -> bool:
+    """Some sizes and indices satisfy all conditions. What cannot be decided counts as feasible."""
+    words = Words(ranges, known_of)
+    try:
+        texts = [words.condition(c) for c in conditions]
+    except ValueError:
+        return True
+    text = f"{words.header} -> {{ : {' and '.join([*texts, *words.known]) or 'true'} }}"
+    found = _answers.get(text)
+    if found is None:
+        budget.spend(100)
+        try:
+            found = _answers[text] = not isl.Set(text).is_empty()
+        except isl.Error:
+            found = _answers[text] = True
+    return found

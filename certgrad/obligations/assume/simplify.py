@@ -1,0 +1,252 @@
+"""Hypotheses in their simplest equivalent form: x³·log 2 ≠ 0 is x ≠ 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm
+
+from flint import fmpq
+
+from certgrad.obligations.terms.index_terms import as_index
+from certgrad.obligations.terms.power import cleared, content, log_of
+from certgrad.obligations.terms.rational import factored
+from certgrad.obligations.terms.terms import (
+    INDEX_PREDICATES,
+    ONE,
+    Base,
+    Exp,
+    Fn,
+    IxEq,
+    IxPred,
+    Poly,
+    Pred,
+    monomial,
+    poly_of,
+)
+
+from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
+from .facts import POS, Facts
+from .index_cases import failing, holding
+from .isl import feasible
+
+_ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh", "bessel_i1"}
+
+
+def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
+    """Clauses that together say the same, factor by factor."""
+    out: dict[str, Clause] = {}
+    for clause in clauses:
+        for simple in _split(_unguarded(clause), facts):
+            if not discharged(simple, facts):
+                out.setdefault(simple.key, simple)
+    return _strict(_in_either_case(list(out.values())))
+
+
+def _split(clause: Clause, facts: Facts) -> list[Clause]:
+    clause = _without_idle_guards(clause)
+    if len(clause.alternatives) != 1 or clause.guards:
+        return [clause]
+    (a,) = clause.alternatives
+    a = _exponents(a)
+    clause = replace(clause, alternatives=(a,))
+    holds_itself = a.poly.atom()
+    if isinstance(holds_itself, Pred) and a.relation in ("> 0", "!= 0"):
+        return [replace(clause, alternatives=(Atomic("> 0", holds_itself.poly),))]
+    if a.relation == "!= 0":
+        return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
+    whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a
+    parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
+    return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
+
+
+def _exponents(a: Atomic) -> Atomic:
+    """exp(p) − exp(q) has the sign of p − q: exp(x) > 1 is x > 0."""
+    terms = list(a.poly.items())
+    if a.signs is None or len(terms) != 2 or terms[0][1] + terms[1][1] != 0:
+        return a
+    if not all(isinstance(atom, Exp) for mono, _ in terms for atom, _ in mono):
+        return a
+    (p, c), (q, _) = terms
+    difference = log_of(monomial(dict(p))) - log_of(monomial(dict(q)))
+    return Atomic(a.relation, difference if c > 0 else -difference)
+
+
+def _unguarded(clause: Clause) -> Clause:
+    """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
+
+    One on an index that holds anyway where its guards fail needs none: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
+    """
+    if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
+        return _always_in_range(clause)
+    if not clause.guards or not all(
+        a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives
+    ):
+        return clause
+    opposites: list[Atomic] = []
+    for guard, value in clause.guards:
+        wanted = guard if not value else ONE - guard
+        atom = wanted.atom()
+        if isinstance(atom, Pred):
+            opposites.append(Atomic("> 0", atom.poly))
+        elif isinstance(atom := (ONE - wanted).atom(), Pred):
+            opposites.append(Atomic(">= 0", -atom.poly))
+        else:
+            return clause
+    return replace(clause, alternatives=tuple(opposites), guards=())
+
+
+def _between(a: Atomic, facts: Facts) -> list[Atomic]:
+    """f·g > 0 is f > 0 and g > 0 where f + g > 0, as then not both can be negative: 1 − x² > 0 is −1 < x < 1."""
+    if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
+        return [a]
+    split = factored(a.poly)
+    if split is None or len(split[1]) != 2 or any(k != 1 for _, k in split[1]):
+        return [a]
+    (f, _), (g, _) = split[1]
+    f = f.scale(split[0])
+    f, g = _whole(f), _whole(g)
+    for one, other in ((f, g), (-f, -g)):
+        if facts.signs(one + other) == POS:
+            return [Atomic(a.relation, one), Atomic(a.relation, other)]
+    return [a]
+
+
+def _strict(clauses: list[Clause]) -> list[Clause]:
+    """p ≥ 0 and p ≠ 0 as p > 0."""
+    apart = {p for c in clauses if (a := _alone(c)) and a.relation == "!= 0" for p in (a.poly, -a.poly)}
+    merged = {
+        p for c in clauses if (a := _alone(c)) and a.relation == ">= 0" and a.poly in apart for p in (a.poly, -a.poly)
+    }
+    out: dict[str, Clause] = {}
+    for c in clauses:
+        a = _alone(c)
+        if a is not None and a.poly in merged:
+            if a.relation == "!= 0":
+                continue
+            c = replace(c, alternatives=(Atomic("> 0", a.poly),)) if a.relation == ">= 0" else c
+        out.setdefault(c.key, c)
+    return list(out.values())
+
+
+def _always_in_range(clause: Clause) -> Clause:
+    (a,) = clause.alternatives
+    clause = replace(clause, alternatives=(Atomic(a.relation, _whole(a.poly)),))
+    ix = as_index(clause.alternatives[0].poly)
+    if ix is None:
+        return clause
+    fails = (ix.scaled(-1).shifted(-ONE), ">=")
+    left = []
+    for guard, value in clause.guards:
+        for b, sign in ((guard.atom(), value), ((ONE - guard).atom(), not value)):
+            if isinstance(b, (IxPred, IxEq)) and not feasible([failing(b) if sign else holding(b), fails], {}):
+                break
+        else:
+            left.append((guard, value))
+    return replace(clause, guards=tuple(left))
+
+
+def _alone(clause: Clause) -> Atomic | None:
+    """The clause's one relation, where it has no guard."""
+    return clause.alternatives[0] if len(clause.alternatives) == 1 and not clause.guards else None
+
+
+def _in_either_case(clauses: list[Clause]) -> list[Clause]:
+    """Clauses that are asked where a guard holds and where it fails are asked without it."""
+    bare: dict[tuple[Atomic, ...], list[Poly]] = {}
+    for c in clauses:
+        if len(c.guards) == 1:
+            ((guard, value),) = c.guards
+            bare.setdefault(c.alternatives, []).append(guard if value else ONE - guard)
+    always = {a for a, guards in bare.items() if any(ONE - g in guards for g in guards)}
+    out: dict[str, Clause] = {}
+    for c in clauses:
+        c = replace(c, guards=()) if len(c.guards) == 1 and c.alternatives in always else c
+        out.setdefault(c.key, c)
+    return list(out.values())
+
+
+def _without_idle_guards(clause: Clause) -> Clause:
+    """Without guards on indices alone that the alternatives do not mention: what is then asked implies the clause."""
+    if any(a.poly.constant() is not None for a in clause.alternatives):
+        return clause
+    mentioned = frozenset().union(*(a.poly.free for a in clause.alternatives))
+    kept = tuple(
+        (g, v)
+        for g, v in clause.guards
+        if (g.free & mentioned or not _on_indices(g)) and (g.constant() is None or (g.constant() != 0) != v)
+    )
+    return replace(clause, guards=kept) if len(kept) < len(clause.guards) else clause
+
+
+def _on_indices(guard: Poly) -> bool:
+    return bool(guard.free) and all(type(a) in INDEX_PREDICATES for m in guard for a, _ in m)
+
+
+def _nonzero_factors(poly: Poly) -> list[Poly]:
+    """Terms that are all nonzero exactly where the term is."""
+    if poly.is_zero:
+        return [poly]
+    numerator, denominators = cleared(poly)
+    if numerator.is_zero:
+        return [numerator]
+    _, taken, rest = content(numerator)
+    out: list[Poly] = []
+    for a in (*denominators, *taken):
+        if not a.positive:
+            inner = _root(poly_of(a))
+            out += [inner] if inner.atom() is a else _nonzero_factors(inner)
+    if rest.constant() is None:
+        split = factored(rest) if len(rest) < 40 else None
+        out += [_root(f) for f, _ in split[1]] if split else [rest]
+    return [_whole(p) for p in dict.fromkeys(out)]
+
+
+def _root(poly: Poly) -> Poly:
+    """A term that is zero at the same points."""
+    atom = poly.atom()
+    if isinstance(atom, Fn) and atom.name in _ZERO_ONLY_AT_ZERO:
+        return _root(atom.args[0])
+    return _root(atom.poly) if isinstance(atom, Base) else poly
+
+
+def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
+    if poly.is_zero:
+        return [Atomic("> 0", poly)]
+    c, taken, rest = content(poly, only_positive=True)
+    single = rest.single()
+    if single is None:
+        c, taken, rest = content(poly)
+        left = rest if c > 0 else -rest
+        factors = dict(taken)
+    else:
+        left = ONE if single[1] > 0 else -ONE
+        factors = dict(single[0])
+    parts: list[Atomic] = []
+    odd: list[tuple] = []
+    for a, e in factors.items():
+        if a.positive or facts.signs(poly_of(a)) == POS:
+            continue
+        if isinstance(e, int) and e % 2 == 0:
+            parts.append(Atomic("!= 0", poly_of(a)))
+        elif isinstance(e, Fraction):
+            parts.append(Atomic("> 0", poly_of(a)))
+        else:
+            odd.append((a, 1))
+    remaining = left * monomial(dict(odd)) if odd else left
+    if remaining.constant() is None or remaining.constant() <= 0:  # type: ignore[operator]
+        parts.append(Atomic("> 0", _whole(remaining)))
+    return parts
+
+
+def _whole(poly: Poly) -> Poly:
+    """The term scaled by a positive number to coprime integer coefficients."""
+    denominators = [int(c.q) for _, c in poly.items()]
+    scaled = poly.scale(fmpq(lcm(*denominators))) if denominators else poly
+    numerators = [abs(int(c.p)) for _, c in scaled.items()]
+    if not numerators:
+        return scaled
+    from math import gcd
+
+    return scaled.scale(fmpq(1, gcd(*numerators)))

@@ -1,0 +1,91 @@
+"""Values of the interpretation: a tensor of terms, with the condition under which each entry is defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.sums import Rewriter, fresh
+from certgrad.obligations.terms.terms import ONE, ZERO, Poly
+
+from .conditions import Clauses
+from .facts import ANY
+
+Kind = Literal["f", "i", "b"]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Entry `[t0, t1, …]` is `body`, a term over the template variables.
+
+    `defined` says where an entry is defined and `smooth` where it is differentiable; both may mention the template
+    variables and, universally quantified, others. `signs` are the signs that an entry can have, found by following
+    the program, before normalisation can hide them. `kind` is float, integer or boolean (0 or 1).
+    """
+
+    shape: tuple[Poly, ...]
+    body: Poly
+    kind: Kind = "f"
+    defined: Clauses = ()
+    smooth: Clauses = ()
+    signs: int = ANY
+    infinite: int = 0
+    """1 or −1 where entries can be ∞ or −∞: those at which `kept`, a 0/1-valued term, is 0. (See `_infinite`.)"""
+    kept: Poly = ONE
+    support: Poly | None = None
+    """A 0/1-valued term: the entry is positive where it is 1, and else 0."""
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def variables(self) -> list[tuple[Var, Poly]]:
+        return [(template(k), n) for k, n in enumerate(self.shape)]
+
+    def indexed(self, index: Sequence[Ix], shape: tuple[Poly, ...]) -> Tensor:
+        """The tensor of the given shape whose entry at the template variables is this one's at `index`."""
+        mapping = {template(k): ix for k, ix in enumerate(index) if ix.variable() != template(k)}
+        if not mapping:
+            return replace(self, shape=shape)
+        rewrite = Rewriter(mapping)
+        return replace(
+            self,
+            shape=shape,
+            body=rewrite(self.body),
+            kept=rewrite(self.kept),
+            support=None if self.support is None else rewrite(self.support),
+            defined=tuple(c.substituted(mapping) for c in self.defined),
+            smooth=tuple(c.substituted(mapping) for c in self.smooth),
+        )
+
+    def conditions_over(self, axes: Sequence[int], kept: dict[Var, Ix]) -> tuple[Clauses, Clauses]:
+        """The conditions after the axes are consumed: they must hold at every index along them."""
+        mapping = kept | _arbitrary(template(k) for k in axes)
+        return tuple(c.substituted(mapping) for c in self.defined), tuple(c.substituted(mapping) for c in self.smooth)
+
+    def conditions_for_all(self, variables: Iterable[Var]) -> tuple[Clauses, Clauses]:
+        """The conditions at every value of the variables."""
+        variables = tuple(variables)
+        return for_all(self.defined, variables), for_all(self.smooth, variables)
+
+
+def for_all(clauses: Clauses, variables: Iterable[Var]) -> Clauses:
+    """The clauses at every value of the variables, which get names of their own."""
+    names = _arbitrary(variables)
+    return tuple(c.substituted(names) for c in clauses)
+
+
+def _arbitrary(variables: Iterable[Var]) -> dict[Var, Ix]:
+    return {v: of_var(fresh("q")) for v in variables}
+
+
+def axis_index(position: int, dim: Poly) -> Ix:
+    """The template variable of an axis; the constant 0 where the axis has size 1."""
+    return of_const(ZERO) if dim == ONE else of_var(template(position))
+
+
+def own_index(shape: Sequence[Poly]) -> tuple[Ix, ...]:
+    return tuple(axis_index(k, n) for k, n in enumerate(shape))

@@ -1,0 +1,1 @@
+"""One rule, and its certificate: cases, attempts, judgement, witnesses, conventions."""

@@ -1,0 +1,523 @@
+"""The audit of one op: every case, every family of shapes, all three obligations; then its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+import certgrad
+from certgrad._garbage import without_collection
+from certgrad.errors import CertgradError
+from certgrad.obligations.assume.conditions import Clause, of_solver
+from certgrad.obligations.cache import Cache
+from certgrad.obligations.certificate import (
+    CODES,
+    FORMAT,
+    HOLDS,
+    KERNEL,
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    LiteralMeaning,
+    TracedCase,
+    VerdictName,
+    Witness,
+    sealed,
+    statement,
+    worst,
+)
+from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike
+from certgrad.obligations.generality.covered import Covered
+from certgrad.obligations.generality.decisions import (
+    Fixed,
+    asked_by_rule,
+    contrary_cases,
+    same_with_numbers_in_float32,
+    shapes_text,
+)
+from certgrad.obligations.generality.instances import Family, Instance
+from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
+from certgrad.obligations.generality.ranks import SplitGroupError
+from certgrad.obligations.generality.traces import Trace, Traces
+from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build, kinds_of
+from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.satisfiable import satisfiable
+from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
+from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.tracing.jax_internals import serialised_all, versions
+from certgrad.obligations.verify.digest import case_digest
+from certgrad.obligations.wording.formula import formula
+from certgrad.obligations.wording.present import negligible, prose, show, show_clause
+
+from . import witnesses as _witnesses
+from .conventions import conventions
+from .redundant import beyond, specialised
+
+ALL_SHAPES = "all shapes"
+OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
+ROUNDING = 1e-9
+"""A larger relative gap between two sides is no matter of how literals were rounded."""
+NO_SOLUTION = (
+    "at hardly any of the points that were tried do the marked solvers return solutions of their equations, to one "
+    "part in a thousand; a hypothesis that may never hold proves nothing: declare the equation that each solver "
+    "solves, and a domain in which it does"
+)
+
+
+@dataclass
+class _Result:
+    """What came of one obligation at one family of shapes."""
+
+    verdict: VerdictName
+    hypotheses: list[Hypothesis]
+    reason: str = ""
+    residual: str = ""
+    witness: Any = None
+
+
+@dataclass
+class _Record:
+    """What the proofs of an op rest on, collected over its cases."""
+
+    notes: dict[str, None]
+    facts: dict[str, None]
+    primitives: dict[str, None]
+    reading: Reading
+    relations: dict[str, None] = field(default_factory=dict)
+
+    def all(self) -> tuple[dict[str, None], ...]:
+        return self.notes, self.facts, self.primitives
+
+
+def audit(op: Any, cache: Cache | None = None) -> Certificate:
+    """The certificate of an op. A rule that is wrong is a verdict, not an exception.
+
+    With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
+    Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
+    """
+    op.check_complete()
+    with without_collection():
+        try:
+            traces = Traces(op)
+            known = None if cache is None else cache.find(traces)
+            if known is None:
+                known = _audited(traces)
+                if cache is not None:
+                    cache.keep(traces, known)
+            return known
+        finally:
+            clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
+
+
+def _audited(traces: Traces) -> Certificate:
+    """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
+    plain = Reading()
+    certificate = _audit(traces, plain)
+    if certificate.verdict not in OPEN or any(
+        plainly_refuted(c.witness) for claim in certificate.claims for c in claim.cases
+    ):
+        return certificate
+    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
+    if not meant:
+        return certificate
+    try:
+        other = _audit(traces, Reading(meant))
+    except _StillOpenError:
+        return certificate
+    return _up_to_rounding(other, meant) if other.verdict in HOLDS else certificate
+
+
+class _StillOpenError(Exception):
+    """An obligation is not proved with the literals read as closed forms either: then nothing else matters."""
+
+
+def plainly_refuted(witness: Witness | None) -> bool:
+    """By a gap that no rounding of literals explains: large beside both sides, not what is left where terms cancel."""
+    if witness is None:
+        return False
+    apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
+    return not witness.relative_gap or (float(witness.relative_gap) > ROUNDING and not apart <= ROUNDING)
+
+
+def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm]) -> Certificate:
+    """The certificate of a program whose literals were read as the closed forms."""
+    change = msgspec.structs.replace
+    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    claims = [
+        change(
+            claim,
+            verdict="proved up to rounding",
+            cases=[change(case, verdict="proved up to rounding") for case in claim.cases],
+            idealisations=sorted([*claim.idealisations, *read]),
+        )
+        for claim in certificate.claims
+    ]
+    literals = [LiteralMeaning(literal=repr(value), **form.data()) for value, form in sorted(meant.items())]
+    return sealed(change(certificate, verdict="proved up to rounding", claims=claims, literals=literals))
+
+
+def _audit(traces: Traces, reading: Reading) -> Certificate:
+    op = traces.op
+    texts: list[str] = []
+    identities: list[TracedCase] = []
+    record = _Record({}, {}, {}, reading)
+    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in kinds_of(op)}
+    for case, instances in zip(op.cases, traces.families, strict=True):
+        results, scope, programs, general = _case(traces, instances, record)
+        texts += programs
+        identities.append(_identity(op, case, general))
+        for kind in kinds_of(op):
+            claims[kind].append(_case_claim(case, scope, results[kind]))
+    finished = [_claim(op, kind, claims[kind], record) for kind in kinds_of(op)]
+    unsealed = Certificate(
+        format=FORMAT,
+        op=op.name,
+        signature=[str(case) for case in op.cases],
+        params={name: constraint or "" for name, constraint in op.params.items()},
+        domain=list(op.domain),
+        verdict=worst([c.verdict for c in finished]),
+        claims=finished,
+        conventions=conventions(traces),
+        source=op.source or "",
+        digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
+        versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        rules_used=[*(f"semantics of {name}" for name in sorted(record.primitives)), *sorted(record.relations)],
+        traced=identities,
+    )
+    return sealed(unsealed)
+
+
+def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
+    return TracedCase(
+        signature=str(case.signature),
+        statics={k: str(v) for k, v in case.statics.items()},
+        digest=case_digest(op, case, {k: (p.jaxpr, p.consts) for k, p in programs.all().items()}),
+    )
+
+
+def _case(
+    traces: Traces, instances: Family, record: _Record
+) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+    """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
+    general = instances.prove[0]
+    dtypes = _dtypes(traces, general)
+    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(traces.op)}
+    texts: list[str] = []
+    traced: list[Programs] = []
+    split = ""
+    for one in dtypes.traces:
+        found, parted, programs, of_general = _in_one_dtype(one, instances, record, dtypes.numbers)
+        texts += programs
+        traced.append(of_general)
+        split = split or parted
+        for kind, more in found.items():
+            results[kind] += more
+    if dtypes.unproved:
+        for kind in results:
+            results[kind].insert(0, _Result("unproved", [], dtypes.unproved))
+    scope = _scope(traces.op, instances, split)
+    return results, f"{scope}, {dtypes.only}" if dtypes.only else scope, texts, traced[0]
+
+
+@dataclass(frozen=True)
+class _Dtypes:
+    """The dtypes of floats that a case is proved in."""
+
+    traces: Sequence[Traces]
+    only: str = ""
+    """The dtypes that the claim is about and why, where it is not about all."""
+    unproved: str = ""
+    """Why it cannot be proved whatever the proofs say."""
+    numbers: bool = True
+    """Whether concrete sizes are still to be looked at."""
+
+
+def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
+    """One trace stands for all dtypes where float32 gives the same program and the code cannot tell further ones apart.
+
+    Else float64 and float32 are each proved on their own, and the claim is about those two only. That will do for a
+    user's rule; an op of the library has to be one program in every dtype.
+    """
+    narrow = traces.narrow()
+    of_library = not hasattr(traces.op, "rules")
+    try:
+        programs = traces.at(instance).programs
+    except CertgradError as error:
+        if of_library:
+            raise
+        try:
+            narrow.at(instance)
+        except CertgradError:
+            raise error from None
+        return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance))
+    stable = same_with_numbers_in_float32(traces, instance, programs)
+    try:
+        in_float32 = programs if stable else narrow.at(instance).programs
+    except CertgradError as error:
+        if of_library:
+            raise
+        return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance))
+    name = None if stable else _different(programs, in_float32)
+    reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
+    if of_library:
+        return _Dtypes([traces], unproved=reason, numbers=not stable)
+    only = f"float32 and float64 ({reason})" if reason else ""
+    if name is None:
+        return _Dtypes([traces], only, numbers=not stable)
+    return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance))
+
+
+def _different(programs: Programs, others: Programs) -> str | None:
+    """The name of a program that is not the same but for dtypes."""
+    first, second = (serialised_all(p.all(), erase_dtypes=True) for p in (programs, others))
+    return next((name for name, text in first.items() if text != second[name]), None)
+
+
+def _impure(traces: Traces, instance: Instance) -> str:
+    same = traces.again(instance) == traces.at(instance).text
+    return "" if same else "it traces differently a second time: it is impure"
+
+
+def _in_one_dtype(
+    traces: Traces, instances: Family, record: _Record, numbers: bool
+) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
+    """The results, why a group of axes was taken apart (if it was), the traces as texts, the general programs."""
+    op = traces.op
+    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
+    texts: list[str] = []
+    covered = Covered(op.arg_names)
+    visited = {shapes_text(instance, {}) for instance in instances.prove}
+    proved: set[str] = set()
+    general: dict[str, Sequence[Clause]] = {}
+    split = ""
+
+    def examine(trace: Trace, fixed: Fixed) -> Programs:
+        instance, shapes, programs = trace.instance, trace.shapes, trace.programs
+        texts.append(f"{instance.label} {fixed}\n{trace.text}")
+        if trace.text in proved:  # another family of shapes came to the same programs
+            return programs
+        proved.add(trace.text)
+        known = covered.hypotheses(instance, shapes, programs)
+        if known is not None:
+            hypotheses, primitives = known
+            record.primitives.update(dict.fromkeys(primitives))
+            outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
+            found = {kind: _judged(traces, instance, kind, outcome, record) for kind, outcome in outcomes.items()}
+        else:
+            found, outcomes = _prove_all(traces, instance, shapes, programs, record)
+            covered.add(instance, shapes, programs, outcomes)
+        for kind, result in found.items():
+            if not fixed and instance is instances.prove[0]:
+                general[kind] = outcomes[kind].hypotheses
+            else:
+                own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
+                here = specialised(general.get(kind, ()), instances.prove[0], instance, fixed, op.arg_names)
+                result.hypotheses = beyond(result.hypotheses, own, here, op.arg_names)
+            results[kind].append(result)
+        return programs
+
+    def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
+        for fixed, other in contrary_cases(traces, instance, programs, general, visited, numbers):
+            if isinstance(other, Trace):
+                examine(other, fixed)
+                continue
+            where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
+            for kind in kinds_of(op):
+                results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
+
+    first, *others = instances.prove
+    programs = examine(traces.at(first), {})
+    examine_contrary(first, programs, general=True, numbers=numbers)
+    for instance in others:
+        examine_contrary(instance, examine(traces.at(instance), {}), general=False)
+    for instance in instances.compare:
+        trace = traces.at(instance)
+        try:
+            same = covered.same_as_general(instance, trace.shapes, trace.programs)
+        except SplitGroupError as error:
+            same, split = False, str(error)
+        if not same:
+            examine(trace, {})
+        if asked_by_rule(trace.programs):
+            examine_contrary(instance, trace.programs, general=False)
+    return results, split, texts, programs
+
+
+def _scope(op: Any, instances: Family, split: str) -> str:
+    """For which ranks the claim stands: any, where the traces and the code are blind to rank; else those shown."""
+    if not instances.ranked:
+        return ALL_SHAPES
+    reason = split or rank_sensitive(op, instances.located)
+    return f"{ALL_SHAPES}, any rank" if not reason else f"{ALL_SHAPES}, {instances.ranked} ({reason})"
+
+
+def _prove_all(
+    traces: Traces, instance: Instance, shapes: Any, programs: Programs, record: _Record
+) -> tuple[dict[str, _Result], dict[str, Outcome]]:
+    """What came of each obligation, and of the attempt to prove it."""
+    op = traces.op
+    results: dict[str, _Result] = {}
+    outcomes: dict[str, Outcome] = {}
+    try:
+        with limited(*_limits(op)):
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
+        failed = Outcome(reason=str(error))
+        for kind in kinds_of(op):
+            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
+            results[kind] = _judged(traces, instance, kind, outcomes[kind], record)
+            _give_up(results[kind], record)
+        return results, outcomes
+    for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
+        kept.update(dict.fromkeys(found))
+    for kind in kinds_of(op):
+        outcome, result = _attempt(problem, traces, instance, kind, record, programs)
+        record.relations.update(dict.fromkeys(outcome.relations))
+        outcomes[kind], results[kind] = outcome, result
+        _give_up(result, record)
+    return results, outcomes
+
+
+def _give_up(result: _Result, record: _Record) -> None:
+    """With literals read as closed forms, all is to be proved or nothing is claimed."""
+    if record.reading.meant and result.verdict in OPEN:
+        raise _StillOpenError
+
+
+def _limits(op: Any) -> tuple[int, float]:
+    """The steps and seconds of one proof of the op."""
+    return getattr(op, "steps", STEPS), getattr(op, "seconds", SECONDS)
+
+
+def _attempt(
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record, programs: Programs
+) -> tuple[Outcome, _Result]:
+    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+
+    What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
+    """
+    steps, seconds = _limits(traces.op)
+    try:
+        with limited(min(FIRST_STEPS, steps), seconds):
+            outcome = prove(problem, kind)
+    except BudgetError as error:
+        witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
+        if witness is not None:
+            return Outcome(reason=str(error)), _refuted(witness)
+        try:
+            with limited(steps, seconds):
+                outcome = prove(problem, kind)
+        except (BudgetError, RecursionError) as failure:
+            outcome = Outcome(reason=str(failure))
+    except RecursionError as error:
+        outcome = Outcome(reason=str(error))
+    result = _judged(traces, instance, kind, outcome, record) if outcome.proved else None
+    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+        alike = _alike(traces, kind, problem.shapes, programs, record)
+        if alike is not None:
+            return alike, _judged(traces, instance, kind, alike, record)
+    return outcome, result or _judged(traces, instance, kind, outcome, record)
+
+
+def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: _Record) -> Outcome | None:
+    """A proof with shared values as numbers, if there is one."""
+    if not compares_programs(kind, programs):
+        return None
+    op = traces.op
+    try:
+        with limited(FIRST_STEPS, _limits(op)[1]):
+            outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return None
+    if not outcome.proved:
+        return None
+    record.relations.setdefault("values that both programs compute alike")
+    return replace(outcome, alike=True)
+
+
+def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
+    op = traces.op
+    if outcome.proved:
+        integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
+        if not satisfiable(outcome.hypotheses, integers):
+            return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
+        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
+            return _Result("unproved", [], NO_SOLUTION)
+        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+            return _Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
+        axes = dict(zip(op.arg_names, instance.inputs, strict=True))
+        listed = _listed(outcome, axes | dict.fromkeys(op.params, ()), op.arg_names)
+        if outcome.alike:
+            listed.append(FINITE)
+        return _Result("proved under hypotheses" if listed else "proved", listed)
+    residual = show(outcome.residual) if outcome.residual is not None else ""
+    residual = residual if len(residual) < 600 else f"{residual[:600]} …"
+    # Witnesses are of the program as it is written.
+    witness = None if record.reading.meant else _witness(traces, instance, kind)
+    return _refuted(witness, residual) if witness is not None else _Result("unproved", [], outcome.reason, residual)
+
+
+def _witness(traces: Traces, instance: Instance, kind: str, early: bool = False) -> Witness | None:
+    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide)
+
+
+def _refuted(witness: Witness, residual: str = "") -> _Result:
+    return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
+
+
+def _listed(outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
+    """Each condition once, whatever its index variables are called."""
+    table: dict[str, Hypothesis] = {}
+    for clause in outcome.hypotheses:
+        text = show_clause(clause, inputs=inputs)
+        table.setdefault(
+            text,
+            Hypothesis(
+                text=text,
+                formula=formula(clause, axes, outcome.ranges),
+                latex=show_clause(clause, "latex", inputs),
+                prose=prose(clause, inputs),
+                source=clause.origin,
+                negligible=negligible(clause),
+            ),
+        )
+    return [table[k] for k in sorted(table)]
+
+
+def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
+    """The worst of the families of shapes; hypotheses are those of all of them."""
+    verdict = worst([r.verdict for r in results])
+    decisive = next(r for r in results if r.verdict == verdict)
+    merged = {h.text: h for r in reversed(results) for h in r.hypotheses}  # the formula of the general family, if any
+    return CaseClaim(
+        signature=str(case.signature),
+        statics={k: str(v) for k, v in case.statics.items()},
+        scope=scope,
+        verdict=verdict,
+        hypotheses=[merged[k] for k in sorted(merged)],
+        reason=decisive.reason,
+        residual=decisive.residual,
+        witness=decisive.witness,
+    )
+
+
+def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
+    merged = {h.text: h for c in reversed(cases) for h in c.hypotheses}
+    return Claim(
+        id=f"{op.name}.{kind}",
+        code=CODES[kind],
+        kind=kind,  # type: ignore[arg-type]
+        statement=statement(op, kind, bool(merged)),
+        verdict=worst([c.verdict for c in cases]),
+        hypotheses=[merged[k] for k in sorted(merged)],
+        cases=cases,
+        facts=sorted(record.facts),
+        idealisations=sorted(record.notes),
+    )

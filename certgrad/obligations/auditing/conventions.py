@@ -1,0 +1,179 @@
+"""What a rule returns at the points its theorem excludes: computed from the rule, beside JAX's and PyTorch's choice.
+
+The rule's value comes from the terms of its traced VJP, restricted to the point. JAX's comes from JAX's derivative of
+the function that the op names as its like; PyTorch's is data in the op's declaration.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.errors import CertgradError
+from certgrad.obligations.assume.conditions import Atomic
+from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.facts import Fact
+from certgrad.obligations.certificate import Convention
+from certgrad.obligations.decide.cases import eliminated
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.meaning.domain import read_domain
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.problem import Problem, build
+from certgrad.obligations.terms.power import UndefinedTermError
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import ONE, Atom, Poly
+from certgrad.obligations.tracing.float_values import NoValueError, evaluate
+from certgrad.obligations.tracing.jax_internals import trace, wide_floats
+from certgrad.obligations.wording.present import show
+
+
+def conventions(traces: Traces) -> list[Convention]:
+    """One entry for each point that the op's declaration names."""
+    op = traces.op
+    if not op.convention:
+        return []
+    problem = _scalar_problem(traces)
+    gradients = _gradients_of_like(op)
+    return [
+        Convention(
+            point=point,
+            rule=_value(problem, point, op, promised),
+            jax=_jax_value(op, point, gradients),
+            torch=op.torch_at.get(point, ""),
+        )
+        for point, promised in op.convention.items()
+    ]
+
+
+def _scalar_problem(traces: Traces) -> Problem | None:
+    """The rules at the smallest shapes of the first case: scalars where the signature allows."""
+    op = traces.op
+    instance = min(traces.families[0].prove, key=lambda i: sum(len(s) for s in i.inputs))
+    try:
+        trace = traces.at(instance)
+        return build(op.arg_names, op.params, op.domain, trace.shapes, trace.programs, f"'{op.name}'")
+    except (CertgradError, UnprovedError, ArithmeticError):
+        return None
+
+
+def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[Atomic]:
+    """The relations of a point such as `x = 0` or `x = y = 0`."""
+    text = (
+        point
+        if "==" in point
+        else point.replace("<=", "≤").replace(">=", "≥").replace("=", "==").replace("≤", "<=").replace("≥", ">=")
+    )
+    return [c.alternatives[0] for c in read_domain((text,), names, where)]
+
+
+def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
+    if problem is None:
+        return promised
+    names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
+    names |= dict.fromkeys(op.params, ())
+    atoms = _conditions_of(point, names, f"the convention of '{op.name}'")
+    facts = problem.facts.extended(Fact(a.poly, a.signs, universal=False) for a in atoms if a.signs is not None)
+    seeds = {t.body.atom() for t in problem.seeds}
+
+    def at_one(a: Atom) -> Poly | None:
+        return ONE if a in seeds else None
+
+    promises = [p.strip() for p in promised.split(",")]
+    shown: list[str] = []
+    for cotangent in problem.vjp:
+        try:
+            value = decided(Rewriter(replace=at_one)(cotangent.body), facts)
+            for a in atoms:
+                if a.relation == "= 0":
+                    value = eliminated(value, a.poly)
+            value = decided(value, facts)
+            known = value.constant() is not None
+            text = show(value)
+        except UndefinedTermError:
+            known, text = False, "undefined"
+        # Where it is no real number, floats return what the declaration promises, and a test compares it.
+        said = promises[len(shown) % len(promises)]
+        shown.append(said if not known and said in ("inf", "-inf", "nan") else text)
+    return ", ".join(shown)
+
+
+def _jax_value(op: Any, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
+    """The gradient of the function that the op names as its like, at the point; empty where there is none."""
+    near, further = (_sample(op, point, distance) for distance in (1, 2))
+    if near is None or further is None:
+        return ""
+    here, there = gradients.get(tuple(near), ""), gradients.get(tuple(further), "")
+    if here == there:
+        return here
+    moved = [k for k, (a, b) in enumerate(zip(near, further, strict=True)) if a != b]
+    at, away = (", ".join(f"{op.arg_names[k]} = {values[k]}" for k in moved) for values in (near, further))
+    return f"{here} at {at}; {there} at {away}"
+
+
+def _gradients_of_like(op: Any) -> dict[tuple[Fraction, ...], str]:
+    """The gradients of the op's like at all points of its conventions. Empty if it has none."""
+    function = _resolve(op.like)
+    samples = (_sample(op, point, distance) for point in op.convention for distance in (1, 2))
+    points = list(dict.fromkeys(tuple(v) for v in samples if v is not None))
+    if not points or function is None or any(s.dtype != "float" for s in op.cases[0].signature.inputs):
+        return {}
+    try:
+        with wide_floats():
+            columns = [np.asarray([float(v) for v in column]) for column in zip(*points, strict=True)]
+            found = gradients(function, columns)
+    except Exception:  # whatever the other function raises, there is no value to show
+        return {}
+    return {p: ", ".join(f"{float(g[k]):g}" for g in found) for k, p in enumerate(points)}
+
+
+def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Sequence[Any]:
+    """JAX's gradient of a function of scalars at the points whose coordinates the columns give.
+
+    Where numpy can evaluate the program that JAX's differentiation gives, it is not compiled.
+    """
+    gradient = jax.grad(lambda *a: jnp.sum(function(*a)), argnums=tuple(range(len(columns))))
+    program = trace(gradient, [jax.ShapeDtypeStruct((), c.dtype) for c in columns])
+    try:
+        return evaluate(program, columns)
+    except NoValueError:
+        return jax.jit(jax.vmap(gradient))(*map(jnp.asarray, columns))
+
+
+def _sample(op: Any, point: str, distance: int = 1) -> list[Fraction] | None:
+    """A point that satisfies the text: equal names share a value, a strict inequality is met at the distance."""
+    values = {n: Fraction(1) for n in op.arg_names}
+    defaults = {p: Fraction(str(op.defaults[p])) for p in op.params if isinstance(op.defaults.get(p), (int, float))}
+    for symbol, shift in (("<=", 0), (">=", 0), ("<", -distance), (">", distance), ("=", 0)):
+        if symbol in point:
+            *left, right = (part.strip() for part in point.split(symbol))
+            try:
+                target = defaults[right] if right in defaults else values[right] if right in values else Fraction(right)
+            except (ValueError, ZeroDivisionError):
+                return None
+            for name in left:
+                if name not in values:
+                    return None
+                values[name] = target + shift
+            return list(values.values())
+    return None
+
+
+def _resolve(path: str | None) -> Any:
+    if not path:
+        return None
+    parts = path.split(".")
+    for k in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:k]))
+        except ImportError:
+            continue
+        for name in parts[k:]:
+            found = getattr(found, name, None)
+        return found
+    return None

@@ -1,0 +1,97 @@
+"""Hypotheses of one family of shapes that say no more than those of the general family: they are not listed twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.entailment import entailed
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.simplify import simplified
+from certgrad.obligations.certificate import Hypothesis
+from certgrad.obligations.decide.cases import facts_of
+from certgrad.obligations.generality.decisions import Fixed, at_sizes
+from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, limited
+from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import ZERO, Access, Atom, Poly, access
+from certgrad.obligations.wording.present import show_clause
+
+
+def specialised(
+    clauses: Sequence[Clause], general: Instance, instance: Instance, fixed: Fixed, inputs: Sequence[str]
+) -> list[Clause]:
+    """What the general family's conditions say at a family of it: at fixed sizes, and where star groups have no axes.
+
+    A group without axes is read as one axis of size 1, on which every index is 0. Empty where the family is not one
+    of these.
+    """
+    empty = [group for group, axes in instance.groups.items() if not axes and general.groups.get(group)]
+    sizes = {**fixed, **dict.fromkeys(empty, "1")}
+    if not sizes:
+        return []
+    gone = {
+        name: {k for k, axis in enumerate(axes) if axis in empty}
+        for name, axes in zip(inputs, general.inputs, strict=True)
+    }
+    without = _without_axes(gone)
+    return [c.rewritten(without) for c in _at(clauses, sizes)]
+
+
+def _at(clauses: Sequence[Clause], sizes: Fixed) -> list[Clause]:
+    """What conditions say at fixed sizes, at each entry and at the first ones."""
+    set_ = simplified((at_sizes(g, sizes) for g in clauses), Facts())
+    return [c for g in set_ for c in _at_first_index(g)]
+
+
+def beyond(
+    listed: list[Hypothesis], clauses: Sequence[Clause], here: Sequence[Clause], inputs: Sequence[str]
+) -> list[Hypothesis]:
+    """Without the hypotheses that follow from those that hold `here`: i ≤ 1 is i ≤ n − 1 at n = 2.
+
+    `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
+    """
+    if not listed or not here:
+        return listed
+    signs, others = facts_of(here)
+    facts = Facts(signs)
+    said = {show_clause(c, inputs=inputs) for c in here}
+    said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
+    return [h for h in listed if h.text not in said]
+
+
+def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed) -> list[Clause]:
+    """The clauses that do not follow from the assumed ones, with dimensions set. All may be of other proofs."""
+    anew = Rewriter(replace=lambda a: access(a.tensor, a.index) if isinstance(a, Access) else None)
+    try:
+        with limited(FIRST_STEPS):
+            here = _at([c.rewritten(anew) for c in assumed], fixed)
+            said = {show_clause(c) for c in here}
+            signs, others = facts_of(here)
+            facts = Facts(signs)
+            return [c for c in clauses if show_clause(c) not in said and not entailed(c.rewritten(anew), facts, others)]
+    except BudgetError:
+        return list(clauses)
+
+
+def _at_first_index(clause: Clause) -> list[Clause]:
+    """The clause, and what it says where some of its indices are 0, as along an axis of size 1."""
+    free = sorted(clause.free)[:4]
+    choices = [set(s) for k in range(len(free) + 1) for s in combinations(free, k)]
+    return [clause.substituted({v: of_const(ZERO) for v in chosen}) for chosen in choices]
+
+
+def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
+    """Leave out the index along these axes of arguments, where it is 0."""
+
+    def value(a: Atom) -> Poly | None:
+        places = gone.get(a.tensor) if isinstance(a, Access) else None
+        if not isinstance(a, Access) or not places or len(a.index) <= max(places):
+            return None  # an entry of a scalar is written as entry 0 of a vector is: it may have been left out before
+        if any(a.index[k] != of_const(ZERO) for k in places):
+            return None
+        return access(a.tensor, tuple(ix for k, ix in enumerate(a.index) if k not in places))
+
+    return Rewriter(replace=value)

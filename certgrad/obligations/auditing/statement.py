@@ -1,0 +1,111 @@
+"""Obligations for the eye: both sides as a sympy equation, as LaTeX and as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from certgrad.errors import UsageError
+from certgrad.obligations.assume.tensor import own_index
+from certgrad.obligations.certificate import CODES, OF_REFERENCE
+from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import Problem, build, rules_of, trace_rules
+from certgrad.obligations.prove.prove import inner_product
+from certgrad.obligations.terms.terms import Poly, access, mentions
+from certgrad.obligations.wording.present import name_variables, show
+from certgrad.obligations.wording.view import SympyView
+from certgrad.ops._composed import Composed
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """The statement of one obligation at the op's general shapes, traced from its callables.
+
+    `eq` is a sympy `Eq` of the two sides (with `Sum` and `Indexed`); several outputs make several equations.
+    """
+
+    op: str
+    kind: str
+    signature: str
+    equations: tuple[tuple[Poly, Poly], ...]
+
+    @property
+    def eqs(self) -> tuple[sympy.Eq, ...]:
+        view = SympyView(name_variables([p for pair in self.equations for p in pair]))
+        return tuple(sympy.Eq(view(left), view(right), evaluate=False) for left, right in self.equations)
+
+    @property
+    def eq(self) -> sympy.Eq:
+        """The equation; for several outputs, that of the first."""
+        return self.eqs[0]
+
+    @property
+    def latex(self) -> str:
+        return r" \\ ".join(sympy.latex(e) for e in self.eqs)
+
+    @property
+    def sides(self) -> tuple[tuple[str, str], ...]:
+        """The left and the right side of each equation, as text."""
+        names = name_variables([p for pair in self.equations for p in pair])
+        return tuple((show(left, names=names), show(right, names=names)) for left, right in self.equations)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(f"{left} = {right}" for left, right in self.sides)
+
+
+def obligation(op: Any, kind: str) -> Obligation:
+    """The obligation of an op, by name or object: `obligation("softmax", "vjp_is_adjoint")`.
+
+    Raises UsageError for an unknown kind, UnknownOpError for an unknown op.
+    """
+    if isinstance(op, str):
+        from certgrad.ops import registry
+
+        op = registry.get(op)
+    if isinstance(op, Composed):
+        raise UsageError(
+            f"The op '{op.name}' is composed: its obligations are those of its parts, and follow from them by "
+            f"induction. `certgrad explain {op.name}` shows them."
+        )
+    if kind not in CODES:
+        raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
+    if kind == OF_REFERENCE and op.reference_rule is None:
+        raise UsageError(f"The op '{op.name}' is declared without a reference, so that nothing is claimed of one.")
+    instance = family(op, op.cases[0]).prove[0]
+    shapes = instance.shapes()
+    programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
+    problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
+
+
+def _derivative(body: Poly, problem: Problem) -> Poly:
+    """The derivative, where each maximum whose tangent stays in it is attained once."""
+    attained: set[str] = set()
+    while True:
+        differentiate = Differentiator(problem.tangents, attained)
+        found = without_stops(differentiate(body))
+        more = {n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(found, {n})}
+        if more <= attained:
+            return found
+        attained |= more
+
+
+def _sides(problem: Problem, kind: str) -> list[tuple[Poly, Poly]]:
+    derivatives = [_derivative(out.body, problem) for out in problem.forward]
+    tangents = derivatives if problem.jvp is None else [t.body for t in problem.jvp]
+    if kind == "jvp_is_derivative":
+        return list(zip(tangents, derivatives, strict=True))
+    if kind == "vjp_is_adjoint":
+        left, right = Poly({}), Poly({})
+        for tangent, out, seed in zip(tangents, problem.forward, problem.seeds, strict=True):
+            left = left + inner_product(tangent, seed.body, out.shape)
+        for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
+            dx = access(problem.tangents[problem.names[k]], own_index(problem.inputs[k].shape))
+            right = right + inner_product(cotangent.body, dx, problem.inputs[k].shape)
+        return [(left, right)]
+    other = (problem.reference if kind == OF_REFERENCE else problem.primal) or problem.forward
+    return [(without_stops(p.body), without_stops(f.body)) for p, f in zip(other, problem.forward, strict=True)]

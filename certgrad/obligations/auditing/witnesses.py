@@ -1,0 +1,217 @@
+"""Refutations: a concrete point where the two sides provably differ, found by the ball evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from flint import arb
+
+from certgrad.obligations.balls import (
+    BallError,
+    Distance,
+    Input,
+    Point,
+    Programs,
+    Rule,
+    WitnessPoint,
+    agrees_somewhere,
+    compared,
+    distance,
+    find_witness,
+)
+from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
+from certgrad.obligations.balls._witness import SECONDS
+from certgrad.obligations.certificate import OF_REFERENCE, Ball, Witness
+from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.prove.problem import rules_of
+from certgrad.obligations.tracing.jax_internals import wide_floats
+
+ROUNDING = Fraction(1, 10**12)
+"""At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
+
+
+def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bool = True) -> Witness | None:
+    """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
+
+    It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
+    which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
+    integers, which may be out of range.
+    """
+    if early and "int" in instance.dtypes:
+        return None
+    if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
+        return None
+    kind, of_reference = _of_values(kind)
+    try:
+        found = find_witness(
+            kind,
+            lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
+            _inputs(op, instance),
+            further=instance.names,
+            domain=lambda values: _inside(op, values),
+            name=f"{op.name} {instance.inputs}",
+            precision=256,
+            undefined=not early and getattr(op, "undefined_differs", True),
+            generic=early,
+            at_least=ROUNDING if hasattr(op, "rules") else Fraction(0),
+            seconds=min(SECONDS, getattr(op, "seconds", SECONDS)),
+        )
+    except BallError:
+        return None
+    return _as_data(found, instance) if found is not None else None
+
+
+def _of_values(kind: str) -> tuple[str, bool]:
+    """The obligation that is evaluated, and whether the reference stands for the rule's own output in it."""
+    return ("rule_runs_forward", True) if kind == OF_REFERENCE else (kind, False)
+
+
+def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
+    """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
+    kind, of_reference = _of_values(kind)
+    return agrees_somewhere(
+        kind,
+        lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
+        _inputs(op, instance),
+        further=instance.names,
+        domain=lambda values: _inside(op, values),
+        name=f"{op.name} {instance.inputs}",
+    )
+
+
+def finite_somewhere(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
+    """At some drawn point both programs of an obligation, as they run, return finite numbers."""
+    rng = seeded(op.name, kind, "finite")
+    inputs = _inputs(op, instance)
+    kind, of_reference = _of_values(kind)
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
+        rule = _rule(op, instance.keywords(dims.sizes), wide, of_reference)
+        programs = Programs(rule, inputs, dims)
+        for k in range(10):
+            try:
+                point = draw_point(programs, kind, k, rng, lambda values: _inside(op, values))
+                if point is not None and _all_finite(rule, kind, point):
+                    return True
+            except Exception:  # a rule may refuse a point in its own way
+                continue
+    return False
+
+
+def _all_finite(rule: Rule, kind: str, point: Point) -> bool:
+    with wide_floats(rule.wide):
+        xs, tangents, seeds = ([_array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
+        if kind == "rule_runs_forward":
+            assert rule.primal is not None
+            outs = [*rule.forward(xs), *rule.primal(xs)]
+        else:
+            assert rule.jvp is not None
+            assert rule.vjp is not None
+            outs = [*rule.jvp(xs, tangents), *rule.vjp(xs, seeds)]
+        return all(bool(np.isfinite(np.asarray(y)).all()) for y in outs)
+
+
+def _array(values: np.ndarray) -> Any:
+    return jnp.asarray(values.astype(float) if values.dtype == object else values)
+
+
+def apart(op: Any, other: Any, instance: Instance) -> Distance:
+    """How far the forward of an op is from that of another one with the same arguments, at drawn points.
+
+    In float64 where a program cannot be evaluated in ball arithmetic.
+    """
+    found = distance(
+        lambda dims: _rule(op, instance.keywords(dims.sizes), wide=True),
+        lambda dims: _rule(other, instance.keywords(dims.sizes), wide=True),
+        _inputs(op, instance),
+        domain=lambda values: _inside(op, values),
+        name=f"{op.name} {instance.inputs}",
+        further=instance.names,
+    )
+    return found if found.entries or not found.problem else _apart_in_floats(op, other, instance)
+
+
+def _apart_in_floats(op: Any, other: Any, instance: Instance) -> Distance:
+    found = Distance(in_floats=True)
+    rng = seeded(op.name, "floats")
+    inputs = _inputs(op, instance)
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
+        rules = [_rule(one, instance.keywords(dims.sizes), wide=True) for one in (op, other)]
+        shapes = [dims.shape(one.dims) for one in inputs]
+        for k in range(20):
+            point = draw_inputs(inputs, shapes, k, rng, lambda values: _inside(op, values))
+            if point is None:
+                break
+            with wide_floats():
+                try:
+                    left, right = (rule.forward([_array(x) for x in point]) for rule in rules)
+                except Exception as error:  # a function may refuse a point in its own way
+                    found.problem = found.problem or str(error)
+                    continue
+            here = {one.name: x.tolist() for one, x in zip(inputs, point, strict=True)}
+            for a, b in zip(left, right, strict=True):
+                compared(found, _exact(a), _exact(b), here)
+    return found
+
+
+def _exact(values: Any) -> np.ndarray:
+    """The numbers that floats are; those that are not finite as they are."""
+    array = np.asarray(values, dtype=float)
+    out = np.empty(array.shape, dtype=object)
+    for at in np.ndindex(array.shape):
+        out[at] = arb(float(array[at])) if np.isfinite(array[at]) else float(array[at])
+    return out
+
+
+def _inputs(op: Any, instance: Instance) -> list[Input]:
+    return [
+        Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
+        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+    ] + [Input(p, (), "float", differentiable=False) for p in op.params]
+
+
+def _rule(op: Any, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
+    """The op at these structural arguments, as plain callables of arguments and parameters."""
+    rules = rules_of(op, statics)
+    count = len(op.arg_names)
+    jvp, primal = rules.jvp, rules.reference if of_reference else rules.primal
+    return Rule(
+        forward=lambda xs: rules.forward(xs[:count], xs[count:]),
+        jvp=None if jvp is None else lambda xs, tangents: jvp(xs[:count], tangents, xs[count:]),
+        vjp=lambda xs, seeds: rules.vjp(xs[:count], seeds, xs[count:]),
+        primal=None if primal is None else lambda xs: primal(xs[:count], xs[count:]),
+        wide=wide,
+    )
+
+
+def _inside(op: Any, values: Mapping[str, Any]) -> bool:
+    """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
+    from certgrad.obligations.balls.domain_points import inside
+
+    return inside((*op.domain, *(c for c in op.params.values() if c)), values)
+
+
+def _as_data(w: WitnessPoint, instance: Instance) -> Witness:
+    lhs, rhs = w.texts()
+    dims: dict[str, int] = dict(w.dims.sizes)
+    return Witness(
+        dims=dims,
+        statics={k: str(v) for k, v in instance.keywords(dims).items()},
+        inputs={k: _texts(v) for k, v in w.inputs.items()},
+        tangents={k: _texts(v) for k, v in w.tangents.items()},
+        seeds={k: _texts(v) for k, v in w.seeds.items()},
+        where=w.where,
+        lhs=Ball(midpoint=lhs[0], radius=lhs[1]),
+        rhs=Ball(midpoint=rhs[0], radius=rhs[1]),
+        relative_gap=w.relative_gap,
+    )
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_texts(v) for v in value]
+    return str(value)

@@ -1,0 +1,1 @@
+"""Deciding whether a term is zero: case splits, sums over index sets, pairing, induction."""

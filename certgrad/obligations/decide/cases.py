@@ -1,0 +1,328 @@
+"""Deciding whether a term is zero: clearing denominators, merging sums, and splitting into sign regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, polys
+from certgrad.obligations.assume.decided import decided, predicates
+from certgrad.obligations.assume.facts import NEG, POS, ZERO, Fact, Facts, match, unbound
+from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
+from certgrad.obligations.laws.matrices import has_small_inverse, written_out
+from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
+from certgrad.obligations.laws.range_products import written_out as products_written_out
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.determinants import SMALL
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
+from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
+from certgrad.obligations.terms.rational import factored
+from certgrad.obligations.terms.sums import Rewriter, fresh, replaced
+from certgrad.obligations.terms.terms import (
+    ONE,
+    Access,
+    Accumulator,
+    Atom,
+    Base,
+    IxEq,
+    IxPred,
+    Poly,
+    Side,
+    Sum,
+    atoms_of,
+    deep_atoms,
+    monomial,
+    number,
+)
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+
+from .index_sets import vanishes
+
+MAX_DEPTH = 14
+
+
+@dataclass(frozen=True)
+class Region:
+    """Assumptions in force: signs, and clauses with several alternatives."""
+
+    facts: Facts
+    clauses: tuple[Clause, ...] = ()
+    indices: Indices = field(default_factory=Indices)
+
+    def where(self, *facts: Fact) -> Region:
+        return replace(self, facts=self.facts.extended(facts))
+
+    def over(self, ranges: Mapping[Var, Poly]) -> Region:
+        """With these free index variables, and their ranges."""
+        return replace(self, indices=replace(self.indices, ranges={**self.indices.ranges, **ranges}))
+
+
+def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    left = _nonzero_part(poly, region, depth)
+    if left is None or depth or not has_small_inverse(poly):
+        return left
+    for part, there in _written_out(poly, region):
+        left = _nonzero_part(part, there, 1)
+        if left is not None:
+            return left
+    return None
+
+
+def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
+    budget.spend(50)
+    if poly.structured:
+        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts))
+        poly, region = resolved(poly, indices), replace(region, indices=indices)
+    # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
+    # below start again from the term itself.
+    reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
+    if reduced.is_zero:
+        return None
+    roots = _split_roots(reduced, region.facts)
+    if roots is not None:
+        reduced = cleared(roots, fractions=True)[0]
+        if reduced.is_zero:
+            return None
+    if _summands_vanish(reduced, region, depth):
+        return None
+    if depth >= MAX_DEPTH:
+        return reduced, region.facts.facts
+    if poly.structured:
+        if vanishes(reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of):
+            return None
+        conditions = choices(poly)
+        if conditions:
+            return _by_condition(poly, conditions[0], region, depth)
+    if has_products(poly):
+        poly, undecided = split_off(poly, replace(region.indices, facts=region.facts))
+        if undecided is not None:
+            return _by_condition(poly, undecided, region, depth)
+        poly = collected(poly, lambda formal: nonzero_part(formal, region, depth + 1) is None)
+        reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
+        if reduced.is_zero:
+            return None
+        form = products_written_out(counted(poly, region.indices))
+        if form != poly:
+            return nonzero_part(form, region, depth + 1)
+    seams = predicates(poly)
+    if not seams:
+        return reduced, region.facts.facts
+    p = seams[0].poly
+    for sign in (POS, NEG, ZERO):
+        for there in inside(poly, p, sign, region):
+            left = nonzero_part(*there, depth + 1)
+            if left is not None:
+                return left
+    return None
+
+
+def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """As `nonzero_part`, where the condition on indices holds and where it fails."""
+    for part, indices, mapping in split(poly, a, region.indices):
+        left = nonzero_part(part, _moved(region, indices, mapping), depth + 1)
+        if left is not None:
+            return left
+    return None
+
+
+def _written_out(poly: Poly, region: Region) -> Iterator[tuple[Poly, Region]]:
+    """The term at each value of its free indices, with inverses of small matrices written out."""
+    few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= SMALL]
+    if not few:
+        yield written_out(poly), region
+        return
+    v, count = few[0]
+    for k in range(count):
+        place = {v: of_const(number(k))}
+        yield from _written_out(Rewriter(place)(poly), _moved(region, region.indices.substituted(place, {}), place))
+
+
+def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:
+    """The region with variables substituted, in what is assumed of single entries too."""
+    if not mapping:
+        return replace(region, indices=indices)
+    change = Rewriter(mapping)
+    facts = Facts(f if f.universal else replace(f, poly=change(f.poly)) for f in region.facts.facts)
+    return replace(region, facts=facts, indices=indices)
+
+
+def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, Region]]:
+    """The term where p has the sign, with predicates decided; nothing if the assumptions exclude that.
+
+    On p = 0 a derivative's predicates are open: the law must hold with what each side gives, so there are several.
+    """
+    if not region.facts.signs(p) & sign:
+        return []
+    here = region.where(Fact(p, sign, universal=False))
+    if here.facts.contradictory:
+        return []
+    try:
+        out = decided(poly, here.facts)
+        if sign != ZERO:
+            return [(out, here)]
+        equations = [p]
+        for clause in (one for given in region.clauses for one in _at_entries_of(p, given)):
+            possible = [a for a in clause.alternatives if _possible(a, here.facts)]
+            if not possible and not clause.guards:
+                return []
+            if len(possible) == 1 and possible[0].relation == "= 0" and not clause.guards:
+                equations.append(possible[0].poly)
+        parts = []
+        for part in _from_each_side(out, here.facts):
+            for equation in equations:
+                part = eliminated(part, equation)
+            parts.append((part, here))
+        return parts
+    except UndefinedTermError:
+        return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:
+    """The clause, and the clause at the entries that p mentions: a hypothesis holds for all values of its indices.
+
+    For every index i: A(i) or B(i). Hence A(e) or B(e) for every expression e in range, which the indices of an entry
+    of p are.
+    """
+    out = {clause.key: clause}
+    targets = [a for a in deep_atoms(p) if isinstance(a, Access)]
+    for pattern in (a for q in polys(clause) for a in deep_atoms(q) if isinstance(a, Access)):
+        if clause.free and unbound(pattern) == clause.free:
+            for target in sorted(targets, key=lambda a: a.key):
+                mapping = match(pattern, target)
+                if mapping is not None:
+                    instance = clause.substituted(mapping)
+                    out.setdefault(instance.key, instance)
+    return list(out.values())
+
+
+def _from_each_side(poly: Poly, facts: Facts) -> list[Poly]:
+    """The forms that the term has on the sides of the boundaries that the point lies on, combined in every way."""
+    for a in predicates(poly):
+        if isinstance(a, Side) and facts.signs(a.poly) == ZERO:
+            forms = [decided(_on_side(poly, a.poly, positive), facts) for positive in (True, False)]
+            return [f for form in dict.fromkeys(forms) for f in _from_each_side(form, facts)]
+    return [poly]
+
+
+def _possible(a: Atomic, facts: Facts) -> bool:
+    wanted = a.signs
+    return wanted is None or bool(facts.signs(a.poly) & wanted)
+
+
+def _on_side(poly: Poly, p: Poly, positive: bool) -> Poly:
+    """The term seen from one side of p = 0."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Side) and a.poly in (p, -p):
+            return ONE if positive == (a.poly == p) else NOTHING
+        return None
+
+    return replaced(poly, value)
+
+
+def eliminated(poly: Poly, equation: Poly) -> Poly:
+    """The term on the set where `equation` = 0: an entry that the equation determines is replaced.
+
+    A multiple of the equation is 0 there, even where it determines no entry.
+    """
+    if len(poly) == len(equation) and not equation.is_zero:
+        mono, c = next(iter(equation.items()))
+        if poly == equation.scale(poly.coefficient(mono) / c):
+            return NOTHING
+    solved = solve(equation)
+    if solved is None:
+        return poly
+    atom, value = solved
+    return replaced(poly, lambda a: value if a is atom else None)
+
+
+def solve(equation: Poly) -> tuple[Atom, Poly] | None:
+    """An entry that the equation determines, with its value: c·a + rest = 0 with c a factor that is not 0 there.
+
+    That is a factor that is never 0, or any factor where rest is a number other than 0: then c·a = −rest ≠ 0.
+    """
+    for a in sorted(atoms_of(equation), key=lambda a: (len(a.free) == 0, a.key)):
+        if not isinstance(a, Access):
+            continue
+        coefficient, rest = NOTHING, NOTHING
+        for mono, c in equation.items():
+            powers = dict(mono)
+            if powers.pop(a, 0) == 1:
+                coefficient = coefficient + Poly({tuple(powers.items()): c})
+            else:
+                rest = rest + Poly({mono: c})
+        single = coefficient.single()
+        if single is None or a in deep_atoms(rest) or a in deep_atoms(coefficient):
+            continue
+        if not (rest.constant() or all(b.positive or e < 0 for b, e in single[0])):
+            continue
+        return a, -(rest * power(coefficient, -1))
+    return None
+
+
+def _split_roots(poly: Poly, facts: Facts) -> Poly | None:
+    """(A·B)^q = A^q·B^q for fractional q where A and B are known not to be negative."""
+    changes: dict[Atom, list[tuple[Poly, int]]] = {}
+    for m in poly:
+        for a, e in m:
+            if isinstance(a, Base) and isinstance(e, Fraction) and a not in changes:
+                factors = factored(a.poly) if len(a.poly) < 40 else None
+                if factors is None or len(factors[1]) < 2 or factors[0] < 0:
+                    continue
+                if all(not facts.signs(f) & NEG for f, _ in factors[1]):
+                    changes[a] = [*factors[1], (Poly({(): factors[0]}), 1)]
+    if not changes:
+        return None
+    total = NOTHING
+    for m, c in poly.items():
+        part = monomial({a: e for a, e in m if a not in changes}).scale(c)
+        for a, e in m:
+            for f, k in changes.get(a, ()):
+                part = part * power(power(f, e), k)
+        total = total + part
+    return total
+
+
+def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:
+    """poly = plain + Σ over each group's variables of its summand: sums over equal ranges are merged."""
+    plain = Accumulator()
+    groups: dict[tuple[str, ...], tuple[list, Accumulator]] = {}
+    for mono, c in poly.sorted_items():
+        sums = [a for a, e in mono if isinstance(a, Sum) and e == 1]
+        if not sums:
+            plain.add(mono, c)
+            continue
+        chosen = max(sums, key=lambda a: (len(a.vars), a.key))
+        key = tuple(r.key for r in chosen.ranges)
+        if key not in groups:
+            groups[key] = ([(fresh(), r) for r in chosen.ranges], Accumulator())
+        variables, summand = groups[key]
+        names = {v: of_var(w) for v, (w, _) in zip(chosen.vars, variables, strict=True)}
+        rest = monomial({a: e for a, e in mono if a is not chosen})
+        summand.add_poly(rest * Rewriter(names).mono(chosen.body), c)
+    return plain.poly(), [(summand.poly(), variables) for variables, summand in groups.values()]
+
+
+def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
+    """Each group of sums over equal ranges has a summand that is zero, and nothing else is left."""
+    if not any(isinstance(a, Sum) for a in atoms_of(poly)) or depth >= MAX_DEPTH:
+        return False
+    plain, groups = by_summand(poly)
+    if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
+        return False
+    return all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups)
+
+
+def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:
+    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are."""
+    facts, rest = [], []
+    for clause in clauses:
+        signs = clause.alternatives[0].signs
+        if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
+            facts.append(Fact(clause.alternatives[0].poly, signs))
+        else:
+            rest.append(clause)
+    return facts, tuple(rest)

@@ -1,0 +1,268 @@
+"""Equal recurrences: relations between the carries of loops, found by refinement and proved by induction on time.
+
+Carries are first put in classes by their init; then, assuming that members of a class are equal at time s, members
+whose steps are not shown equal are separated, until nothing changes. The classes that are left are an invariant: equal
+at time 0, and equal at s + 1 if they are equal at s. (Signal correspondence, after van Eijk.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from certgrad.obligations.laws.order import opened
+from certgrad.obligations.laws.range_products import product_over
+from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, renaming, stepped
+from certgrad.obligations.terms.index import Var, of_const, of_var
+from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
+from certgrad.obligations.terms.sums import Rewriter, fresh, max_over, open_sum, sum_over
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Atom,
+    Loop,
+    Max,
+    Poly,
+    Product,
+    Rec,
+    Sum,
+    access,
+    atoms_of,
+    deep_atoms,
+    mentions,
+    number,
+    parts,
+    poly_of,
+    tensors_in,
+)
+
+from .cases import Region, nonzero_part
+
+MOST_STEPS = 8
+"""A loop of a fixed number of steps is written out where it has at most so many."""
+
+Relation = tuple[Rec, Rec]
+"""Two carries, shown at time 0, that are equal at every time that is looked at."""
+
+
+def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
+    """The term with equal carries written alike, and the relations that were used."""
+    relations: list[Relation] = []
+    while True:
+        found = _classes(poly, region)
+        if not found:
+            return poly, relations
+        relations += [(_shown(*member), _shown(*first)) for member, first in found.items()]
+
+        def first(a: Atom, found: Mapping = found) -> Poly | None:
+            if isinstance(a, Rec) and (a.loop, a.position) in found:
+                loop, position = found[a.loop, a.position]
+                return entry(loop, position, a.time, a.index)
+            return None if any(loop.key in tensors_in(a) for loop, _ in found) else poly_of(a)
+
+        poly = Rewriter(replace=first)(poly)
+
+
+def _shown(loop: Loop, position: int) -> Rec:
+    axes = range(len(loop.carries[position].ranges))
+    return Rec(loop, position, of_var(("t", 0, 0)), tuple(of_var(("t", 1 + k, 0)) for k in axes))
+
+
+@dataclass
+class _Member:
+    loop: Loop
+    position: int
+    carry: Open
+
+
+def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[Loop, int]]:
+    """For each carry that equals another one, that other one."""
+    times = latest(poly, region.indices.ranges)
+    loops = [c for c in times if not any(v[0] == "b" for v in c.free)]
+    if len(loops) < 2:
+        return {}
+    s = fresh()
+    last = _largest([t for c in loops for t in times[c]])
+    inside = {} if last is None else {s: last}
+    members: list[_Member] = []
+    axes: dict[int, tuple[Var, ...]] = {}
+    for loop in sorted(loops, key=lambda c: (c.level, c.key)):
+        system = open_loop(loop)
+        for k, c in enumerate(system.carries):
+            own = axes.setdefault(len(c.axes), tuple(fresh() for _ in c.axes))
+            names = {v: of_var(w) for v, w in zip(c.axes, own, strict=True)}
+            change = Rewriter({**names, system.step: of_var(s)})
+            carry = replace(c, axes=own, init=change(c.init), step=change(c.step))
+            members.append(_Member(loop, k, carry))
+    classes: list[list[_Member]] = []
+    for m in members:
+        same = (c for c in classes if c[0].carry.ranges == m.carry.ranges)
+        home = next((c for c in same if _equal(c[0].carry.init, m.carry.init, region, inside, m)), None)
+        if home is None:
+            classes.append([m])
+        else:
+            home.append(m)
+    while True:
+        alike = {m.carry.name: c[0].carry.name for c in classes for m in c[1:]}
+        if not alike:
+            return {}
+        hypothesis = Rewriter(replace=renaming(alike))
+        refined: list[list[_Member]] = []
+        for members in classes:
+            split: list[list[_Member]] = []
+            for m in members:
+                step = hypothesis(m.carry.step)
+                home = next((d for d in split if _equal(hypothesis(d[0].carry.step), step, region, inside, m)), None)
+                if home is None:
+                    split.append([m])
+                else:
+                    home.append(m)
+            refined += split
+        if len(refined) == len(classes):
+            return {(m.loop, m.position): (c[0].loop, c[0].position) for c in classes for m in c[1:]}
+        classes = refined
+
+
+def _equal(left: Poly, right: Poly, region: Region, ranges: Ranges, m: _Member) -> bool:
+    inside = {**ranges, **dict(zip(m.carry.axes, m.carry.ranges, strict=True))}
+    return left == right or vanishes(left - right, region.over(inside))
+
+
+def vanishes(poly: Poly, region: Region) -> bool:
+    """The term is shown to be zero, written out a step further where that is needed."""
+    if nonzero_part(poly, region) is None:
+        return True
+    further = unfolded(poly, region.indices.ranges)
+    return further != poly and nonzero_part(further, region) is None
+
+
+# --- which times are looked at -------------------------------------------------------------------------------------
+
+
+def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
+    """For each recurrence in the term, bounds of the times at which it is looked at; None where one is not known."""
+    out: dict[Loop, list[Poly | None]] = {}
+    seen: set[tuple[Atom, tuple]] = set()
+
+    def visit(p: Poly, known: Ranges) -> None:
+        for a in atoms_of(p):
+            mark = (a, tuple(sorted((v, known[v].key) for v in a.free if v in known)))
+            if mark in seen:
+                continue
+            seen.add(mark)
+            if isinstance(a, Rec):
+                _, most = bounds(a.time, known)
+                out.setdefault(a.loop, []).append(most)
+                for c in a.carries:
+                    inner = {**known, **{("b", a.level, 1 + k): n for k, n in enumerate(c.ranges)}}
+                    if most is not None:
+                        inner[("b", a.level, 0)] = most
+                    else:
+                        inner.pop(("b", a.level, 0), None)
+                    visit(c.init, inner)
+                    visit(c.step, inner)
+                continue
+            own = dict(zip(a.vars, a.ranges, strict=True)) if isinstance(a, (Sum, Max, Product)) else {}
+            inner = {**known, **own}
+            for part in parts(a):
+                visit(part, inner)
+
+    visit(poly, ranges)
+    return out
+
+
+def _largest(times: list[Poly | None]) -> Poly | None:
+    """One of the bounds that is at least each of the others."""
+    for t in times:
+        if t is not None and all(u is not None and at_least(t - u) == ONE for u in times):
+            return t
+    return None
+
+
+def unfolded(poly: Poly, ranges: Ranges) -> Poly:
+    """Every carry as early as it can be shown to go back: c[t + 1] as the step of c[t]."""
+
+    def earlier(a: Atom) -> Poly | None:
+        if not has_loop(poly_of(a)):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(unfolded(body, {**ranges, **dict(dummies)}), dummies)
+        if isinstance(a, (Max, Product)):
+            dummies, body, where = opened(a)
+            here = {**ranges, **dict(dummies)}
+            over = max_over if isinstance(a, Max) else product_over
+            return over(unfolded(body, here), dummies, unfolded(where, here))
+        if isinstance(a, Rec):
+            back = None if _number(a.time.const) is not None and not a.time.terms else stepped(a, ranges)
+            return poly_of(a) if back is None else unfolded(back, ranges)
+        return None
+
+    return Rewriter(replace=earlier)(poly)
+
+
+def summed(poly: Poly, ranges: Ranges) -> Poly:
+    """Carries whose steps are linear in themselves as sums of products, at varying times too. (None that reads others.)
+
+    Where c[s + 1] = a(s)·c[s] + b(s) for a and b without the loop's carries, and t ≤ N, by induction on t
+    c[t] = c[0]·Π_{k<N, k<t} a(k) + Σ_{j<N} [j < t]·b(j)·Π_{k<N, j<k<t} a(k).
+    """
+
+    def total(a: Atom) -> Poly | None:
+        if not has_loop(poly_of(a)):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(summed(body, {**ranges, **dict(dummies)}), dummies)
+        if not isinstance(a, Rec):
+            return None
+        _, most = bounds(a.time, ranges)
+        system = open_loop(a.loop)
+        c = system.carries[a.position]
+        factor, added = linear_part(c.step, access(c.name, (of_var(system.step), *c.index)))
+        if most is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
+            return poly_of(a)
+        j, k = fresh(), fresh()
+        before, earlier = (index_pred(a.time.shifted(-ONE).minus(of_var(v))) for v in (j, k))
+        at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))
+        if factor == ONE:
+            return c.at(c.init, a.index) + sum_over(before * at_j, [(j, most)])
+        at_j, at_k = summed(at_j, {**ranges, j: most}), summed(at_k, {**ranges, k: most})
+        if has_loop(at_j) or has_loop(at_k):
+            return poly_of(a)
+        later = index_pred(of_var(k).minus(of_var(j)).shifted(-ONE))
+        start = c.at(c.init, a.index) * product_over(at_k, [(k, most)], earlier)
+        return start + sum_over(before * at_j * product_over(at_k, [(k, most)], earlier * later), [(j, most)])
+
+    return Rewriter(replace=total)(poly)
+
+
+def written_out(poly: Poly) -> Poly:
+    """The term with loops of a few steps, and sums over a few of their entries, written out."""
+
+    def whole(a: Atom) -> Poly | None:
+        if not has_loop(poly_of(a)):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            times = {v for b in deep_atoms(body) if isinstance(b, Rec) for v in b.time.free}
+            few = [k for k, (v, n) in enumerate(dummies) if v in times and (_number(n) or MOST_STEPS + 1) <= MOST_STEPS]
+            if not few:
+                return None
+            v, n = dummies[few[0]]
+            total = ZERO
+            for place in range(_number(n) or 0):
+                at = Rewriter({v: of_const(number(place))})(body)
+                total = total + sum_over(at, [d for k, d in enumerate(dummies) if k != few[0]])
+            return written_out(total)
+        if isinstance(a, Rec) and not a.time.terms and (_number(a.time.const) or MOST_STEPS + 1) <= MOST_STEPS:
+            back = stepped(a)
+            return poly_of(a) if back is None else written_out(back)
+        return None
+
+    return Rewriter(replace=whole)(poly)
+
+
+def _number(size: Poly) -> int | None:
+    c = size.constant()
+    return None if c is None else int(c.p)

@@ -1,0 +1,108 @@
+"""What closes an obligation about solutions of equations: the equations themselves, and inverses that are equal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.laws.matrices import at, matrix, opened
+from certgrad.obligations.laws.solutions import implicit, modulo
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.sums import Rewriter, fresh
+from certgrad.obligations.terms.terms import Atom, Matrix, Poly, deep_atoms, intern, poly_of
+
+from .cases import Region, nonzero_part
+
+
+def solution_forms(difference: Poly, region: Region, inputs: Sequence[str]) -> Iterator[Poly]:
+    """Terms that are equal to the difference wherever solvers return solutions of their equations."""
+    if any(isinstance(a, Matrix) and a.name == "inverse" for a in deep_atoms(difference)):
+        yield unified(difference, region)
+    if implicit():
+        rewritten = modulo(difference, region.facts, inputs)
+        yield rewritten
+        yield unified(rewritten, region)
+
+
+def unified(poly: Poly, region: Region) -> Poly:
+    """The term with A⁻¹ written by B⁻¹ where A = c·B or A = c·Bᵀ is proved in the region, entry by entry."""
+    written = _alike("inverse", [poly], region)
+    if all(b is a for a, (b, _, _) in written.items()):
+        return poly
+
+    def other(a: Atom) -> Poly | None:
+        if not isinstance(a, Matrix) or a.name != "inverse":
+            return None
+        b, turned, factor = written[_whole(a)]
+        index = a.index[::-1] if turned else a.index
+        return matrix("inverse", b.body, *b.vars, b.ranges[0], index).scale(1 / factor)
+
+    return Rewriter(replace=other)(poly)
+
+
+def without_repeated(clauses: Sequence[Clause], region: Region, inputs: Sequence[str]) -> list[Clause]:
+    """The clauses but those that say of a determinant again that it is not 0, in other terms."""
+    about = {c: a for c in clauses if (a := _determinant(c)) is not None}
+    if len(about) < 2:
+        return list(clauses)
+    moved = [_rewritten(a, region, inputs) for a in about.values()]
+    written = _alike("determinant", [*moved, *map(poly_of, about.values())], region)
+    kept: dict[Matrix, Clause] = {}
+    for clause, other in zip(about, moved, strict=True):
+        atom = other.atom()
+        group = written[_whole(atom)][0] if isinstance(atom, Matrix) else about[clause]
+        kept[group] = min(kept.get(group, clause), clause, key=lambda c: len(about[c].body))
+    return [c for c in clauses if c not in about or c in kept.values()]
+
+
+def _rewritten(a: Matrix, region: Region, inputs: Sequence[str]) -> Poly:
+    row, column, body = opened(a)
+    return matrix(a.name, modulo(body, region.facts, inputs), row, column, a.ranges[0], ())
+
+
+def _determinant(clause: Clause) -> Matrix | None:
+    if len(clause.alternatives) != 1 or clause.guards or clause.alternatives[0].relation != "!= 0":
+        return None
+    atom = clause.alternatives[0].poly.atom()
+    return atom if isinstance(atom, Matrix) and atom.name == "determinant" else None
+
+
+RATIOS = 4
+"""How many factors are tried; matrices are kept up to one, which depends on how their terms are written."""
+Written = dict[Matrix, tuple[Matrix, bool, fmpq]]
+
+
+def _whole(a: Matrix) -> Matrix:
+    """One atom for all entries of the same matrix."""
+    return intern(Matrix("whole", a.vars, a.ranges, a.body, ()))
+
+
+def _alike(name: str, polys: Sequence[Poly], region: Region) -> Written:
+    """For each matrix A that the named function is taken of in the terms, an equal one B: A = c·B, or c·Bᵀ."""
+    found = {_whole(a) for p in polys for a in deep_atoms(p) if isinstance(a, Matrix) and a.name == name}
+    chosen: list[Matrix] = []
+    written: Written = {}
+    for a in sorted(found, key=lambda a: (a.level, len(a.body.key), a.key)):
+        same = next((w for b in chosen for t in (False, True) if (w := _equal(a, b, t, region))), None)
+        if same is None:
+            chosen.append(a)
+        written[a] = same or (a, False, fmpq(1))
+    return written
+
+
+def _equal(a: Matrix, b: Matrix, turned: bool, region: Region) -> tuple[Matrix, bool, fmpq] | None:
+    """(B, turned, c) where A = c·B, or c·Bᵀ if turned, is proved: c is a ratio of coefficients."""
+    if a.ranges != b.ranges or a.body.free - set(a.vars) != b.body.free - set(b.vars):
+        return None
+    row, column = fresh(), fresh()
+    places = [of_var(row), of_var(column)]
+    first, second = at(a, *places), at(b, *(places[::-1] if turned else places))
+    inside = region.over({row: a.ranges[0], column: a.ranges[0]})
+    ratios = Counter(x / y for _, x in first.sorted_items() for _, y in second.sorted_items())
+    for factor, _ in ratios.most_common(RATIOS):
+        if nonzero_part(first - second.scale(factor), inside) is None:
+            return b, turned, factor
+    return None

@@ -1,0 +1,73 @@
+"""Loops in an obligation: its difference with tangent recurrences transposed and equal recurrences written alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+from certgrad.obligations.laws.recurrences import has_loop
+from certgrad.obligations.laws.transposition import without_carried
+from certgrad.obligations.terms.index import Ix, of_var
+from certgrad.obligations.terms.sums import Rewriter, indices_of, open_sum, sum_over
+from certgrad.obligations.terms.terms import ONE, Access, Atom, Poly, Rec, Sum, deep_atoms, poly_of
+
+from .cases import Region
+from .correspondence import Relation, matched
+
+MOST_REVERSALS = 4
+
+
+def by_induction(poly: Poly, region: Region, tangents: Iterable[str] | None = None) -> tuple[Poly, list[Relation]]:
+    """A difference with its loops matched, and the relations between carries that this rests on.
+
+    With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
+    NoInvariantError where no relation between the loops is found.
+    """
+    if not has_loop(poly):
+        return poly, []
+    poly, relations = matched(poly, region)
+    if tangents is not None:
+        poly, more = matched(without_carried(poly, tangents), region)
+        relations += more
+    return oriented(poly), relations
+
+
+def oriented(poly: Poly) -> Poly:
+    """Every sum in the direction in which what stands deepest counts up: Σ_{t<n} f(n − 1 − t) = Σ_{t<n} f(t)."""
+
+    def turned(a: Atom) -> Poly | None:
+        if isinstance(a, Rec) or not has_loop(poly_of(a)):
+            return poly_of(a)
+        if not isinstance(a, Sum):
+            return None
+        dummies, body = open_sum(a)
+        body = oriented(body)
+        down = [(v, n) for v, n in dummies if any(ix.coefficient(v) < 0 for ix in indices_of(body))]
+        if not down:
+            return sum_over(body, dummies)
+        best: tuple[tuple, Poly] | None = None
+        for choice in product((False, True), repeat=min(len(down), MOST_REVERSALS)):
+            turn = {v: of_var(v).scaled(-1).shifted(n - ONE) for (v, n), on in zip(down, choice, strict=False) if on}
+            form = sum_over(Rewriter(turn)(body), dummies)
+            rank = (_directions(form), form.key)
+            if best is None or rank < best[0]:
+                best = (rank, form)
+        assert best is not None
+        return best[1]
+
+    return Rewriter(replace=turned)(poly)
+
+
+def _directions(poly: Poly) -> list[int]:
+    """How many indices count down, of inputs first, then of recurrences from the innermost on."""
+    down: dict[int, int] = {}
+    for a in deep_atoms(poly):
+        if isinstance(a, (Access, Rec)):
+            level = 0 if isinstance(a, Access) else a.level
+            index = a.index if isinstance(a, Access) else (a.time, *a.index)
+            down[level] = down.get(level, 0) + sum(_counts_down(ix) for ix in index)
+    return [down[k] for k in sorted(down)]
+
+
+def _counts_down(ix: Ix) -> int:
+    return sum(1 for v, c in ix.terms if isinstance(v, tuple) and c < 0)

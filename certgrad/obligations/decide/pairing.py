@@ -1,0 +1,136 @@
+"""Reading off coefficients: a term that is linear in tangents and seeds vanishes if each coefficient does.
+
+Σ_ab dx[a]·seed[b]·K(a, b) = 0 for all dx and seed if K = 0; the sums over the tangent's and the seed's own indices are
+opened, and K is compared at free indices. (Entries of dx and seed that share an index make groups of their own.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from certgrad.obligations.terms.index import Ix, Var, of_var
+from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.sums import Rewriter, open_sum, sum_over
+from certgrad.obligations.terms.terms import ONE, ZERO, Access, Atom, Mono, Poly, Sum, monomial
+
+
+def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tuple[Poly, dict[Var, Poly]]]:
+    """The coefficients over free indices, with the indices' ranges.
+
+    Terms without exactly one tangent and seed form groups of their own.
+    """
+    groups: dict[str, Poly] = {}
+    ranges: dict[str, dict[Var, Poly]] = {}
+    for mono, c in poly.sorted_items():
+        key, coefficient, free = _extract(mono, [set(tangents), set(seeds)])
+        groups[key] = groups.get(key, ZERO) + coefficient.scale(c)
+        ranges[key] = free
+    return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
+
+
+def _extract(mono: Mono, families: list[set[str]]) -> tuple[str, Poly, dict[Var, Poly]]:
+    opened: dict[Var, Poly] = {}
+    factors = mono
+    for family in families:
+        if not family:
+            continue
+        hosts = [a for a, e in factors if e == 1 and isinstance(a, Sum) and _holds(a.body, family)]
+        direct = [a for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family]
+        if len(hosts) + len(direct) != 1:
+            continue
+        if hosts:
+            dummies, body = open_sum(hosts[0])
+            single = body.single()
+            if single is None or single[1] != 1:
+                continue
+            opened.update(dummies)
+            rest = monomial({a: e for a, e in factors if a is not hosts[0]}) * body
+            product = rest.single()
+            assert product is not None
+            assert product[1] == 1
+            factors = product[0]
+    label: list[str] = []
+    names: dict[Var, Var] = {}
+    taken: list[Atom] = []
+    for family in families:
+        found = [a for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family]
+        if len(found) != 1:
+            label.append("-")
+            continue
+        (entry,) = found
+        assert isinstance(entry, Access)
+        taken.append(entry)
+        for ix in entry.index:
+            for v in ix.free:
+                if v in opened and v not in names:
+                    names[v] = ("u", len(names), 0)
+        rename = {v: of_var(u) for v, u in names.items()}
+        label.append(f"{entry.tensor}[{','.join(ix.subst(rename).key for ix in entry.index)}]")
+    label += [f"{u}<{opened[v].key}" for v, u in names.items()]
+    rest = monomial({a: e for a, e in factors if a not in taken}) if len(factors) > len(taken) else ONE
+    rest = Rewriter({v: of_var(u) for v, u in names.items()})(rest)
+    left = [(v, n) for v, n in opened.items() if v not in names]
+    free = {u: opened[v] for v, u in names.items()}
+    return ";".join(label), sum_over(rest, left) if left else rest, free
+
+
+def paired_by_coordinates(
+    poly: Poly, shapes: Mapping[str, tuple[Poly, ...]], families: Sequence[set[str]]
+) -> list[tuple[Poly, dict[Var, Poly]]]:
+    """The coefficients at free coordinates of the tangent's and the seed's entries, with the coordinates' ranges.
+
+    Σ_i dx[e(i)]·k(i) = Σ_u dx[u]·Σ_i [u = e(i)]·k(i): whatever the indices are, all terms in entries of the same
+    tensors come together. `shapes` gives those of the tensors in `families`.
+    """
+    groups: dict[tuple[str, ...], Poly] = {}
+    ranges: dict[tuple[str, ...], dict[Var, Poly]] = {}
+    for mono, c in poly.sorted_items():
+        opened, factors = _opened(mono, families)
+        taken = [
+            a
+            for family in families
+            for a, e in factors
+            if e == 1 and isinstance(a, Access) and a.tensor in family and _only(factors, family)
+        ]
+        key = tuple(a.tensor for a in taken)
+        coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
+        free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
+        rest = monomial({a: e for a, e in factors if a not in taken}).scale(c)
+        place: dict[Var, Ix] = {}  # Σ_{v<n} [u = v]·k(v) = k(u), for a coordinate u < n
+        for v, (ix, n) in zip(free, coordinates, strict=True):
+            alone = ix.variable()
+            if alone in opened and alone not in place and opened[alone] == n:
+                place[alone] = of_var(v)
+            else:
+                rest = rest * index_equal(ix.minus(of_var(v)))
+        opened = {v: n for v, n in opened.items() if v not in place}
+        rest = Rewriter(place)(rest) if place else rest
+        groups[key] = groups.get(key, ZERO) + (sum_over(rest, list(opened.items())) if opened else rest)
+        ranges[key] = free
+    return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
+
+
+def _only(factors: Mono, family: set[str]) -> bool:
+    """Exactly one factor is an entry of the family."""
+    return sum(1 for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family) == 1
+
+
+def _opened(mono: Mono, families: Sequence[set[str]]) -> tuple[dict[Var, Poly], Mono]:
+    """The variables and factors of the monomial with the sums that hold an entry of a family opened."""
+    opened: dict[Var, Poly] = {}
+    factors = mono
+    for family in families:
+        hosts = [a for a, e in factors if e == 1 and isinstance(a, Sum) and _holds(a.body, family)]
+        if len(hosts) != 1 or any(isinstance(a, Access) and a.tensor in family for a, _ in factors):
+            continue
+        dummies, body = open_sum(hosts[0])
+        product = (monomial({a: e for a, e in factors if a is not hosts[0]}) * body).single()
+        if product is None or product[1] != 1:
+            continue
+        opened.update(dummies)
+        factors = product[0]
+    return opened, factors
+
+
+def _holds(mono: Mono, family: set[str]) -> bool:
+    return any(isinstance(a, Access) and a.tensor in family and e == 1 for a, e in mono)

@@ -1,0 +1,59 @@
+"""Predicates on products, by the signs of the factors: [f·g > 0] = [f > 0]·[g > 0] + [−f > 0]·[−g > 0].
+
+x² > 1 and |x| > 1 are then the same predicates, and each boundary is that of one factor, which can be solved for.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from certgrad.obligations.assume.decided import bound_free
+from certgrad.obligations.terms.power import pred, side
+from certgrad.obligations.terms.rational import factored
+from certgrad.obligations.terms.sums import replaced
+from certgrad.obligations.terms.terms import ONE, ZERO, Atom, Poly, Pred, Side, memo, poly_of
+
+MAX_FACTORS = 3
+_splits = memo()
+
+
+def split_products(poly: Poly) -> Poly:
+    """The same term, its predicates outside sums written by those of factors."""
+    return replaced(poly, _by_factors) if poly.piecewise else poly
+
+
+def _by_factors(a: Atom) -> Poly | None:
+    if not isinstance(a, (Pred, Side)) or not bound_free(a):
+        return None
+    found = _splits.get(a, a)
+    if found is a:
+        found = _splits[a] = _split(a)
+    return found
+
+
+def _split(a: Pred | Side) -> Poly | None:
+    if a.poly.piecewise or len(a.poly) >= 40:
+        return None
+    parts = factored(a.poly)
+    if parts is None or not 1 < len(parts[1]) <= MAX_FACTORS:
+        return None
+    make = pred if isinstance(a, Pred) else side
+    positive = parts[0] > 0
+    total = ZERO
+    for signs in product((1, -1), repeat=len(parts[1])):
+        odd = sum(1 for s, (_, k) in zip(signs, parts[1], strict=True) if s < 0 and k % 2)
+        if (odd % 2 == 0) != positive:
+            continue
+        term = ONE
+        for s, (factor, _) in zip(signs, parts[1], strict=True):
+            term = term * make(_numerator(factor).scale(s))
+        total = total + term
+    return total
+
+
+def _numerator(factor: Poly) -> Poly:
+    """1/a has the sign of a."""
+    single = factor.single()
+    if single and len(single[0]) == 1 and single[0][0][1] == -1:
+        return poly_of(single[0][0][0]).scale(single[1])
+    return factor

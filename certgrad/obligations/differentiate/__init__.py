@@ -1,0 +1,1 @@
+"""Derivatives of terms, and where piecewise terms have one."""

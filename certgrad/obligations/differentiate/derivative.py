@@ -1,0 +1,198 @@
+"""The directional derivative of a term, by structure: d/dt at x + t·dx, t = 0.
+
+Predicates count as locally constant here; `_seams` adds the hypotheses under which that is true. A maximum, and a value
+behind `stop_gradient`, get an arbitrary tangent τ: if τ's coefficient vanishes the value does not matter. A maximum for
+which it does not is differentiated where it is attained once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from flint import fmpq
+
+from certgrad.obligations.laws.matrices import derivative, opened
+from certgrad.obligations.laws.order import argument
+from certgrad.obligations.laws.order import opened as opened_extremum
+from certgrad.obligations.laws.range_products import others
+from certgrad.obligations.laws.recurrences import System, fresh_carry, open_loop, solve
+from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError, derivative_of
+from certgrad.obligations.laws.solutions import Solution, solution_of
+from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.power import power
+from certgrad.obligations.terms.sums import Rewriter, open_sum, replaced, substitute, sum_over
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Access,
+    Accumulator,
+    Atom,
+    Base,
+    Exp,
+    Exponent,
+    Fn,
+    Matrix,
+    Max,
+    Mono,
+    Poly,
+    Product,
+    Rec,
+    Sum,
+    access,
+    monomial,
+    poly_of,
+    tensors_in,
+)
+
+ARBITRARY = "τ"
+"""First letter of the tensors that stand for arbitrary tangents."""
+
+
+class Differentiator:
+    """d of terms, given the tangent of each input tensor by name; other inputs are constant."""
+
+    def __init__(
+        self, tangents: Mapping[str, str], attained_once: Collection[str] = (), held: Collection[str] = ()
+    ) -> None:
+        self.tangents, self.attained_once = tangents, attained_once
+        self.held = held
+        """Solutions of equations that are constant here."""
+        self.solved: dict[str, Poly] = {}
+        self.seen: dict[Atom, Poly] = {}
+        self.arbitrary: dict[str, str] = {}
+        """For each arbitrary tangent, whether a `stop_gradient` or a maximum made it."""
+        self.ranges: dict[Var, Poly] = {}
+        """The ranges of variables that were opened on the way."""
+        self.maxima: dict[Max, None] = {}
+        """The maxima that were differentiated where they are attained once."""
+
+    def __call__(self, poly: Poly) -> Poly:
+        total = Accumulator()
+        for mono, c in poly.items():
+            total.add_poly(self.mono(mono), c)
+        return total.poly()
+
+    def mono(self, mono: Mono) -> Poly:
+        total = Accumulator()
+        for k, (a, e) in enumerate(mono):
+            da = self.atom(a)
+            if da.is_zero:
+                continue
+            rest: dict[Atom, Exponent] = dict(mono[:k] + mono[k + 1 :])
+            rest[a] = e - 1
+            total.add_poly(monomial(rest) * da, fmpq(e.numerator, e.denominator))
+        return total.poly()
+
+    def atom(self, a: Atom) -> Poly:
+        found = self.seen.get(a)
+        if found is None:
+            found = self.seen[a] = self._atom(a)
+        return found
+
+    def _atom(self, a: Atom) -> Poly:
+        if isinstance(a, Access):
+            solution = solution_of(a.tensor)
+            if solution is not None:
+                return self._of_solution(solution, a)
+            tangent = self.tangents.get(a.tensor)
+            return access(tangent, a.index) if tangent else ZERO
+        if isinstance(a, Exp):
+            return poly_of(a) * self.mono(a.mono)
+        if isinstance(a, Base):
+            return self(a.poly)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            self.ranges.update(dummies)
+            return sum_over(self(body), dummies)
+        if isinstance(a, Fn):
+            if not depends(a, self.tangents):
+                return ZERO
+            if a.name == "stop":
+                return self._free_tangent(a, "stop_gradient")
+            total = ZERO
+            for k, argument in enumerate(a.args):
+                d = self(argument)
+                if not d.is_zero:
+                    total = total + derivative_of(a.name, a.args, k) * d
+            return total
+        if isinstance(a, Matrix):
+            if not depends(a, self.tangents):
+                return ZERO
+            row, column, body = opened(a)
+            change = derivative(a, row, column, self(body))
+            if change is None:
+                raise NoDerivativeError(f"the {a.name} of a matrix")
+            return change
+        if isinstance(a, Product):
+            return self._of_product(a) if depends(a, self.tangents) else ZERO
+        if isinstance(a, Max):
+            return self._of_maximum(a) if depends(a, self.tangents) else ZERO
+        if isinstance(a, Rec):
+            return self._carried(a) if depends(a, self.tangents) else ZERO
+        return ZERO
+
+    def _of_solution(self, solution: Solution, a: Access) -> Poly:
+        """An entry of dz = −J⁻¹·∂R/∂θ·dθ, where R(z, θ) = 0."""
+        if a.tensor in self.held or not depends(a, self.tangents):
+            return ZERO
+        if a.tensor not in self.solved:
+            moved = {n: d for n, d in self.tangents.items() if n != a.tensor}
+            inner = Differentiator(moved, self.attained_once, {*self.held, a.tensor})
+            inner.arbitrary = self.arbitrary
+            self.solved[a.tensor] = solution.tangent(inner(solution.residual))
+        return substitute(self.solved[a.tensor], {template(k): ix for k, ix in enumerate(a.index)})
+
+    def _carried(self, a: Rec) -> Poly:
+        """The tangents of carries are carried along: dc[0] is the tangent of c[0], dc[s + 1] that of the step."""
+        system = open_loop(a.loop)
+        moved = {c.name: fresh_carry() for c in system.carries}
+        inner = Differentiator({**self.tangents, **moved}, held=self.held)
+        inner.arbitrary = self.arbitrary
+        tangents = [replace(c, name=moved[c.name], init=self(c.init), step=inner(c.step)) for c in system.carries]
+        both = System(system.step, [*system.carries, *tangents])
+        return solve(both)[moved[system.carries[a.position].name]](a.time, a.index)
+
+    def _of_product(self, a: Product) -> Poly:
+        """d Π_{k∈S} f(k) = Σ_{j∈S} df(j)·Π_{k∈S, k≠j} f(k), for a finite set S: Leibniz's rule, without a division."""
+        dummies, body, where = opened_extremum(a)
+        self.ranges.update(dummies)
+        place = {v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)}
+        return sum_over(where * self(body) * others(a, place), dummies)
+
+    def _of_maximum(self, a: Max) -> Poly:
+        """Where a maximum is attained once, the derivative of what it is taken of, there."""
+        if _tangent_name(a)[0] not in self.attained_once:
+            return self._free_tangent(a, "maximum")
+        self.maxima.setdefault(a)
+        dummies, body, _ = opened_extremum(a)
+        self.ranges.update(dummies)
+        place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}
+        return Rewriter(place)(self(body))
+
+    def _free_tangent(self, a: Atom, why: str) -> Poly:
+        """An arbitrary tangent, the same for equal values: a function of the value's own free indices."""
+        name, variables = _tangent_name(a)
+        self.arbitrary[name] = why
+        return access(name, tuple(of_var(v) for v in variables))
+
+
+def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
+    """The arbitrary tangent of an atom, and its indices."""
+    variables = sorted(a.free)
+    abstract = Rewriter({v: of_var(("c", k, 9)) for k, v in enumerate(variables)})(poly_of(a))
+    return f"{ARBITRARY}{abstract.key}", variables
+
+
+def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
+    """The atom mentions one of the tensors."""
+    return not tensors_in(a).isdisjoint(tensors)
+
+
+def without_stops(poly: Poly) -> Poly:
+    """The value with `stop_gradient` markers removed."""
+    return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
+
+
+__all__ = ["ARBITRARY", "Differentiator", "NoDerivativeError", "without_stops"]
+_ = (ONE, power)

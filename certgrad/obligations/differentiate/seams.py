@@ -1,0 +1,423 @@
+"""Where a piecewise term is differentiable: the hypotheses that its predicates add.
+
+A term with [p > 0] is differentiable off p = 0. On p = 0 it still is, if the forms it has on all sides are C¹ there
+and agree in value and in derivative (Huber's seam); otherwise p ≠ 0 becomes a hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
+from certgrad.obligations.assume.decided import bound_free, predicates
+from certgrad.obligations.assume.facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
+from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
+from certgrad.obligations.laws.recurrences import generic_step
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.power import UndefinedTermError
+from certgrad.obligations.terms.sums import Rewriter, fresh
+from certgrad.obligations.terms.terms import (
+    ONE,
+    Access,
+    Atom,
+    Loop,
+    Matrix,
+    Max,
+    Poly,
+    Pred,
+    Product,
+    Rec,
+    Side,
+    Sum,
+    atoms_of,
+    deep_atoms,
+    mentions,
+    parts,
+    poly_of,
+)
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+
+from .derivative import Differentiator, depends
+
+MAX_FORMS = 32
+MAX_SPLITS = 12
+"""After so many signs that were assumed in turn, a place where forms meet counts as one where they may not fit."""
+COMPARISON = 200
+"""Steps that one comparison of forms counts for, beside those of the linear arithmetic that decides its predicates."""
+
+
+def seam_hypotheses(
+    poly: Poly, tangents: Mapping[str, str], region: Region, smooth: tuple[Clause, ...]
+) -> list[Clause]:
+    """Clauses under which the term is differentiable at its predicates' zeros, beyond `smooth`."""
+    search = _Search(tangents, smooth, [], region.facts)
+    for p in boundaries_in_loops(poly):
+        if mentions(p, tangents) and search.facts.signs(p) & ZERO:
+            search.add([Atomic("!= 0", p)])
+    search.term(poly)
+    return search.found
+
+
+def boundaries_in_loops(poly: Poly) -> list[Poly]:
+    """The terms of all predicates in what loops carry, at every step and index: their variables are arbitrary.
+
+    How the forms of a step meet at a boundary is not looked at: the boundary is excluded.
+    """
+    found: dict[Poly, None] = {}
+    seen: set[Loop] = set()
+
+    def walk(p: Poly, carried: bool) -> None:
+        for a in atoms_of(p):
+            if not a.piecewise:
+                continue
+            if isinstance(a, Rec):
+                if a.loop not in seen:
+                    seen.add(a.loop)
+                    for c in generic_step(a.loop).carries:
+                        walk(c.init, True)
+                        walk(c.step, True)
+            elif isinstance(a, (Sum, Max, Product, Matrix)):
+                names = Rewriter({v: of_var(fresh()) for v in a.vars})
+                walk(names.mono(a.body) if isinstance(a, Sum) else names(a.body), carried)
+            else:
+                if carried and isinstance(a, (Pred, Side)) and -a.poly not in found:
+                    found.setdefault(a.poly)
+                for part in parts(a):
+                    walk(part, carried)
+
+    walk(poly, False)
+    return list(found)
+
+
+@dataclass
+class _Search:
+    tangents: Mapping[str, str]
+    smooth: tuple[Clause, ...]
+    found: list[Clause]
+    facts: Facts
+
+    def term(self, poly: Poly) -> None:
+        """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
+        plain, groups = by_summand(poly)
+        for summand, _ in groups:
+            if _has_bound_predicate(Poly(dict(poly.items()))):
+                self.term(summand)
+        for a in atoms_of(plain):
+            self.inner(a)
+        if not _has_predicate(poly):
+            return
+        for p in self.candidates(poly):
+            self.seam(poly, p)
+
+    def inner(self, a: Atom) -> None:
+        """Parts of an atom whose predicates lie under a binder of their own."""
+        if isinstance(a, Rec) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
+            return
+        if isinstance(a, Sum):
+            _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))
+            for summand, _ in groups:
+                self.term(summand)
+            return
+        if isinstance(a, (Max, Product, Matrix)):
+            for part in parts(a):
+                self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(part))
+            return
+        for part in parts(a):
+            self.term(part)
+
+    def candidates(self, poly: Poly) -> list[Poly]:
+        """Terms whose sign matters, each once up to sign, innermost first."""
+        out: dict[Poly, None] = {}
+        for a in predicates(poly):
+            if -a.poly not in out and depends(a, self.tangents):
+                out.setdefault(a.poly)
+        return list(out)
+
+    def seam(self, poly: Poly, p: Poly) -> None:
+        if predicates(p):
+            # A predicate inside another: analyse each form that the inner ones leave.
+            for form, facts in _inner_forms(poly, p, self.facts):
+                for q in self.candidates(form):
+                    if not predicates(q):
+                        _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
+            return
+        if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
+            return
+        if Differentiator(self.tangents)(p).is_zero:
+            return  # locally constant where it is differentiable, which `smooth` and its own seams see to
+        at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
+        if at_zero.contradictory:
+            return
+        failures: dict[tuple[Poly, ...], list[Poly | None]] = {}
+        for equations, gap in self.failures(poly, p, at_zero):
+            failures.setdefault(equations, []).append(gap)
+        for equations in sorted(failures, key=len):
+            alternatives = [Atomic("!= 0", q) for q in equations]
+            gaps = [g for g in failures[equations] if g is not None]
+            common = _parameter_gap(gaps, self.tangents) if len(gaps) == len(failures[equations]) else None
+            if common is not None:
+                alternatives.append(Atomic("= 0", common))
+            self.add(alternatives)
+
+    def add(self, alternatives: list[Atomic]) -> None:
+        self.found.append(Clause(tuple(alternatives), origin="kink"))
+        if len(alternatives) == 1:
+            self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
+
+    def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Where the forms that meet on p = 0 do not fit: the equations of the place, and the gap if it is known."""
+        clauses = self.instances(p)
+        places = _places(p)
+        if not places or clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
+            # The last: predicates under a sum or maximum are decided by no region, so the forms are not known.
+            return [((p,), None)]
+        out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+        for q in places:
+            here = at_zero.extended([Fact(q, ZERO, universal=False)])
+            if here.contradictory:
+                continue
+            try:
+                forms = [_Form(poly, clauses).forced(p, side) for side in (1, -1)]
+                out += self.compare(forms, _forced(poly, p, 0), (q,), here)
+            except UndefinedTermError:
+                out.append(((q,), None))
+        return out
+
+    def instances(self, p: Poly) -> Clauses | None:
+        """The conditions of differentiability that have predicates, at the entries that p mentions.
+
+        None where a condition cannot be brought to these entries: nothing is then known of it on p = 0.
+        """
+        targets = sorted({a for a in deep_atoms(p) if isinstance(a, Access)}, key=lambda a: a.key)
+        tensors = {a.tensor for a in targets}
+        out: list[Clause] = []
+        for clause in self.smooth:
+            atoms = [a for q in polys(clause) for a in deep_atoms(q)]
+            choices = [a for a in atoms if isinstance(a, Pred)]
+            shared = {b.tensor for a in choices for b in deep_atoms(a.poly) if isinstance(b, Access)} & tensors
+            if not shared:
+                continue
+            if any(not bound_free(a) for a in choices):
+                return None
+            mappings = [
+                m for a in atoms if isinstance(a, Access) for t in targets if (m := match(a, t)) is not None
+            ]  # index variables that a mapping leaves alone stay arbitrary
+            if not mappings:
+                return None
+            out += [clause.substituted(m) for m in mappings]
+        return merged(out)
+
+    def compare(
+        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
+    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Failures at the place where the equations hold, split further until every predicate there is decided."""
+        if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
+            return [(equations, None)]
+        budget.spend(COMPARISON)
+        settled: list[_Form] = []
+        undecided: list[Poly] = []
+        for form in forms:
+            new, left = form.settled(equations, facts)
+            settled.append(new)
+            undecided += left
+        value, left = _settled(value, equations, facts)
+        undecided += left
+        if undecided:
+            r = min(undecided, key=lambda q: q.key)
+            out = []
+            for sign in (POS, NEG, ZERO):
+                here = facts.extended([Fact(r, sign, universal=False)])
+                if not facts.signs(r) & sign or here.contradictory:
+                    continue
+                if sign != ZERO:
+                    out += self.compare(settled, value, equations, here, splits + 1)
+                elif solve(r) is None:
+                    out.append((equations, None))
+                else:
+                    more = [f.forced_at(r, equations, side) for f in settled for side in (1, -1)]
+                    at_r = _forced_at(value, r, equations, 0)
+                    try:
+                        out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here, splits + 1)
+                    except UndefinedTermError:
+                        out.append(((*equations, r), None))
+            return out
+        return self.gaps(settled, value, equations, facts)
+
+    def gaps(
+        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
+    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+        """Each form is C¹ at the place, all agree in value and derivative, and the value there is theirs."""
+        d = Differentiator(self.tangents)
+        try:
+            if not all(form.smooth_at(equations, facts) for form in forms):
+                return [(equations, None)]
+            first = forms[0].poly
+            differences = [value - first]
+            for form in forms[1:]:
+                differences += [form.poly - first, d(form.poly) - d(first)]
+            out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+            for difference in differences:
+                difference = _on(difference, equations)
+                if nonzero_part(difference, Region(facts)) is not None:
+                    out.append((equations, difference))
+            return out
+        except UndefinedTermError:
+            return [(equations, None)]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a piecewise term is on one side of a seam: the term, and the conditions for that form to be C¹."""
+
+    poly: Poly
+    clauses: Clauses
+
+    def changed(self, change: Callable[[Poly], Poly]) -> _Form:
+        return _Form(change(self.poly), tuple(c.rewritten(change) for c in self.clauses))
+
+    def forced(self, p: Poly, side: int) -> _Form:
+        return self.changed(lambda q: _forced(q, p, side))
+
+    def forced_at(self, r: Poly, equations: tuple[Poly, ...], side: int) -> _Form:
+        return self.changed(lambda q: _forced_at(q, r, equations, side))
+
+    def settled(self, equations: tuple[Poly, ...], facts: Facts) -> tuple[_Form, list[Poly]]:
+        undecided: list[Poly] = []
+
+        def change(q: Poly) -> Poly:
+            new, left = _settled(q, equations, facts)
+            undecided.extend(left)
+            return new
+
+        return self.changed(change), undecided
+
+    def smooth_at(self, equations: tuple[Poly, ...], facts: Facts) -> bool:
+        """Every condition of this form holds at the place itself, so, being open, around it."""
+        for clause in self.clauses:
+            guards = [(g.constant(), v) for g, v in clause.guards]
+            if any(c is not None and (c != 0) != v for c, v in guards):
+                continue
+            bare = Clause(tuple(Atomic(a.relation, _on(a.poly, equations)) for a in clause.alternatives))
+            if not discharged(bare, facts):
+                return False
+        return True
+
+
+def _places(p: Poly) -> list[Poly]:
+    """Terms that can be solved for, and whose zeros are together those of p: p itself, or its factors where it is a
+    product of entries. The forms that meet on p = 0 must fit at all of them."""
+    if solve(p) is not None:
+        return [p]
+    single = p.single()
+    if single is None or not all(isinstance(a, Access) and e == 1 for a, e in single[0]):
+        return []
+    return [poly_of(a) for a, _ in single[0]]
+
+
+def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
+    """The term on the set where the equations hold. Later equations are read on the earlier ones."""
+    done: list[Poly] = []
+    for equation in equations:
+        for earlier in done:
+            equation = eliminated(equation, earlier)
+        poly = eliminated(poly, equation)
+        done.append(equation)
+    return poly
+
+
+def _excluded(p: Poly, clause: Clause) -> bool:
+    """The clause says p ≠ 0 and nothing else."""
+    return len(clause.alternatives) == 1 and clause.alternatives[0] in (Atomic("!= 0", p), Atomic("!= 0", -p))
+
+
+def _has_predicate(poly: Poly) -> bool:
+    return any(isinstance(a, Pred) and bound_free(a) for a in deep_atoms(poly))
+
+
+def _has_bound_predicate(poly: Poly) -> bool:
+    return any(isinstance(a, Pred) and not bound_free(a) for a in deep_atoms(poly))
+
+
+def _forced(poly: Poly, p: Poly, sign: int) -> Poly:
+    """The form that the term has on one side of p = 0 (sign ±1), or its value on it (0)."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Pred):
+            if a.poly == p:
+                return ONE if sign > 0 else NOTHING
+            if a.poly == -p:
+                return ONE if sign < 0 else NOTHING
+        return None
+
+    return Rewriter(replace=value)(poly)
+
+
+def _forced_at(poly: Poly, r: Poly, equations: tuple[Poly, ...], sign: int) -> Poly:
+    """As `_forced`, for predicates that agree with r on the equations."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Pred) and bound_free(a):
+            q = _on(a.poly, equations)
+            if q == r or q == -r:
+                positive = (sign > 0) == (q == r)
+                return NOTHING if sign == 0 else ONE if positive else NOTHING
+        return None
+
+    return Rewriter(replace=value)(poly)
+
+
+def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Poly, list[Poly]]:
+    """The form with the predicates that are decided on the equations, and the terms of those that are not."""
+    undecided: list[Poly] = []
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Pred) and bound_free(a):
+            q = _on(a.poly, equations)
+            signs = facts.signs(q)
+            if signs == POS:
+                return ONE
+            if signs == NEG:
+                return NOTHING
+            undecided.append(q)
+        return None
+
+    return Rewriter(replace=value)(poly), undecided
+
+
+def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Facts]]:
+    """The forms of the term for each strict sign of the predicates inside p."""
+    inner = list(predicates(p))
+    if not inner:
+        return [(poly, facts)]
+    q = inner[0].poly
+    out = []
+    for sign, side in ((POS, 1), (NEG, -1)):
+        here = facts.extended([Fact(q, sign, universal=False)])
+        if facts.signs(q) & sign and not here.contradictory:
+            out += _inner_forms(_forced(poly, q, side), _forced(p, q, side), here)
+    return out
+
+
+def _parameter_gap(gaps: list[Poly], tangents: Mapping[str, str]) -> Poly | None:
+    """A term in the op's parameters alone whose vanishing closes every gap."""
+    moving = {*tangents, *tangents.values()}
+    common: Poly | None = None
+    for gap in gaps:
+        groups: dict[tuple, Poly] = {}
+        for mono, c in gap.items():
+            outer = tuple((a, e) for a, e in mono if a.free or (isinstance(a, Access) and a.tensor in moving))
+            rest = tuple((a, e) for a, e in mono if (a, e) not in outer)
+            groups[outer] = groups.get(outer, NOTHING) + Poly({rest: c})
+        for coefficient in groups.values():
+            if not all(isinstance(a, Access) and not a.index for a in atoms_of(coefficient)) or not atoms_of(
+                coefficient
+            ):
+                return None
+            c = coefficient.sorted_items()[0][1]
+            normal = coefficient.scale(1 / c)
+            if common is not None and common != normal:
+                return None
+            common = normal
+    return common

@@ -1,0 +1,91 @@
+"""What the proofs of one case of an op say about families of shapes that they were not made at.
+
+`_pointwise` carries a proof from one form of an elementwise program to all of them. `_ranks` says when the axes of a
+star group are treated as one, and when a group without axes is the general program at size 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.prove.problem import Programs, Shapes
+from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.terms.terms import clear_caches
+
+from .instances import Instance
+from .pointwise import Pointwise, Scalars, about_entries, read_at_each_index
+from .ranks import SplitGroupError, collapsed
+
+Hypotheses = Mapping[str, Sequence[Clause]]
+"""What the proof of each obligation needs."""
+
+
+class Covered:
+    """The families examined so far, the general one first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._pointwise = Pointwise()
+        self._scalars: dict[int, tuple[Programs, Scalars | None]] = {}
+        self._elementwise: dict[tuple, Hypotheses] = {}
+        self._general: tuple[Instance, Programs] | None = None
+        self._known: Hypotheses | None = None
+        self._texts: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def add(self, instance: Instance, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
+        """What came of the attempts to prove the obligations at a family."""
+        proved = all(o.proved for o in outcomes.values())
+        hypotheses = {kind: o.hypotheses for kind, o in outcomes.items()}
+        if self._general is None:
+            self._general = instance, programs
+            self._known = hypotheses if proved else None
+        scalars = self._scalars_of(shapes, programs)
+        if scalars is not None and proved and all(map(about_entries, hypotheses.values())):
+            self._elementwise[scalars.programs] = hypotheses
+
+    def hypotheses(self, instance: Instance, shapes: Shapes, programs: Programs) -> tuple[Hypotheses, list[str]] | None:
+        """The hypotheses under which earlier proofs hold at this family, and the primitives it runs; None if none does.
+
+        Forgets the terms of earlier proofs.
+        """
+        scalars = self._scalars_of(shapes, programs)
+        if scalars is not None and scalars.programs in self._elementwise:
+            clear_caches()
+            known = self._elementwise[scalars.programs]
+            out = programs.out_shapes[0]
+            here = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in known.items()}
+            return here, scalars.primitives
+        if self._known is not None and self._at_size_one(instance, programs):
+            return self._known, []  # hypotheses read a star group as one axis, here of size 1
+        return None
+
+    def _at_size_one(self, instance: Instance, programs: Programs) -> bool:
+        """The general program with the groups that have no axes here left out."""
+        assert self._general is not None
+        gone = tuple(g for g, axes in self._general[0].groups.items() if axes and not instance.groups[g])
+        try:
+            return bool(gone) and self._collapses(instance, programs, gone)
+        except SplitGroupError:
+            return False
+
+    def same_as_general(self, instance: Instance, shapes: Shapes, programs: Programs) -> bool:
+        """The program is the general one at other ranks. Raises SplitGroupError where it takes a group apart."""
+        assert self._general is not None
+        general = self._scalars[id(self._general[1])][1]
+        scalars = self._scalars_of(shapes, programs)
+        if general is not None and scalars is not None and general.programs == scalars.programs:
+            return True
+        return self._collapses(instance, programs, ())
+
+    def _collapses(self, instance: Instance, programs: Programs, gone: tuple[str, ...]) -> bool:
+        assert self._general is not None
+        general, reference = self._general
+        if gone not in self._texts:
+            self._texts[gone] = collapsed(reference.all(), general.groups, gone)
+        return collapsed(programs.all(), instance.groups, gone) == self._texts[gone]
+
+    def _scalars_of(self, shapes: Shapes, programs: Programs) -> Scalars | None:
+        if id(programs) not in self._scalars:
+            self._scalars[id(programs)] = programs, self._pointwise.scalars(programs, shapes)
+        return self._scalars[id(programs)][1]

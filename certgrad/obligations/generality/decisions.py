@@ -1,0 +1,286 @@
+"""Decisions on dimensions that tracing took without proof, and the cases that contradict them.
+
+While tracing, JAX answers `n == 1` and `n == d` with False. Where code other than JAX's asked, each contrary case is
+traced on its own, and so are the cases that those traces leave undecided; a question without a contrary case that can
+be traced leaves the op unproved. Where only JAX's code asked (it does so in every broadcast), all dimensions equal to
+1 and all dimensions equal to each other are traced. One concrete assignment is traced too: code can tell a symbol from
+a number. Where such a trace is the general program with its dimensions set, the general proof covers it; where it is
+another program, that one is proved as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from certgrad.errors import CertgradError, TraceError
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.facts import ZERO, Facts
+from certgrad.obligations.laws.order import opened
+from certgrad.obligations.laws.range_products import product_over
+from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.terms.sums import Rewriter, max_over, open_sum, sum_over
+from certgrad.obligations.terms.terms import Atom, Dim, Max, Poly, Product, Sum, dimension, number
+from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, dim_poly, serialised_all
+
+from .instances import Instance, evaluate_size
+
+if TYPE_CHECKING:
+    from .traces import Trace, Traces
+
+Fixed = dict[str, str]
+"""Dimensions set to a number, to another dimension, or to an expression such as `2*n`, as text."""
+MAX_CASES = 40
+CONCRETE = (2, 3, 5, 4, 7)
+
+
+def contrary_cases(
+    traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
+) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
+    """(what the dimensions are set to, the trace there) for each contrary case that traces to another program.
+
+    In place of the trace stands the error where the functions do not trace in that case. Instances other than the
+    `general` one are spared the cases that only JAX's own code could tell apart. Shapes in `visited` have been through
+    this for another instance; those met here are added. Without `numbers`, concrete sizes have been looked at.
+    """
+    names = instance.names
+    if not names:
+        return
+    combined: list[Fixed] = []
+    if general:
+        combined += [dict.fromkeys(names, "1"), *([concrete(instance)] if numbers else [])]
+    if general and len(names) > 1:
+        combined.append(dict.fromkeys(names[1:], names[0]))
+    suspicious = False
+    everything = suspects_library(traces.op)
+    for fixed in combined:
+        other = _traced(traces, instance, fixed)
+        if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
+            suspicious = True
+            yield fixed, other
+    queue = contrary(programs, {}, everything)
+    if suspicious or (everything and general):  # take apart what was set together
+        queue += [{n: "1"} for n in names] + [{b: a} for k, a in enumerate(names) for b in names[k + 1 :]]
+    count = 0
+    while queue:
+        candidate = queue.pop(0)
+        if isinstance(candidate, str):
+            question = "tracing decided a question about dimensions that has no contrary case to trace"
+            yield {}, TraceError(f"{question}: {candidate}")
+            continue
+        fixed = candidate
+        key = shapes_text(instance, fixed)
+        if key in visited:
+            continue
+        visited.add(key)
+        count += 1
+        if count > MAX_CASES:
+            yield fixed, TraceError("too many undecided comparisons of dimensions")
+            return
+        other = _traced(traces, instance, fixed)
+        if isinstance(other, CertgradError):
+            yield fixed, other
+            continue
+        queue += contrary(other.programs, fixed, everything)
+        if _differs(programs, other.programs, fixed):
+            yield fixed, other
+
+
+def suspects_library(op: Any) -> bool:
+    """The op is JAX's own code: then what JAX asks of dimensions is what the rule asks."""
+    return bool(getattr(op, "suspects_library", False))
+
+
+def shapes_text(instance: Instance, fixed: Fixed) -> str:
+    """The shapes and structural arguments, whatever the dimensions are called."""
+    names: dict[str, str] = {}
+    text = f"{instance.shapes(fixed).inputs}"
+    text = re.sub(r"[A-Za-z_]\w*", lambda m: names.setdefault(m[0], f"d{len(names)}"), text)
+    return f"{text} {sorted(instance.statics.items(), key=str)}"
+
+
+def asked_by_rule(programs: Programs) -> bool:
+    """Code other than JAX's compared or hashed a dimension."""
+    return any(True for _ in _asked(programs, library=False))
+
+
+def _asked(programs: Programs, library: bool) -> Iterator[Decision]:
+    return (d for p in programs.all().values() for d in p.decisions if d.by_library == library)
+
+
+def concrete(instance: Instance) -> Fixed:
+    """Each dimension set to a number, different ones where there are enough."""
+    return {n: str(k) for n, k in zip(instance.names, cycle(CONCRETE), strict=False)}
+
+
+def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: Programs) -> bool:
+    """The program at concrete sizes in float32 is the general one with its dimensions set, dtypes aside."""
+    fixed = concrete(instance)
+    try:
+        other = traces.at(instance, fixed, wide=False).programs
+    except CertgradError:
+        return False
+    return _same(programs, other, fixed, erase_dtypes=True)
+
+
+def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
+    try:
+        return traces.at(instance, fixed)
+    except CertgradError as error:
+        return error
+
+
+def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
+    """The special trace is not the general one with its dimensions set."""
+    return not _same(general, special, fixed)
+
+
+def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool = False) -> bool:
+    expected, found = (
+        serialised_all(programs.all(), _render(sizes), erase_dtypes, fold_sizes=True)
+        for programs, sizes in ((general, fixed), (special, {}))
+    )
+    return expected == found
+
+
+UNANSWERABLE = "a dimension was looked up in a dictionary or set, printed, or compared by order"
+"""What is asked of a dimension that no other size can be set to answer otherwise."""
+
+
+def contrary(programs: Programs, fixed: Fixed, everything: bool = False) -> list[Fixed | str]:
+    """Assignments, beyond `fixed`, under which a recorded decision would have gone the other way.
+
+    A decision with no such assignment stands as text. Decisions that JAX's own code asked for are left out, unless its
+    linear algebra asked whether a size is a number above 1: it has formulas for some sizes. With `everything`, what its
+    code asked of one size is kept; whether two sizes are equal is also asked by its caches, as chance has it.
+    """
+    out: dict[str, Fixed | str] = {}
+    for program in programs.all().values():
+        for decision in program.decisions:
+            if not examined(decision) and not (everything and _of_one_size(decision.difference)):
+                continue
+            if decision.difference is None:
+                out.setdefault("hash", UNANSWERABLE)
+                continue
+            if not Facts().signs(decision.difference) & ZERO:
+                continue
+            solution = _solution(decision.difference)
+            if solution is None:
+                if not decision.by_library:
+                    text = f"{decision.difference.key} = 0".replace("$", "")
+                    out.setdefault(text, text)
+                continue
+            more = {**{k: _replaced(v, solution) for k, v in fixed.items()}, **solution}
+            out.setdefault(str(sorted(more.items())), more)
+    return [out[k] for k in sorted(out)]
+
+
+def examined(decision: Decision) -> bool:
+    """Whether an audit traces the contrary case of a decision."""
+    return decision.asker == "rule" or (decision.asker == "linalg" and _own_formula(decision.difference))
+
+
+def _of_one_size(difference: Poly | None) -> bool:
+    """The question was about one size: whether it is a number, or divisible by one."""
+    solution = None if difference is None else _solution(difference)
+    return solution is not None and all(set(re.findall(r"[A-Za-z_]\w*", v)) <= {k} for k, v in solution.items())
+
+
+def _own_formula(difference: Poly | None) -> bool:
+    """The question was whether a size is a number above 1."""
+    if difference is None:
+        return False
+    solution = _solution(difference)
+    return solution is not None and all(v.isdigit() and int(v) > 1 for v in solution.values())
+
+
+def _replaced(text: str, solution: Fixed) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda m: f"({solution[m[0]]})" if m[0] in solution else m[0], text)
+
+
+def _solution(difference: Poly) -> Fixed | None:
+    """A dimension set so that the difference is 0: to a number, to a combination of others, to a residue class.
+
+    A product of dimensions, which are positive integers, is 1 only where each is 1.
+    """
+    terms = dict(difference.items())
+    const = terms.pop((), number(0).constant())
+    if any(c.q != 1 for c in terms.values()) or const is None:
+        return None
+    if len(terms) == 1:
+        ((factors, c),) = terms.items()
+        if c + const == 0 and (len(factors) > 1 or factors[0][1] > 1) and all(_positive_power(f) for f in factors):
+            return {a.name: "1" for a, _ in factors if isinstance(a, Dim)}
+    linear = {m[0][0]: int(c.p) for m, c in terms.items() if len(m) == 1 and m[0][1] == 1 and isinstance(m[0][0], Dim)}
+    if len(linear) != len(terms):
+        return None
+    if len(linear) == 1:
+        ((dim, c),) = linear.items()
+        value = -const / c
+        if value.q != 1:
+            return None
+        residue = re.fullmatch(r"mod\(([A-Za-z_]\w*), (\d+)\)", dim.name)
+        if residue:
+            name, k = residue[1], int(residue[2])
+            return {name: f"{k}*{name}-{k - int(value.p)}"} if value > 0 else {name: f"{k}*{name}"}
+        return {dim.name: str(int(value.p))} if dim.name.isidentifier() and value >= 1 else None
+    for dim, c in sorted(linear.items(), key=lambda t: t[0].name):
+        others = {d: -k // c for d, k in linear.items() if d is not dim}
+        shift = int(-const.p) // c
+        if abs(c) != 1 or not dim.name.isidentifier() or not all(d.name.isidentifier() for d in others):
+            continue
+        if all(k > 0 for k in others.values()) and sum(others.values()) + shift >= 1:
+            text = "+".join(f"{k}*{d.name}" for d, k in sorted(others.items(), key=lambda t: t[0].name))
+            return {dim.name: f"{text}{shift:+d}" if shift else text}
+    return None
+
+
+def _positive_power(factor: tuple[Atom, Any]) -> bool:
+    atom, exponent = factor
+    return isinstance(atom, Dim) and atom.name.isidentifier() and exponent > 0
+
+
+def _render(fixed: Fixed) -> Callable[[Any], str]:
+    """Writes a dimension after setting some."""
+    values = {n: _read(v) for n, v in fixed.items()}
+
+    def render(dim: Any) -> str:
+        if not isinstance(dim, DimExpr):
+            return str(dim)
+        poly = dim_poly(dim)
+        if values:
+            poly = Rewriter(replace=lambda a: values.get(a.name) if isinstance(a, Dim) else None)(poly)
+        c = poly.constant()
+        return str(c) if c is not None else poly.key
+
+    return render
+
+
+def at_sizes(clause: Clause, fixed: Fixed) -> Clause:
+    """A clause with dimensions set, in the ranges of sums, products and maxima too."""
+    values = {n: _read(v) for n, v in fixed.items()}
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Dim):
+            return values.get(a.name)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies])
+        if isinstance(a, Max):
+            dummies, body, where = opened(a)
+            return max_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies], set_sizes(where))
+        if isinstance(a, Product):
+            dummies, body, where = opened(a)
+            return product_over(set_sizes(body), [(v, set_sizes(n)) for v, n in dummies], set_sizes(where))
+        return None
+
+    set_sizes = Rewriter(replace=value)
+    return clause.rewritten(set_sizes)
+
+
+def _read(text: str) -> Poly:
+    """A size expression as a polynomial."""
+    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    return evaluate_size(text, {n: dimension(n) for n in names}, number)

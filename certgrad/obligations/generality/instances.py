@@ -1,0 +1,187 @@
+"""The families of shapes at which a case of an op is traced, so that together they cover all shapes.
+
+Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4 (`_ranks`
+says why equality of the collapsed programs is enough). Arguments that broadcast are proved at every form of each axis:
+same, of size 1, absent. Every one of these families is traced; `_covered` says which need no proof of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+from certgrad.obligations.prove.problem import Shapes
+from certgrad.obligations.tracing.jax_internals import symbols
+from certgrad.ops._static import at_sizes, names_in
+
+from .rank_blind import traced_every_time
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One family of shapes: how each argument's axes are named, and the structural arguments.
+
+    `groups` gives the axes of each star group. A structural argument may be a size, or hold sizes (`SizeOf`): it is a
+    number only once the dimensions are.
+    """
+
+    inputs: tuple[tuple[str, ...], ...]
+    dtypes: tuple[str, ...]
+    statics: dict[str, Any]
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    label: str = ""
+    shared: bool = False
+    """Whether JAX's caches may serve the trace (see `symbols`)."""
+
+    @property
+    def names(self) -> list[str]:
+        """Dimension variables, in order of appearance."""
+        found = [n for shape in self.inputs for text in shape for n in re.findall(r"[A-Za-z_]\w*", text)]
+        return list(dict.fromkeys([*found, *names_in(tuple(self.statics.values()))]))
+
+    def shapes(self, fixed: Mapping[str, str] | None = None) -> Shapes:
+        """Shapes over fresh symbols; `fixed` sets dimensions to numbers or expressions, as text."""
+        fixed = fixed or {}
+        used = [n for v in fixed.values() for n in re.findall(r"[A-Za-z_]\w*", v)]
+        free = list(dict.fromkeys([*(n for n in self.names if n not in fixed), *used]))
+        table: dict[str, Any] = dict(symbols(free, shared=self.shared))
+        table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
+        inputs = tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs)
+        return Shapes(inputs, self.dtypes, self.keywords(table))
+
+    def keywords(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
+        """The structural arguments when the dimensions have these values."""
+        return {name: at_sizes(value, sizes) for name, value in self.statics.items()}
+
+
+def evaluate_size(text: str, table: Mapping[str, Any], constant: Callable[[int], Any] = int) -> Any:
+    """The value of a size expression such as `2*n`, `(n)+1` or `n-1` over a table of names."""
+    return _size(_parsed(text), table, constant)
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], Any]) -> Any:
+    if isinstance(node, ast.Constant):
+        return constant(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name):
+        return table[node.id]
+    assert isinstance(node, ast.BinOp), "sizes are sums and products"
+    left, right = _size(node.left, table, constant), _size(node.right, table, constant)
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    return left + right if isinstance(node.op, ast.Add) else left - right
+
+
+@dataclass(frozen=True)
+class Family:
+    """The instances of one case: those to prove, and those to compare with the one of the same statics.
+
+    The first to prove is the general one, on which decisions on dimensions and dtypes are examined.
+    """
+
+    prove: list[Instance]
+    compare: list[Instance]
+    """Those that must collapse to a proved instance, or be proved themselves."""
+    ranked: str = ""
+    """The ranks that are shown, where the case leaves ranks open."""
+    located: tuple[str, ...] = ()
+    """The structural arguments that are axis positions."""
+
+
+def family(op: Any, case: Any) -> Family:
+    """All instances of a case."""
+    found = _family(op, case)
+    if getattr(op, "suspects_library", False) or not traced_every_time(op):
+        return found
+    prove = [replace(i, shared=True) for i in found.prove]
+    compare = [replace(i, shared=True) for i in found.compare]
+    return replace(found, prove=prove, compare=compare)
+
+
+def _family(op: Any, case: Any) -> Family:
+    if op.broadcast:
+        prove = list(_broadcast_instances(case))
+        shapes = (", ".join(" ".join(shape) or "scalar" for shape in i.inputs) for i in prove)
+        return Family(prove, [], f"broadcast at {'; '.join(shapes)}")
+    stars = case.signature.stars
+    general = _ranked(case, dict.fromkeys(stars, 1))
+    prove = [general]
+    compare: list[Instance] = []
+    # Rank 0: each group alone, and all of them.
+    for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
+        prove.append(_ranked(case, {s: 0 if s in absent else 1 for s in stars}))
+    # With two groups the number of axes runs through every value up to that of rank 2.
+    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
+    if len(stars) > 2:
+        higher = [(2,), (4,)]
+    for ranks in higher:
+        given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
+        compare.append(_ranked(case, given))
+    shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *compare]})
+    shown_ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
+    located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
+    return Family(
+        prove, compare, f"ranks {shown_ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located
+    )
+
+
+def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
+    """The case with star groups of these ranks. Axes are counted from the left: a call canonicalises them."""
+    signature = case.signature
+    groups = {s: ((s,) if r == 1 else tuple(f"{s}_{k}" for k in range(r))) for s, r in ranks.items()}
+    inputs = []
+    for spec in signature.inputs:
+        shape: list[str] = []
+        for dim in spec.dims:
+            shape.extend(groups[dim.name] if hasattr(dim, "text") is False else [dim.text])
+        inputs.append(tuple(shape))
+    label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
+    statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
+    dtypes = tuple(spec.dtype for spec in signature.inputs)
+    return Instance(tuple(inputs), dtypes, statics, groups, label)
+
+
+FULL, SINGLE, ABSENT = "full", "size 1", "absent"
+
+
+def _broadcast_instances(case: Any) -> Iterator[Instance]:
+    """Every form of one axis, and mixed forms of several axes, which show that axes are treated one by one."""
+    count = len(case.signature.inputs)
+    dtypes = tuple(spec.dtype for spec in case.signature.inputs)
+
+    def instance(*axes: tuple[str, ...]) -> Instance:
+        names = ["n", "m", "k", "l", "p", "q"]
+        columns = [[axis[k] for axis in axes] for k in range(count)]
+        inputs = tuple(
+            tuple(names[a] if form == FULL else "1" for a, form in enumerate(column) if form != ABSENT)
+            for column in columns
+        )
+        label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"
+        return Instance(inputs, dtypes, dict(case.statics), {}, label)
+
+    same = (FULL,) * count
+    kinds = (FULL, SINGLE, ABSENT)
+    forms = [f for f in product(kinds, repeat=count) if FULL in f and not (SINGLE in f and ABSENT in f)]
+    single = [f for f in forms if f.count(SINGLE) == 1 and ABSENT not in f]
+    absent = [f for f in forms if f.count(ABSENT) == 1 and SINGLE not in f]
+    yield instance(same)
+    yield instance()
+    for f in forms:
+        if f != same:
+            yield instance(f)
+    # An absent axis is a leading one. Two axes of different forms show that axes are treated one by one.
+    for f in absent:
+        yield instance(f, f)
+    for k, f in enumerate((*absent, *single)):
+        yield instance(f, single[(k + 1) % count])
+    yield instance(absent[0], same)
+    yield instance(same, single[0])

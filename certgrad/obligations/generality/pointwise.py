@@ -1,0 +1,247 @@
+"""Programs that are one scalar program at every entry, and what a proof of one says of the others.
+
+Let the axes of a family of shapes be named by their dimensions, each name at most once in a shape. A program of
+elementwise primitives, of broadcasts that send an axis to the one of its name, and of reshapes that add or drop axes
+of size 1 computes, at every index, one scalar program of the entries that its inputs have at that index: by induction
+over its equations, each of which reads its operands at the index that it writes. A sum over axes is the sum of that
+scalar program over their names.
+
+Let φ, ψ, χₖ be the scalar programs of forward, JVP and VJP at such a family, let every output carry the same names U,
+and let the k-th cotangent be summed over exactly the names of U that argument k lacks, or be the constant 0, which is
+its own sum over any names. Then
+
+- jvp = D forward at the family is ψ = Dφ at each index of U;
+- ⟨jvp, seed⟩ = Σ_U ψ·seed and ⟨dx, vjp⟩ = Σₖ Σ_{names of k} dxₖ Σ_{names of U that k lacks} χₖ = Σ_U Σₖ dxₖ·χₖ, so that
+  the adjoint law at the family follows from ψ·seed = Σₖ dxₖ·χₖ at each index of U;
+- each value is defined where its scalar program is, at each index.
+
+A family with the same scalar programs at which the laws are proved gives them for scalars: set every dimension to 1.
+So the laws hold at every such family, under the hypotheses of that proof read at each index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from certgrad.obligations.assume.conditions import Clause, polys
+from certgrad.obligations.prove.problem import Programs, Shapes
+from certgrad.obligations.terms.index import of_const, of_var, template
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import (
+    ZERO,
+    Access,
+    Atom,
+    Base,
+    Exp,
+    Fn,
+    Num,
+    Poly,
+    Pred,
+    access,
+    deep_atoms,
+    intern,
+    poly_of,
+)
+from certgrad.obligations.tracing.jax_internals import (
+    CALLS,
+    DimExpr,
+    Program,
+    Serialiser,
+    inner_program,
+    is_literal,
+    kind_of,
+    live_equations,
+)
+
+POINTWISE = frozenset(
+    """
+    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp
+    convert_element_type copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
+    igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg not one_minus_square or polygamma
+    pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n sign sin sinh sqrt square stop_gradient
+    sub tan tanh xor zeta
+    """.split()
+)
+"""Primitives that compute each entry of their results from the entries of their operands at the same index."""
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """The scalar programs of forward, JVP, VJP and primal, for each output a number; and the primitives they run."""
+
+    programs: tuple[tuple[int, ...], ...]
+    primitives: list[str] = field(compare=False)
+
+
+class _NotPointwiseError(Exception):
+    """The program is not known to be one scalar program at every entry."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """The number of a scalar program, the names of the axes, and the names it is summed over."""
+
+    node: int
+    shape: Names
+    summed: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> list[str]:
+        return [d for d in self.shape if d != "1"]
+
+
+class Pointwise:
+    """Scalar programs by number: equal programs have equal numbers."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple, int] = {}
+        self.text = Serialiser(str, erase=False)
+        self.shapes: set[Names] = set()
+        self.zeros: set[int] = set()
+        """The scalar programs that are the constant 0."""
+
+    def scalars(self, programs: Programs, shapes: Shapes) -> Scalars | None:
+        """The scalar programs, if the theorem above covers these."""
+        primitives: dict[str, None] = {}
+        try:
+            run = {name: self._outputs(p, primitives) for name, p in programs.all().items()}
+            results = {frozenset(v.names) for name in ("forward", "jvp", "primal") for v in run.get(name, ())}
+            if len(results) != 1 or any(v.summed for name in run if name != "vjp" for v in run[name]):
+                return None
+            (everywhere,) = results
+            inputs = [frozenset(self._shape(s)) - {"1"} for s in shapes.inputs]
+            if any(not names <= everywhere for names in inputs):
+                return None
+            for k, v in zip(shapes.floats, run["vjp"], strict=True):
+                right = v.summed == everywhere - inputs[k] or v.node in self.zeros
+                if not right or not frozenset(v.names) <= inputs[k]:
+                    return None
+        except _NotPointwiseError:
+            return None
+        return Scalars(tuple(tuple(v.node for v in values) for values in run.values()), list(primitives))
+
+    def _number(self, *key: Any) -> int:
+        return self.nodes.setdefault(key, len(self.nodes))
+
+    def _shape(self, shape: Sequence[Any]) -> Names:
+        names = tuple(map(self.text.dims, shape))
+        if names not in self.shapes:
+            axes = [n for n in names if n != "1"]
+            if len(set(axes)) != len(axes) or not all(n.isidentifier() for n in axes):
+                raise _NotPointwiseError
+            self.shapes.add(names)
+        return names
+
+    def _outputs(self, program: Program, primitives: dict[str, None]) -> list[_Value]:
+        inputs = [
+            _Value(self._number("input", k, v.aval.dtype), self._shape(v.aval.shape))
+            for k, v in enumerate(program.jaxpr.invars)
+        ]
+        return [v for v in self._run(program, inputs, [True] * len(program.jaxpr.outvars), primitives) if v is not None]
+
+    def _run(
+        self, program: Program, inputs: Sequence[_Value | None], needed: Sequence[bool], primitives: dict[str, None]
+    ) -> list[_Value | None]:
+        jaxpr = program.jaxpr
+        if getattr(jaxpr, "effects", None):
+            raise _NotPointwiseError
+        env: dict[Any, _Value] = {v: x for v, x in zip(jaxpr.invars, inputs, strict=True) if x is not None}
+        for v, c in zip(jaxpr.constvars, program.consts, strict=True):
+            env[v] = self._constant(v.aval, c)
+
+        def read(v: Any) -> _Value:
+            if is_literal(v):
+                return self._constant(v.aval, v.val)
+            if v not in env:  # an operand that the needed results do not depend on
+                raise _NotPointwiseError
+            return env[v]
+
+        for eqn, use in live_equations(jaxpr, needed):
+            inner = inner_program(eqn)
+            if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+                known = [read(v) if is_literal(v) or v in env else None for v in eqn.invars]
+                out = self._run(inner, known, use, primitives)
+            else:
+                primitives.setdefault(eqn.primitive.name)
+                out = [self._value(eqn, [read(v) for v in eqn.invars])]
+            env.update((v, x) for v, x in zip(eqn.outvars, out, strict=True) if x is not None)
+        return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+    def _constant(self, aval: Any, value: Any) -> _Value:
+        if aval.shape:
+            raise _NotPointwiseError
+        node = self._number("constant", self.text.value(value), aval.dtype)
+        if kind_of(aval.dtype) == "f" and float(value) == 0:
+            self.zeros.add(node)
+        return _Value(node, ())
+
+    def _value(self, eqn: Any, operands: list[_Value]) -> _Value:
+        name, params = eqn.primitive.name, eqn.params
+        if name in CALLS or len(eqn.outvars) != 1:
+            raise _NotPointwiseError
+        aval = eqn.outvars[0].aval
+        shape = self._shape(aval.shape)
+        if name in POINTWISE:
+            if any(v.summed or not _fits(v.shape, shape) for v in operands):
+                raise _NotPointwiseError
+            if any(isinstance(p, DimExpr) for p in params.values()):
+                raise _NotPointwiseError
+            text = self.text.params(eqn)
+            return _Value(self._number(name, text, aval.dtype, *(v.node for v in operands)), shape)
+        if len(operands) != 1:
+            raise _NotPointwiseError
+        (x,) = operands
+        if name == "reduce_sum" and kind_of(aval.dtype) == "f":
+            return _Value(x.node, shape, x.summed | {x.shape[a] for a in params["axes"]} - {"1"})
+        if name == "broadcast_in_dim":
+            kept = [shape[a] for a in params["broadcast_dimensions"]]
+            fits = all(d in ("1", there) for d, there in zip(x.shape, kept, strict=True))
+        elif name in ("reshape", "squeeze", "expand_dims"):
+            permuted = name == "reshape" and params["dimensions"] is not None
+            fits = not permuted and x.names == [d for d in shape if d != "1"]
+        else:
+            fits = False
+        if not fits or x.summed & set(shape):
+            raise _NotPointwiseError
+        return _Value(x.node, shape, x.summed)
+
+
+def _fits(operand: Names, result: Names) -> bool:
+    """The operand of an elementwise primitive is read at the index that is written; axes of size 1 at their 0."""
+    return not operand or (
+        len(operand) == len(result) and all(d in ("1", there) for d, there in zip(operand, result, strict=True))
+    )
+
+
+def about_entries(clauses: Sequence[Clause]) -> bool:
+    """Each clause is about entries alone: no sum, maximum or size is in it, and no position but as a whole index."""
+    atoms = [a for c in clauses for p in polys(c) for a in deep_atoms(p)]
+    indices = (ix for a in atoms if isinstance(a, Access) for ix in a.index)
+    return all(isinstance(a, (Access, Fn, Base, Pred, Exp, Num)) for a in atoms) and all(
+        ix.variable() is not None or ix == of_const(ZERO) for ix in indices
+    )
+
+
+def read_at_each_index(
+    clauses: Sequence[Clause], names: Sequence[str], shapes: Shapes, out: Sequence[Any]
+) -> list[Clause]:
+    """Clauses about entries of the named inputs, at each index of an output of shape `out`.
+
+    They are built anew from their parts, so they may come from an earlier proof.
+    """
+    order = {str(d): k for k, d in enumerate(out)}
+    places = {
+        name: tuple(of_const(ZERO) if str(d) == "1" else of_var(template(order[str(d)])) for d in shape)
+        for name, shape in zip(names, shapes.inputs, strict=True)
+    }
+
+    def moved(a: Atom) -> Poly | None:
+        if isinstance(a, Access):
+            return access(a.tensor, places.get(a.tensor, ()))
+        return poly_of(intern(Num(a.name))) if isinstance(a, Num) else None
+
+    return [c.rewritten(Rewriter(replace=moved)) for c in clauses]

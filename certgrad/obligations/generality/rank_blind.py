@@ -1,0 +1,293 @@
+"""Whether an op's own code can behave differently at a rank that was not traced.
+
+Nothing in a trace tells that code read a rank. So the source of the op's functions, and of the functions outside JAX
+and numpy that they name, is searched: a value counts as rank-dependent if it comes from `ndim`, `len` or an axis
+argument, directly, through assignments, or as an argument of another such function. Code that branches on such a value
+is sensitive, and a claim about it lists the ranks that were shown. JAX's and numpy's own functions count as uniform in
+rank.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import hashlib
+import inspect
+import linecache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from certgrad._closures import captured
+
+from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
+from .syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
+
+LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
+HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
+
+
+@lru_cache(maxsize=512)
+def rank_sensitive(op: Any, located: tuple[str, ...] = ()) -> str:
+    """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
+    return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
+
+
+@lru_cache(maxsize=512)
+def dtype_sensitive(op: Any) -> str:
+    """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
+    sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
+    reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
+    return reason if "dtype" in reason else ""
+
+
+def searched(op: Any) -> str:
+    """A digest of all that the searches here read: while it stays the same, so do their answers."""
+    digest = hashlib.blake2b(digest_size=20)
+    for function in reachable(op):
+        code = inspect.unwrap(function).__code__
+        named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]  # type: ignore[arg-type]
+        seen = [*map(function.__globals__.get, loads(code)[0]), *captured(function)]
+        numbers = [value for value in seen if isinstance(value, int)]
+        place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named, numbers)
+        digest.update(repr(place).encode(errors="surrogatepass"))
+        digest.update(code.co_code)
+    return digest.hexdigest()
+
+
+def _origin(value: Any) -> tuple[Any, Any]:
+    return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+
+
+@lru_cache(maxsize=256)
+def _text_digest(file: str) -> str:
+    return hashlib.blake2b("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
+
+
+def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[str, ast.AST, Known], bool]) -> str:
+    trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
+    large: dict[str, frozenset[str]] = {}
+    for function in reachable(op):
+        if any(_keeps_traces(value) for value in named_in(function)):  # type: ignore[arg-type]
+            return "an object of the op's own is called, whose code is not searched"
+        name = getattr(function, "__name__", "a function")
+        tree = source_tree(function)
+        if tree is None:
+            return f"the source of {name} is not readable"
+        if names_in(tree) & HIDDEN:
+            return f"{name} can hide what it reads"
+        while name in trees and trees[name] is not tree:
+            name += "′"
+        trees[name] = tree
+        large[name] = beyond_what_is_shown(function, tree)  # type: ignore[arg-type]
+    known = Known(frozenset(), {}, {})
+    while (more := followed(trees, known, large)) != known:
+        known = more
+    for name, tree in trees.items():
+        shown = name.rstrip("′")
+        if _branches_on(tree, sources):
+            return f"{shown} branches on {what}"
+        if not openly(name, tree, known):
+            return f"{shown} uses {what} as a value"
+    for name, tree in trees.items():
+        for callee, parameters in _called_with(tree, sources, trees):
+            if _branches_on(trees[callee], sources | parameters):
+                return f"{name.rstrip('′')} passes {what} to {callee}, which branches"
+    return ""
+
+
+_MAKES_ARRAYS = frozenset("zeros ones full empty array asarray zeros_like ones_like full_like finfo iinfo".split())
+"""Functions of numpy that take a dtype for what they make."""
+_LIMITS = frozenset({"eps", "max", "min", "tiny", "smallest_normal"})
+"""Limits of a dtype that differ between float32 and float64, so that a program which uses them is another one."""
+_LIMITED = frozenset({"finfo", "iinfo"})
+
+
+def _reads_dtype_openly(name: str, tree: ast.AST, known: Known) -> bool:
+    """Dtypes are only handed on to the libraries, and limits of a dtype to arithmetic that stays in the program."""
+    for node, above in with_ancestors(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("dtype", "itemsize"):
+            if not library_call(above, also=("astype",)) or node.attr == "itemsize" or not _makes_arrays(above):
+                return False
+        elif isinstance(node, ast.Attribute) and not names_in(node.value).isdisjoint({"dtype", *_LIMITED}):
+            of_limits = isinstance(node.value, ast.Call) and name_of(node.value.func) in _LIMITED
+            if of_limits and (node.attr not in _LIMITS or not _stays_in_the_program(above)):
+                return False
+            if not of_limits and node.attr in ("itemsize", "num", "char", "kind"):
+                return False
+    return True
+
+
+def _makes_arrays(above: Sequence[ast.AST]) -> bool:
+    """The nearest call around a dtype is none of numpy's, or makes an array of that dtype."""
+    call = next(a for a in reversed(above) if isinstance(a, ast.Call))
+    return not library_call([call], of=("np",)) or name_of(call.func) in _MAKES_ARRAYS
+
+
+def _stays_in_the_program(above: Sequence[ast.AST]) -> bool:
+    """What is computed of a number here is no step function of it, unless a trace shows that."""
+    for outer in reversed(above):
+        if isinstance(outer, ast.Call):
+            return library_call([outer], of=("jnp", "lax", "jax"))
+        if isinstance(outer, ast.Assign) or (
+            isinstance(outer, ast.BinOp) and isinstance(outer.op, (ast.FloorDiv, ast.Mod))
+        ):
+            return False
+    return True
+
+
+def _tainted(tree: ast.AST, sources: set[str]) -> set[str]:
+    """The sources, and the variables assigned from expressions that mention them."""
+    out = set(sources)
+    while True:
+        more = {n for value, targets in _assignments(tree) if value & out for n in targets}
+        if more <= out:
+            return out
+        out |= more
+
+
+@lru_cache(maxsize=1024)
+def _assignments(tree: ast.AST) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """For each assignment, the names in the value and those that are assigned to."""
+    out: list[tuple[frozenset[str], frozenset[str]]] = []
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Assign):
+            value, targets = node.value, node.targets
+        elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and node.value is not None:
+            value, targets = node.value, [node.target]
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            value, targets = node.iter, [node.target]
+        else:
+            continue
+        out.append((names_in(value), frozenset().union(*map(names_in, targets))))
+    return tuple(out)
+
+
+def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
+    tainted = _tainted(tree, sources)
+    for node in nodes_of(tree):
+        tests: list[ast.AST] = []
+        if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            tests = [node.test]
+        elif isinstance(node, (ast.Compare, ast.Match, ast.Dict, ast.Try)):
+            tests = [node]
+        elif isinstance(node, ast.comprehension):
+            tests = list(node.ifs)
+        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            tests = [node.slice] if not _is_shape(node.value) else []
+        if any(_depends(t, tainted) for t in tests):
+            return True
+    return False
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _depends(test: ast.AST, tainted: set[str]) -> bool:
+    """The test can come out differently for another rank. A test for None or for a type cannot."""
+    if isinstance(test, ast.BoolOp):
+        return any(_depends(v, tainted) for v in test.values)
+    if isinstance(test, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
+        return not all(isinstance(c, ast.Constant) and c.value is None for c in test.comparators)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance":
+        return False
+    return bool(names_in(test) & tainted)
+
+
+def _called_with(
+    tree: ast.AST, sources: set[str], trees: Mapping[str, ast.FunctionDef | ast.Lambda]
+) -> Iterator[tuple[str, set[str]]]:
+    """Functions that are called with rank-dependent arguments, and the parameters that receive them."""
+    tainted = _tainted(tree, sources)
+    for node in nodes_of(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        for callee in names_in(node.func) & trees.keys():
+            received = {n for n, a in given_to(trees[callee], node) if names_in(a) & tainted}
+            if received:
+                yield callee, received | ({*parameters_of(trees[callee])} if "" in received else set())
+
+
+# Functions that keep traces in a cache; of JAX's own those count that ask questions about sizes which matter.
+_CACHING = set(
+    """
+    jit pjit checkpoint remat custom_jvp custom_vjp custom_gradient closed_call named_call scan cond switch while_loop
+    fori_loop map associative_scan linear_call custom_root custom_linear_solve lru_cache cache eval_jaxpr
+    linalg det slogdet
+    """.split()
+)
+
+
+@lru_cache(maxsize=512)
+def traced_every_time(op: Any) -> bool:
+    """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
+    for f in reachable(op):
+        if not isinstance(f, FunctionType) or {n for names in loads(f.__code__) for n in names} & _CACHING:
+            return False
+        if any(map(_keeps_traces, named_in(f))):
+            return False
+    return True
+
+
+def _keeps_traces(value: Any) -> bool:
+    """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
+    module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
+    if module in LIBRARIES or isinstance(value, (FunctionType, type, ModuleType)):
+        return False
+    return not hasattr(value, "vjp_rule")  # a call of an op is traced anew each time
+
+
+@lru_cache(maxsize=512)
+def reachable(op: Any) -> tuple[Callable, ...]:
+    """The op's functions and all functions outside the libraries that they name, each once."""
+    own = (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule, getattr(op, "reference_rule", None))
+    return tuple(reachable_from([*(f for f in own if f is not None), *getattr(op, "further", ())]))
+
+
+def reachable_from(functions: Iterable[Any]) -> Iterator[FunctionType]:
+    """The functions and all that they name, those of the libraries left out, each once."""
+    queue = list(functions)
+    seen: set[int] = set()
+    while queue:
+        f = inspect.unwrap(queue.pop())
+        f = getattr(f, "func", f)
+        if id(f) in seen or not callable(f) or isinstance(f, (type, ModuleType)):
+            continue
+        seen.add(id(f))
+        if (getattr(f, "__module__", None) or "builtins").split(".")[0] in LIBRARIES:
+            continue
+        if not isinstance(f, FunctionType):
+            f = getattr(f, "forward", None)  # another op: its rules were audited on their own
+            if f is None:
+                continue
+        yield f
+        queue += named_in(f)
+
+
+def named_in(f: FunctionType) -> list[Any]:
+    """What a function's code names: globals, closed-over values, attributes of modules outside the libraries."""
+    loaded, attributes = loads(f.__code__)
+    found = [*(f.__globals__.get(n) for n in loaded), *captured(f)]
+    modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in LIBRARIES]
+    found += [getattr(m, n, None) for m in modules for n in attributes]
+    return [v for v in found if v is not None and callable(v)]
+
+
+@lru_cache(maxsize=4096)
+def loads(code: CodeType) -> tuple[list[str], list[str]]:
+    """Names that the code loads as globals, and names of attributes; those of nested functions too."""
+    loaded: list[str] = []
+    attributes: list[str] = []
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.append(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.append(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            more, others = loads(constant)
+            loaded += more
+            attributes += others
+    return loaded, attributes

@@ -1,0 +1,175 @@
+"""Where ranks, and lists of axes made of them, go in an op's code.
+
+A rank may go where JAX takes axes: its functions are uniform in them. As a number in arithmetic, as an index, or beside
+a number that the ranks which are shown do not reach, it may make a difference at a rank that is not shown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+
+from certgrad._closures import captured
+
+from .syntax import given_to, is_whole_number, library_call, name_of, names_in, nodes_of, with_ancestors
+
+READS = frozenset({"ndim", "len"})
+"""What tells a rank."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Where ranks, and lists of axes made of them, go from one function to another."""
+
+    returning: frozenset[str]
+    """The functions that return them."""
+    ranks: Mapping[str, frozenset[str]]
+    """For each function the names of its variables and parameters that hold them."""
+    large: Mapping[str, frozenset[str]]
+    """For each function names of whole numbers beyond the ranks that are shown."""
+
+
+def followed(
+    trees: Mapping[str, ast.FunctionDef | ast.Lambda], known: Known, large: Mapping[str, frozenset[str]]
+) -> Known:
+    """What is known, and what follows from it in one step."""
+    ranks = {name: set(known.ranks.get(name, ())) for name in trees}
+    returning = set(known.returning)
+    for name, tree in trees.items():
+        own = {*READS, *returning, *ranks[name]}
+        for node in nodes_of(tree):
+            if isinstance(node, ast.Assign) and _carries(node.value, own, trees):
+                ranks[name] |= {t.id for w in node.targets for t in ast.walk(w) if isinstance(t, ast.Name)}
+            elif isinstance(node, ast.Call) and name_of(node.func) in trees:
+                callee = name_of(node.func)
+                ranks[callee] |= {n for n, a in given_to(trees[callee], node) if _carries(a, own, trees)}
+        if any(_carries(value, {*own, *ranks[name]}, trees) for value in _returned(tree)):
+            returning.add(name)
+    return Known(frozenset(returning), {n: frozenset(r) for n, r in ranks.items()}, large)
+
+
+def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool:
+    """A rank stands in the expression, and not as an argument of one of JAX's functions, which return arrays.
+
+    Of the functions that are searched it is known whether they return one.
+    """
+    if _is_library(value):
+        return False
+    if isinstance(value, (ast.Name, ast.Attribute)) and name_of(value) in ranks:
+        return True
+    if isinstance(value, ast.Call) and name_of(value.func) in searched:
+        return name_of(value.func) in ranks
+    return any(_carries(part, ranks, searched) for part in ast.iter_child_nodes(value))
+
+
+def _returned(tree: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
+    if isinstance(tree, ast.Lambda):
+        return [tree.body]
+    return [n.value for n in nodes_of(tree) if isinstance(n, ast.Return) and n.value is not None]
+
+
+def beyond_what_is_shown(function: FunctionType, tree: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names that stand for whole numbers beyond the ranks that are shown, in a function or around it."""
+    values = {n: function.__globals__[n] for n in names_in(tree) if n in function.__globals__}
+    values |= dict(zip(function.__code__.co_freevars, captured(function), strict=False))
+    parameters = [*tree.args.posonlyargs, *tree.args.args]
+    given = [*zip(parameters[::-1], tree.args.defaults[::-1], strict=False)]
+    given += [(a, d) for a, d in zip(tree.args.kwonlyargs, tree.args.kw_defaults, strict=True) if d is not None]
+    assigned = {a.arg for a, default in given if not _reached(default)}
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Assign) and not _reached(node.value):
+            assigned |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+    return frozenset(n for n, v in values.items() if isinstance(v, int) and abs(v) >= _LAST_SHOWN) | assigned
+
+
+def reads_rank_openly(name: str, tree: ast.AST, known: Known) -> bool:
+    """Ranks go only where they cannot matter: one size of a shape, an axis list, an axis argument of the libraries.
+
+    That is: `x.shape[-1]`; `ndim` and `len` inside `range(…)` or where a call of JAX takes axes; a whole shape as an
+    argument of a call of the libraries. Unpacking, iterating, slicing or testing a shape is left to the ranks that are
+    shown, and so is a number beside a rank that they do not reach: `range(5, x.ndim)` is empty at all of them.
+    """
+    ranks = READS | known.returning | known.ranks[name]
+    for node, above in with_ancestors(tree):
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            parent = above[-1]
+            if isinstance(parent, ast.Subscript) and parent.value is node and is_whole_number(parent.slice):
+                continue
+            if not (isinstance(parent, (ast.Call, ast.keyword)) and library_call(above)):
+                return False
+        elif isinstance(node, (ast.Attribute, ast.Name)) and name_of(node) in ranks:
+            if isinstance(above[-1], ast.Call) and above[-1].func is node:
+                node, above = above[-1], above[:-1]
+            read = not isinstance(getattr(node, "ctx", None), ast.Store)
+            if read and not _only_numbers_axes(node, above, name, known):
+                return False
+        elif isinstance(node, ast.For) and names_in(node.iter) & {*READS, "shape", "range"}:
+            return False
+    return True
+
+
+_LAST_SHOWN = 4
+"""The highest rank that is shown for a claim about any."""
+_AXES = frozenset(
+    "axis axes dimension dimensions broadcast_dimensions permutation dimension_numbers source destination".split()
+)
+"""The arguments by which the libraries take axes."""
+_TAKE_AXES: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(
+        """
+        sum mean max min prod var std all any argmax argmin sort argsort cumsum cumprod cummax cummin cumlogsumexp
+        logsumexp softmax log_softmax normalize standardize transpose permute_dims expand_dims squeeze flip rev
+        concatenate stack reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or
+        """.split(),
+        (1,),
+    ),
+    **dict.fromkeys(("moveaxis", "swapaxes"), (1, 2)),
+    **dict.fromkeys(("tensordot", "dot_general", "broadcast_in_dim"), (2,)),
+}
+"""Which arguments of JAX's functions, by position, are axes."""
+_TAKE_SHAPES = frozenset("reshape broadcast_to reduce_window".split())
+"""Functions of JAX that take as many numbers as there are axes: a tuple times the rank."""
+_JAX = ("jnp", "lax", "jax")
+_LISTS = frozenset({"tuple", "list", "sorted", "reversed", "set"})
+
+
+def _only_numbers_axes(rank: ast.AST, above: Sequence[ast.AST], name: str, known: Known) -> bool:
+    """The rank, or what is made of it, goes into `range` or where JAX takes axes, beside small numbers only."""
+    inner, repeats = rank, False
+    for k, outer in reversed([*enumerate(above)]):
+        if isinstance(outer, ast.Call):
+            called = name_of(outer.func)
+            if called in ("range", "len") or (inner in outer.args and called in _LISTS):
+                inner = outer
+                continue
+            if not _reached(inner, known.large[name]):
+                return False
+            if called in known.ranks:  # a function that is searched too: there it is a parameter
+                return True
+            axes = isinstance(inner, ast.keyword) and inner.arg in _AXES
+            axes = axes or inner in [a for j, a in enumerate(outer.args) if j in _TAKE_AXES.get(called, ())]
+            axes = axes or (repeats and inner in outer.args[1:] and called in _TAKE_SHAPES)
+            return axes and library_call(above[: k + 1], of=_JAX)
+        if isinstance(outer, (ast.Assign, ast.Return, ast.Lambda, ast.FunctionDef)):
+            return _lists_axes(inner, known.returning) and _reached(inner, known.large[name])
+        if isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.Mult):
+            repeats = isinstance(outer.left, (ast.Tuple, ast.List)) and outer.right is inner
+        inner = outer
+    return False
+
+
+def _lists_axes(value: ast.AST, returning: frozenset[str]) -> bool:
+    """The value is made of ranges, so that it is assigned or returned as a list of axes."""
+    return any(isinstance(n, ast.Call) and name_of(n.func) in {"range", *returning} for n in ast.walk(value))
+
+
+def _reached(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
+    """No number in it is beyond the ranks that are shown."""
+    numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
+    return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)
+
+
+def _is_library(value: ast.AST) -> bool:
+    return isinstance(value, ast.Call) and library_call([value], of=_JAX)

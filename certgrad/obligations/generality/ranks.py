@@ -1,0 +1,325 @@
+"""Star groups: whether a trace treats the axes of a group as one.
+
+A program whose every equation moves, sums or broadcasts a star group as a whole commutes with any renumbering of the
+group's index tuples, so it is the rank-1 program with one axis in the group's place. So does one that cuts, pads,
+reverses, sorts or gathers along other axes, and takes each group as a whole, or one line of it for each index tuple.
+`collapsed` writes a program with each group's axes replaced by that one axis; equal texts are the same program.
+
+A group of no axes is one axis of size 1 that is left out: where a program only keeps, sums or broadcasts that axis, it
+does the same to every value without it. `collapsed` writes such a program with the groups that are `gone` left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from certgrad.obligations.terms.terms import Dim, Poly, dimension, monomial
+from certgrad.obligations.tracing.jax_internals import (
+    DimExpr,
+    Program,
+    Serialiser,
+    dim_poly,
+    is_literal,
+    remembered,
+    scan_loop,
+)
+
+
+class SplitGroupError(Exception):
+    """An equation takes the axes of a star group apart."""
+
+
+def collapsed(
+    programs: Mapping[str, Program], groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()
+) -> dict[str, str]:
+    """The programs' texts with each group (name → its axes' dimension names, in order) as one axis, or as none.
+
+    Raises SplitGroupError where an equation treats the axes of a group differently, or needs the size of a group that
+    is left out.
+    """
+    collapsing = _Collapsing(groups, gone)
+    return {name: collapsing.program(p) for name, p in programs.items()}
+
+
+_GONE = -1
+"""The position of an axis that is left out."""
+
+
+class _Collapsing(Serialiser):
+    def __init__(self, groups: Mapping[str, Sequence[str]], gone: Collection[str] = ()) -> None:
+        super().__init__(str, erase=False)
+        self.groups, self.gone = groups, gone
+        self.member = {n: (g, k) for g, names in groups.items() for k, n in enumerate(names)}
+        self.shapes: dict[tuple[str, ...], tuple[list[str], list[int]]] = {}
+        self.sizes: dict[int, tuple[Any, str]] = {}
+        self.needed: set[Any] = set()
+
+    def axes(self, shape: Sequence[Any]) -> tuple[list[str], list[int]]:
+        """The shape with groups collapsed, and for each old axis its new position."""
+        written = tuple(map(self.dims, shape))
+        if written not in self.shapes:
+            self.shapes[written] = self._axes(shape, written)
+        return self.shapes[written]
+
+    def _axes(self, shape: Sequence[Any], written: tuple[str, ...]) -> tuple[list[str], list[int]]:
+        out: list[str] = []
+        place: list[int] = []
+        k = 0
+        while k < len(shape):
+            if written[k] in self.member:
+                group, start = self.member[written[k]]
+                names = self.groups[group]
+                if start != 0 or written[k : k + len(names)] != tuple(names):
+                    raise SplitGroupError(f"the axes of *{group} are taken apart")
+                place += [_GONE if group in self.gone else len(out)] * len(names)
+                out += [] if group in self.gone else [group]
+                k += len(names)
+            else:
+                out.append(self.dim(shape[k]))
+                place.append(len(out) - 1)
+                k += 1
+        return out, place
+
+    def dim(self, value: Any) -> str:
+        """A size in which groups are whole: a product of all axes of a group is the size of the one axis."""
+        return remembered(self.sizes, value, self._dim)
+
+    def _dim(self, value: Any) -> str:
+        if not isinstance(value, DimExpr):
+            return str(value)
+        total = Poly({})
+        for mono, c in dim_poly(value).items():
+            rest = dict(mono)
+            for group, names in self.groups.items():
+                mine = {a: e for a, e in rest.items() if isinstance(a, Dim) and a.name in names}
+                if not mine:
+                    continue
+                if group in self.gone:
+                    raise SplitGroupError(f"the size of *{group} is used")
+                if len(mine) != len(names) or len(set(mine.values())) != 1:
+                    raise SplitGroupError(f"the size of one axis of *{group} is used")
+                power = next(iter(mine.values()))
+                for a in mine:
+                    del rest[a]
+                for atom, e in next(iter(dimension(group).items()))[0]:
+                    rest[atom] = e * power
+            total = total + monomial(rest).scale(c)
+        return total.key
+
+    def type(self, aval: Any) -> str:
+        shape, _ = self.axes(getattr(aval, "shape", ()))
+        return f"{getattr(aval, 'dtype', '?')}[{','.join(shape)}]"
+
+    def params(self, eqn: Any) -> str:
+        name = eqn.primitive.name
+        shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
+        out_shapes = [v.aval.shape for v in eqn.outvars]
+        handled: dict[str, str] = {}
+        p = eqn.params
+        if name == "broadcast_in_dim":
+            handled["shape"] = str(self.axes(p["shape"])[0])
+            place = [self.axes(out_shapes[0])[1][a] for a in p["broadcast_dimensions"]]
+            if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
+                raise SplitGroupError("an axis of size 1 becomes one of a star group")
+            handled["broadcast_dimensions"] = str(_once(place))
+        elif name in ("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"):
+            handled["axes"] = str(self.whole(p["axes"], shapes[0]))
+        elif name in ("squeeze", "expand_dims"):
+            handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0] if name == "squeeze" else out_shapes[0]))
+        elif name == "transpose":
+            handled["permutation"] = str(_once([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
+        elif name == "dot_general":
+            (xc, yc), (xb, yb) = p["dimension_numbers"]
+            handled["dimension_numbers"] = str(
+                [self.ordered(a, shapes[k]) for a, k in ((xc, 0), (yc, 1), (xb, 0), (yb, 1))]
+            )
+        elif name == "reshape":
+            handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
+        elif name == "iota":
+            handled["shape"] = str(self.axes(p["shape"])[0])
+            handled["dimension"] = str(self.one(p["dimension"], out_shapes[0]))
+        elif name in ("concatenate", "split"):
+            key = "dimension" if name == "concatenate" else "axis"
+            handled[key] = str(self.one(p[key], shapes[0]))
+            handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
+        elif name == "dim_as_value":
+            handled["dim"] = self.dim(p["dim"])
+        elif name == "rev":
+            handled["dimensions"] = str([self.one(a, shapes[0]) for a in p["dimensions"]])
+        elif name in _ALONG_ONE_AXIS:
+            key = _ALONG_ONE_AXIS[name]
+            axis = p[key][0] if key == "axes" else p[key]
+            handled[key] = str(self.one(axis, shapes[0]))
+        elif name == "slice":
+            parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
+            whole = [(0, n, 1) for n in shapes[0]]
+            handled |= dict.fromkeys(("start_indices", "limit_indices", "strides"), "")
+            handled["parts"] = self.each(parts, whole, shapes[0])
+        elif name == "pad":
+            handled["padding_config"] = self.each(p["padding_config"], [(0, 0, 0)] * len(shapes[0]), shapes[0])
+        elif name in _WINDOWS:
+            keys = [k for k in ("window_dimensions", "window_strides", "base_dilation", "window_dilation") if k in p]
+            windows = [(*sizes, *pad) for *sizes, pad in zip(*(p[k] for k in keys), p["padding"], strict=True)]
+            handled |= dict.fromkeys((*keys, "padding"), "")
+            handled["windows"] = self.each(windows, [(*[1] * len(keys), 0, 0)] * len(shapes[-1]), shapes[-1])
+        elif name in ("dynamic_slice", "dynamic_update_slice"):
+            handled["slice_sizes"] = ""
+            self.untouched(eqn, out_shapes[0] if name == "dynamic_slice" else shapes[1])
+        elif name == "gather":
+            d = p["dimension_numbers"]
+            self.windows_or_lines(p["slice_sizes"], d.start_index_map, d.operand_batching_dims, shapes[0])
+            handled["slice_sizes"] = self.outside(p["slice_sizes"], shapes[0])
+            handled["dimension_numbers"] = self.numbers(
+                (d.offset_dims, out_shapes[0]),
+                (d.collapsed_slice_dims, shapes[0]),
+                (d.operand_batching_dims, shapes[0]),
+                (d.start_indices_batching_dims, shapes[1]),
+                (d.start_index_map, shapes[0]),
+            )
+        elif name in ("scatter", "scatter-add", "scatter_add"):
+            d = p["dimension_numbers"]
+            kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
+            window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
+            sizes = [window.get(a, 1) for a in range(len(shapes[0]))]
+            self.windows_or_lines(sizes, d.scatter_dims_to_operand_dims, d.operand_batching_dims, shapes[0])
+            handled |= dict.fromkeys(("update_jaxpr", "update_consts"), name)  # the name says how updates combine
+            handled["dimension_numbers"] = self.numbers(
+                (d.update_window_dims, shapes[2]),
+                (d.inserted_window_dims, shapes[0]),
+                (d.operand_batching_dims, shapes[0]),
+                (d.scatter_indices_batching_dims, shapes[1]),
+                (d.scatter_dims_to_operand_dims, shapes[0]),
+            )
+        elif name == "scan":
+            # Each step is the body, which treats groups as one, on entries of one place along an axis of its own.
+            loop = scan_loop(eqn)
+            self.stacked([*eqn.invars[loop.consts + loop.carries :], *eqn.outvars[loop.carries :]])
+        elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
+            raise SplitGroupError(f"{name} is not known to treat star axes as one")
+        rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
+        return ",".join(f"{k}={v}" for k, v in sorted({**handled, **rest}.items()))
+
+    def whole(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
+        """The collapsed positions of axes that cover groups entirely or not at all."""
+        _, place = self.axes(shape)
+        chosen = {place[a] for a in axes}
+        chosen.discard(_GONE)
+        if sorted(k for k, q in enumerate(place) if q in chosen) != sorted(a for a in axes if place[a] != _GONE):
+            raise SplitGroupError("part of a star group is reduced")
+        return sorted(chosen)
+
+    def one(self, axis: int, shape: Sequence[Any]) -> list[int]:
+        """The collapsed position of an axis along which entries differ in more than their values."""
+        place = self.whole((axis,), shape)
+        if not place:
+            raise SplitGroupError("entries are placed along a star group")
+        return place
+
+    def stacked(self, stacks: Sequence[Any]) -> None:
+        """The axis that a scan runs along is no axis of a group."""
+        if any(self.dims(v.aval.shape[0]) in self.member for v in stacks):
+            raise SplitGroupError("a scan runs along an axis of a star group")
+
+    def each(self, values: Sequence[Any], whole: Sequence[Any], shape: Sequence[Any]) -> str:
+        """What is said of each axis, where it says of the axes of groups that they are left as they are."""
+        said = [tuple(map(self.dims, value)) for value in values]
+        for n, value, everything in zip(shape, said, whole, strict=True):
+            if self.dims(n) in self.member and value != tuple(map(self.dims, everything)):
+                raise SplitGroupError("part of a star group is looked at")
+        return str(
+            [[self.dim(x) for x in v] for n, v in zip(shape, values, strict=True) if self.dims(n) not in self.member]
+        )
+
+    def windows_or_lines(
+        self, sizes: Sequence[Any], indexed: Sequence[int], lines: Sequence[int], shape: Sequence[Any]
+    ) -> None:
+        """Each window takes all of a group, or it lies in one line of it: no index says where in the group."""
+        mine = [n for n in map(self.dims, shape) if n in self.member]
+        if len(mine) != len(set(mine)):
+            raise SplitGroupError("a star group stands twice in an array that is indexed")
+        for axis, (n, size) in enumerate(zip(shape, sizes, strict=True)):
+            if self.dims(n) in self.member and (
+                axis in indexed or (axis not in lines and self.dims(size) != self.dims(n))
+            ):
+                raise SplitGroupError("part of a star group is looked at")
+
+    def outside(self, sizes: Sequence[Any], shape: Sequence[Any]) -> str:
+        """Sizes along the axes of a shape that belong to no group."""
+        return str([self.dim(m) for m, n in zip(sizes, shape, strict=True) if self.dims(n) not in self.member])
+
+    def numbers(self, *axes: tuple[Sequence[int], Sequence[Any]]) -> str:
+        """Lists of axes, each with the shape that they are axes of; batching axes go in pairs, in the same order."""
+        return str([self.ordered(those, shape) for those, shape in axes])
+
+    def untouched(self, eqn: Any, part: Sequence[Any]) -> None:
+        """A slice at a place that is a value takes all of each group, from its beginning on."""
+        shape = eqn.invars[0].aval.shape
+        for n, m, start in zip(shape, part, eqn.invars[-len(shape) :], strict=True):
+            if self.dims(n) in self.member and (self.dims(n) != self.dims(m) or not _is_zero(start)):
+                raise SplitGroupError("part of a star group is looked at")
+
+    def program(self, program: Program) -> str:
+        outer = self.needed
+        used = (v for eqn in program.jaxpr.eqns for v in eqn.invars)
+        self.needed = {v for v in (*used, *program.jaxpr.outvars) if not is_literal(v)}
+        try:
+            return super().program(program)
+        finally:
+            self.needed = outer
+
+    def unused(self, eqn: Any) -> bool:
+        """A size that nothing needs is no use of it."""
+        return eqn.primitive.name == "dim_as_value" and self.needed.isdisjoint(eqn.outvars)
+
+    def operands(self, eqn: Any) -> Sequence[Any]:
+        """The operands, without the places along star groups."""
+        if eqn.primitive.name not in ("dynamic_slice", "dynamic_update_slice"):
+            return eqn.invars
+        shape = eqn.invars[0].aval.shape
+        if not shape:
+            return eqn.invars
+        starts = zip(shape, eqn.invars[-len(shape) :], strict=True)
+        return [*eqn.invars[: -len(shape)], *(v for n, v in starts if self.dims(n) not in self.member)]
+
+    def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
+        self.whole(axes, shape)
+        return _once([self.axes(shape)[1][a] for a in axes])
+
+
+def _is_zero(v: Any) -> bool:
+    return is_literal(v) and v.val == 0
+
+
+def _once(places: list[int]) -> list[int]:
+    out: list[int] = []
+    for q in places:
+        if q != _GONE and (not out or out[-1] != q):
+            out.append(q)
+    return out
+
+
+_WINDOWS = set(
+    """
+    reduce_window_max reduce_window_min reduce_window_sum select_and_gather_add select_and_scatter_add
+    """.split()
+)
+
+_ALONG_ONE_AXIS = {
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), "axis"),
+    **dict.fromkeys(("argmax", "argmin"), "axes"),
+    "sort": "dimension",
+    "top_k": "axis",
+}
+"""Primitives that treat all lines along one axis alike, and the parameter that names it."""
+
+_WITHOUT_AXES = set(
+    """
+    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp clz
+    convert_element_type copy cos cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma
+    igamma_grad_a igammac integer_pow is_finite jit le le_to lgamma log log1p log2 logistic lt lt_to max min mul mulhi
+    name ne neg not one_minus_square optimization_barrier or polygamma population_count pow reduce_precision
+    regularized_incomplete_beta rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign
+    sin sinh sqrt square stop_gradient sub tan tanh xor zeta custom_jvp_call custom_vjp_call pjit closed_call
+    """.split()
+)

@@ -1,0 +1,129 @@
+"""The traces of one op: each made once, on request, and remembered in the order in which they were asked for.
+
+Which traces an audit asks for follows from the op's declaration, from what a search of its source says, and from the
+traces before: verdicts have no part in it. So where the declaration and the search are the same, and the traces that an
+audit asked for come out the same when they are made again in that order, another audit would ask for these and for no
+other (`cache` rests on this).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from certgrad.errors import CertgradError
+from certgrad.obligations.prove.problem import Programs, Shapes, rules_of, trace_rules
+from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
+from certgrad.obligations.tracing.jax_internals import Serialiser
+
+from .decisions import examined
+from .instances import Family, Instance, family
+from .rank_blind import reachable
+
+
+class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What was traced: the op's case by number, the family of shapes by its number in it, the dimensions set."""
+
+    case: int
+    instance: int
+    fixed: tuple[tuple[str, str], ...]
+    wide: bool
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The programs of one op at one family of shapes."""
+
+    instance: Instance
+    shapes: Shapes
+    programs: Programs
+    _writer: Serialiser
+
+    @cached_property
+    def text(self) -> str:
+        """The programs as text: equal texts are equal programs."""
+        return "\n".join(f"{name}\n{self._writer.program(p)}" for name, p in self.programs.all().items())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that an audit reads of the trace.
+
+        Of the decisions on dimensions those are in it that the audit examines. JAX's caches hide some of the others.
+        """
+        asked = [
+            "a hash" if d.difference is None else d.difference.key
+            for program in self.programs.all().values()
+            for d in program.decisions
+            if examined(d)
+        ]
+        return _digest(f"{self.instance}\n{self.shapes.dtypes}\n{self.text}\n{asked}")
+
+
+class Traces:
+    """Makes the traces of an op. Everything that an audit traces of the op's rules is asked for here."""
+
+    def __init__(self, op: Any) -> None:
+        self.op = op
+        self.families: list[Family] = [family(op, case) for case in op.cases]
+        self._instances = [[*f.prove, *f.compare] for f in self.families]
+        self._places = {id(i): (c, k) for c, row in enumerate(self._instances) for k, i in enumerate(row)}
+        self._writer = Serialiser(str, erase=False)  # of all traces: JAX shares types and inner programs among them
+        self._made: dict[Spec, Trace | CertgradError] = {}
+        self.asked: dict[Spec, None] = {}
+        """What the audit asked for, in order."""
+        self.wide = True
+        """Whether traces are in float64 (else in float32) where nothing else is said."""
+
+    def narrow(self) -> Traces:
+        """The same traces, in float32 where nothing else is said."""
+        other = copy(self)
+        other.wide = False
+        return other
+
+    def at(self, instance: Instance, fixed: Mapping[str, str] | None = None, wide: bool | None = None) -> Trace:
+        """The trace at an instance, with dimensions set. Raises TraceError or RuleError."""
+        wide = self.wide if wide is None else wide
+        spec = Spec(*self._places[id(instance)], tuple((fixed or {}).items()), wide)
+        self.asked.setdefault(spec)
+        found = self.make(spec)
+        if isinstance(found, CertgradError):
+            raise found
+        return found
+
+    def again(self, instance: Instance) -> str:
+        """The text of another trace at an instance: that of the first, unless the rule is impure."""
+        case, number = self._places[id(instance)]
+        found = self._new(instance, Spec(case, number, (), self.wide))
+        return found.text if isinstance(found, Trace) else str(found)
+
+    def fingerprint(self, spec: Spec) -> str:
+        """What identifies the result of a trace, or the error in its place. Raises IndexError where no family is."""
+        found = self.make(spec)
+        return _digest(f"{type(found).__name__}: {found}") if isinstance(found, CertgradError) else found.fingerprint
+
+    def make(self, spec: Spec) -> Trace | CertgradError:
+        """The trace, or the error in its place, without counting as asked for."""
+        found = self._made.get(spec)
+        if found is None:
+            found = self._made[spec] = self._new(self._instances[spec.case][spec.instance], spec)
+        return found
+
+    def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
+        try:
+            shapes = instance.shapes(dict(spec.fixed))
+            rules = rules_of(self.op, shapes.statics)
+            with sizes_as_integers(reachable(self.op)):
+                programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
+        except CertgradError as error:
+            return error
+        return Trace(instance, shapes, programs, self._writer)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()

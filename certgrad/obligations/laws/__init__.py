@@ -1,0 +1,1 @@
+"""Laws of the calculus: functions, matrices, products, order, recurrences, solutions of equations."""

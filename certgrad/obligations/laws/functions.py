@@ -1,0 +1,236 @@
+"""Scalar functions: one row each, with its value, where it is defined, where it is differentiable, and its sign.
+
+The derivative of a function that the normal form keeps as an atom comes from sympy, once (`derivative_of`). sympy
+supplies the derivative, never the domain: `defined` and `smooth` state that, and every use records both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
+from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, POS, ZERO, negated
+from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of
+from certgrad.obligations.terms.terms import ONE, Access, Poly, deep_atoms, number
+
+HALF = Fraction(1, 2)
+
+
+def _always(*_: Poly) -> Clauses:
+    return ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the calculus knows of a scalar function.
+
+    `value` is the term; `defined` and `smooth` give the conditions on the arguments; `signs` maps the arguments'
+    possible signs to the value's.
+    """
+
+    value: Callable[..., Poly]
+    defined: Callable[..., Clauses] = _always
+    smooth: Callable[..., Clauses] = _always
+    signs: Callable[..., int] = lambda *s: ANY
+
+
+def _needs(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Callable[[Poly], Clauses]:
+    def clauses(p: Poly) -> Clauses:
+        return tuple(c for r, f, o in relations for c in condition(r, f(p), o))  # type: ignore[arg-type]
+
+    return clauses
+
+
+def _same(p: Poly) -> Poly:
+    return p
+
+
+def _below_one(p: Poly) -> Poly:
+    return ONE - p
+
+
+def _above_minus_one(p: Poly) -> Poly:
+    return ONE + p
+
+
+def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
+    return _needs((relation, _below_one, name), (relation, _above_minus_one, name))
+
+
+def _fixed(p: Poly) -> bool:
+    """The term mentions no entry of an input, so that it does not move."""
+    return not any(isinstance(a, Access) for a in deep_atoms(p))
+
+
+def whole_or_zero(p: Poly, name: str) -> Clauses:
+    """Where the integer part of p towards 0 is locally constant."""
+    return () if _fixed(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
+
+
+def truncated(p: Poly) -> Poly:
+    """The integer part of p towards 0."""
+    return pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
+
+
+def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]:
+    def clauses(p: Poly) -> Clauses:
+        moved = p + number(shift)
+        c = moved.constant()
+        if (c is not None and c.q != 1) or (relation == "not integer" and _fixed(p)):
+            return ()
+        return (Clause((Atomic(relation, moved),), origin=name),)  # type: ignore[arg-type]
+
+    return clauses
+
+
+def _positive(_: int) -> int:
+    return POS
+
+
+def _odd(s: int) -> int:
+    return s
+
+
+def _tanh(p: Poly) -> Poly:
+    e = exp_of(p.scale(2))
+    return (e - ONE) * power(e + ONE, -1)
+
+
+def _logistic(p: Poly) -> Poly:
+    return power(ONE + exp_of(-p), -1)
+
+
+def _abs(p: Poly) -> Poly:
+    return p * sign_of(p)
+
+
+def _atom(name: str) -> Callable[[Poly], Poly]:
+    return lambda p: fn(name, p)
+
+
+FUNCTIONS: dict[str, Row] = {
+    "neg": Row(lambda p: -p, signs=negated),
+    "exp": Row(exp_of, signs=_positive),
+    "exp2": Row(lambda p: exp_of(p * log_of(number(2))), signs=_positive),
+    "expm1": Row(lambda p: exp_of(p) - ONE, signs=_odd),
+    "log": Row(log_of, _needs(("> 0", _same, "log")), _needs(("> 0", _same, "log"))),
+    "log2": Row(
+        lambda p: log_of(p) * power(log_of(number(2)), -1),
+        _needs(("> 0", _same, "log2")),
+        _needs(("> 0", _same, "log2")),
+    ),
+    "log1p": Row(
+        lambda p: log_of(ONE + p),
+        _needs(("> 0", _above_minus_one, "log1p")),
+        _needs(("> 0", _above_minus_one, "log1p")),
+        signs=_odd,
+    ),
+    "logistic": Row(_logistic, signs=_positive),
+    "tanh": Row(_tanh, signs=_odd),
+    "sinh": Row(lambda p: (exp_of(p) - exp_of(-p)).scale(fmpq(1, 2)), signs=_odd),
+    "cosh": Row(lambda p: (exp_of(p) + exp_of(-p)).scale(fmpq(1, 2)), signs=_positive),
+    "sin": Row(_atom("sin")),
+    "cos": Row(_atom("cos")),
+    "tan": Row(
+        lambda p: fn("sin", p) * power(fn("cos", p), -1),
+        _needs(("!= 0", _atom("cos"), "tan")),
+        _needs(("!= 0", _atom("cos"), "tan")),
+    ),
+    "asin": Row(_atom("asin"), _inside(">= 0", "asin"), _inside("> 0", "asin"), signs=_odd),
+    "acos": Row(_atom("acos"), _inside(">= 0", "acos"), _inside("> 0", "acos"), signs=lambda s: NONNEG),
+    "atan": Row(_atom("atan"), signs=_odd),
+    "asinh": Row(_atom("asinh"), signs=_odd),
+    "acosh": Row(
+        _atom("acosh"),
+        _needs((">= 0", lambda p: p - ONE, "acosh")),
+        _needs(("> 0", lambda p: p - ONE, "acosh")),
+        signs=lambda s: NONNEG,
+    ),
+    "atanh": Row(_atom("atanh"), _inside("> 0", "atanh"), _inside("> 0", "atanh"), signs=_odd),
+    "sqrt": Row(
+        lambda p: power(p, HALF) if not p.is_zero else p,
+        _needs((">= 0", _same, "sqrt")),
+        _needs(("> 0", _same, "sqrt")),
+        signs=lambda s: s & NONNEG or NONNEG,
+    ),
+    "rsqrt": Row(
+        lambda p: power(p, -HALF), _needs(("> 0", _same, "rsqrt")), _needs(("> 0", _same, "rsqrt")), signs=_positive
+    ),
+    "cbrt": Row(_atom("cbrt"), smooth=_needs(("!= 0", _same, "cbrt")), signs=_odd),
+    "square": Row(lambda p: p * p, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
+    "abs": Row(_abs, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
+    "sign": Row(sign_of, signs=_odd),
+    "erf": Row(_atom("erf"), signs=_odd),
+    "erfc": Row(lambda p: ONE - fn("erf", p), signs=_positive),
+    "erf_inv": Row(_atom("erf_inv"), _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv"), signs=_odd),
+    "lgamma": Row(_atom("lgamma"), _not("not pole", Fraction(0), "lgamma"), _not("not pole", Fraction(0), "lgamma")),
+    "digamma": Row(
+        _atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")
+    ),
+    "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
+    "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
+    "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "round_away": Row(_atom("round_away"), smooth=_not("not integer", Fraction(-1, 2), "round")),
+    "one_minus_square": Row(lambda p: ONE - p * p),
+    "bessel_i0e": Row(lambda p: exp_of(-_abs(p)) * fn("bessel_i0", p), signs=_positive),
+    "bessel_i1e": Row(
+        lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
+    ),
+}
+
+
+def _each(*relations: tuple[str, int], name: str) -> Callable[..., Clauses]:
+    """`argument relation` for each of the (relation, position)."""
+
+    def clauses(*args: Poly) -> Clauses:
+        return tuple(c for r, k in relations for c in condition(r, args[k], name))  # type: ignore[arg-type]
+
+    return clauses
+
+
+def _polygamma(m: Poly, x: Poly) -> Poly:
+    return fn("digamma", x) if m.is_zero else fn("polygamma", m, x)
+
+
+def _incomplete(name: str) -> tuple[Callable[..., Clauses], Callable[..., Clauses]]:
+    """Where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
+    return _each(("> 0", 0), (">= 0", 1), name=name), _each(("> 0", 0), ("> 0", 1), name=name)
+
+
+def _beta_conditions(relation: str) -> Callable[..., Clauses]:
+    name = "regularized_incomplete_beta"
+    shapes = _each(("> 0", 0), ("> 0", 1), (relation, 2), name=name)
+    return lambda a, b, x: shapes(a, b, x) + condition(relation, ONE - x, name)  # type: ignore[arg-type]
+
+
+def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
+    return condition("> 0", s - ONE, "zeta") + condition("> 0", q, "zeta")
+
+
+def _mass(s: int) -> int:
+    """The sign of a distribution function of x ≥ 0 that is 0 at 0."""
+    return s & NONNEG or NONNEG
+
+
+OF_SEVERAL: dict[str, Row] = {
+    "igamma": Row(lambda a, x: fn("igamma", a, x), *_incomplete("igamma"), signs=lambda a, x: _mass(x)),
+    "igammac": Row(lambda a, x: ONE - fn("igamma", a, x), *_incomplete("igammac"), signs=lambda a, x: POS),
+    "igamma_grad_a": Row(lambda a, x: fn("igamma_grad_a", a, x), *_incomplete("igamma_grad_a")),
+    "regularized_incomplete_beta": Row(
+        lambda a, b, x: fn("incomplete_beta", a, b, x),
+        _beta_conditions(">= 0"),
+        _beta_conditions("> 0"),
+        signs=lambda a, b, x: _mass(x),
+    ),
+    "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),
+    "polygamma": Row(
+        _polygamma,
+        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
+        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
+    ),
+}
+"""Functions of several arguments. JAX knows some of them on more; there the calculus claims nothing."""

@@ -1,0 +1,462 @@
+"""Matrices that other matrices determine: inverses, determinants, Cholesky factors; the laws that they obey.
+
+A value that is defined by an equation (A·A⁻¹ = I, L·Lᵀ = S) stands as an atom: an entry of the matrix that solves it,
+with the given matrix as a term over a bound row and column. Whether the equation has a solution is a condition of the
+program (`invertible`, `positive_definite`), recorded where the matrix is made; what is said here holds wherever it has
+one, and the solution is then unique. Where it is, the implicit function theorem gives its derivative, which is what
+solves the differentiated equation:
+
+    A·X = I      ⇒  dX = −X·dA·X
+    det A        ⇒  d det A = det A · tr(A⁻¹·dA)                              (Jacobi)
+    L·Lᵀ = S     ⇒  L⁻¹·dL + (L⁻¹·dL)ᵀ = L⁻¹·dS·L⁻ᵀ, with L⁻¹·dL lower triangular, so
+                    dL = L·Φ(L⁻¹·dS·L⁻ᵀ), where Φ keeps what is below the diagonal and half of the diagonal
+
+Sums over a row or column that two such matrices share are carried out (`contracted`): that is what makes X = A⁻¹·B
+close A·X = B, whatever B is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import permutations, product
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.determinants import SMALL, explicit_determinant, leibniz
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.power import UndefinedTermError, content, power
+from certgrad.obligations.terms.sums import (
+    CONTRACTS,
+    Rewriter,
+    fresh,
+    open_sum,
+    rebuilds,
+    substitute,
+    sum_over,
+    with_names,
+)
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Exponent,
+    Matrix,
+    Mono,
+    Poly,
+    Sum,
+    atoms_of,
+    deep_atoms,
+    intern,
+    is_triangular,
+    memo,
+    mono_free,
+    monomial,
+    number,
+    parts,
+    poly_of,
+)
+
+"""Determinants of matrices of up to so many rows are written out, as JAX writes them; inverses where that helps."""
+Factors = list[tuple[Atom, Exponent]]
+Ranges = dict[Var, Poly]
+SYMMETRIC = frozenset({"inverse"})
+"""Names for which the value of the transpose is the transpose of the value."""
+INVARIANT = frozenset({"determinant"})
+"""Names for which the transpose has the same value."""
+
+
+def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
+    """The entry at `index` of the named function of the size × size matrix with entry `body` at (row, column)."""
+    if size == ONE:
+        body = _only(body, row, column)
+    if name == "inverse":
+        return _inverse(body, row, column, size, *index)
+    if name == "determinant" and (value := explicit_determinant(body, row, column, size)) is not None:
+        return value
+    if name == "cholesky" and size == ONE:
+        return power(body, Fraction(1, 2))
+    return _opaque(name, body, row, column, size, index)
+
+
+def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
+    """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
+    if not index and whole_number(size) is not None:
+        return _opaque(a.name, body, row, column, size, index)
+    return matrix(a.name, body, row, column, size, index)
+
+
+_own_transpose: dict[Poly, bool] = memo()
+"""Whether matrices over the same bound variables are symmetric, by their entry."""
+
+
+def reindexed(a: Matrix, index: tuple[Ix, ...]) -> Poly:
+    """Another entry of the same function of the same matrix."""
+    if a.name in SYMMETRIC and len(index) == 2 and index[1].key < index[0].key:
+        if a.body not in _own_transpose:
+            _own_transpose[a.body] = symmetric(a)
+        if _own_transpose[a.body]:
+            index = index[::-1]
+    return poly_of(intern(Matrix(a.name, a.vars, a.ranges, a.body, index)))
+
+
+def opened(a: Matrix) -> tuple[Var, Var, Poly]:
+    """The matrix inside, over fresh row and column."""
+    row, column = fresh(), fresh()
+    return row, column, at(a, of_var(row), of_var(column))
+
+
+def at(a: Matrix, row: Ix, column: Ix) -> Poly:
+    """The entry of the matrix inside."""
+    return substitute(a.body, {a.vars[0]: row, a.vars[1]: column})
+
+
+def _opaque(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
+    if size == ONE:
+        body = _only(body, row, column)
+    level = 1 + body.level
+    variables = (("b", level, 0), ("b", level, 1))
+    inside = substitute(body, {row: of_var(variables[0]), column: of_var(variables[1])})
+    if name in SYMMETRIC | INVARIANT:
+        other = substitute(body, {row: of_var(variables[1]), column: of_var(variables[0])})
+        if other.key < inside.key:
+            inside, index = other, index[::-1]
+        elif other == inside and len(index) == 2 and index[1].key < index[0].key:
+            index = index[::-1]
+    return poly_of(intern(Matrix(name, variables, (size, size), inside, index)))
+
+
+def _only(body: Poly, row: Var, column: Var) -> Poly:
+    """The one entry of a 1 × 1 matrix."""
+    return substitute(body, {row: of_const(ZERO), column: of_const(ZERO)})
+
+
+def symmetric(a: Matrix) -> bool:
+    """The matrix inside is its own transpose, by its form."""
+    row, column = a.vars
+    return substitute(a.body, {row: of_var(column), column: of_var(row)}) == a.body
+
+
+def _scalar_factor(body: Poly, row: Var, column: Var) -> tuple[Poly, Poly]:
+    """body = scalar · rest, where the scalar does not depend on the row or column."""
+    if body.is_zero:
+        raise UndefinedTermError("the inverse of a matrix of zeros")
+    taken = content(body)[1]
+    moved = {a: e for a, e in taken.items() if not a.free & {row, column}}
+    rest = body * monomial({a: -e for a, e in moved.items()}) if moved else body
+    c = rest.sorted_items()[0][1]
+    return monomial(moved).scale(c), rest.scale(1 / c)
+
+
+def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Poly:
+    scalar, rest = _scalar_factor(body, row, column)
+    if size == ONE:
+        return power(body, -1)
+    inner = rest.atom()
+    if isinstance(inner, Matrix) and inner.name == "inverse" and inner.ranges[0] == size:
+        where = [ix.variable() for ix in inner.index]
+        if where == [row, column]:
+            return at(inner, i, j) * power(scalar, -1)
+        if where == [column, row]:
+            return at(inner, j, i) * power(scalar, -1)
+    return _opaque("inverse", rest, row, column, size, (i, j)) * power(scalar, -1)
+
+
+# --- small matrices ------------------------------------------------------------------------------------------------
+
+
+def has_small_inverse(poly: Poly) -> bool:
+    """The inverse of a matrix of few rows occurs, whose entries are free of other such matrices."""
+    return any(_is_small_inverse(a) for a in deep_atoms(poly))
+
+
+def _is_small_inverse(a: Atom) -> bool:
+    n = whole_number(a.ranges[0]) if isinstance(a, Matrix) and a.name == "inverse" else None
+    return n is not None and n <= SMALL and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
+
+
+def written_out(poly: Poly) -> Poly:
+    """The term with sums over few values written out, and inverses of small matrices by cofactors."""
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Sum) and has_small_inverse(poly_of(a)):
+            dummies, body = open_sum(a)
+            counts = [whole_number(n) for _, n in dummies]
+            if any(n is None or n > SMALL for n in counts):
+                return None
+            total = ZERO
+            for place in product(*(range(n or 0) for n in counts)):
+                names = {v: of_const(number(k)) for (v, _), k in zip(dummies, place, strict=True)}
+                total = total + written_out(substitute(body, names))
+            return total
+        if isinstance(a, Matrix) and _is_small_inverse(a) and not any(ix.terms for ix in a.index):
+            i, j = (whole_number(ix.const) for ix in a.index)
+            others = range(whole_number(a.ranges[0]) or 0)
+            rows, columns = [k for k in others if k != j], [k for k in others if k != i]
+            minor = leibniz(a.body, *a.vars, rows, columns).scale((-1) ** ((i or 0) + (j or 0)))
+            return minor * power(leibniz(a.body, *a.vars, list(others), list(others)), -1)
+        return None
+
+    return Rewriter(replace=value)(poly)
+
+
+# --- conditions ----------------------------------------------------------------------------------------------------
+
+
+def triangle(body: Poly, row: Var, column: Var, strict: bool) -> Poly:
+    """The lower triangle of a matrix (without its diagonal if `strict`), and zeros elsewhere."""
+    return body * index_condition(of_var(row).minus(of_var(column)).shifted(-ONE if strict else ZERO))
+
+
+def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
+    """The matrix has an inverse: its determinant is not zero; for a triangular one, no entry of its diagonal is."""
+    if is_triangular(body, row, column) or is_triangular(body, column, row):
+        place = of_const(ZERO) if size == ONE else of_var(fresh("q"))
+        return condition("!= 0", substitute(body, {row: place, column: place}), origin)
+    return (Clause((Atomic("!= 0", _opaque("determinant", body, row, column, size, ())),), origin=origin),)
+
+
+def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
+    """The symmetric matrix is positive definite: its smallest leading principal minor is positive (Sylvester)."""
+    _, taken, rest = content(body, only_positive=True)
+    kept = monomial({a: e for a, e in taken.items() if a.free & {row, column}})
+    value = _opaque("smallest minor", kept * rest, row, column, size, ())
+    return (Clause((Atomic("> 0", value),), origin=origin),)
+
+
+# --- derivatives ---------------------------------------------------------------------------------------------------
+
+
+def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
+    """d of the entry, where the matrix inside has the differential `inner` at row k and column m; None if unknown."""
+    if inner.is_zero:
+        return ZERO
+    size = a.ranges[0]
+    dummies = [(k, size), (m, size)]
+
+    def inverse(i: Ix, j: Ix) -> Poly:
+        return matrix("inverse", a.body, *a.vars, size, (i, j))
+
+    if a.name == "inverse":
+        i, j = a.index
+        return -sum_over(inverse(i, of_var(k)) * inner * inverse(of_var(m), j), dummies)
+    if a.name == "determinant":
+        return poly_of(a) * sum_over(inverse(of_var(m), of_var(k)) * inner, dummies)
+    if a.name == "cholesky":
+        (i, j), p, q, v = a.index, fresh(), fresh(), fresh()
+        entry = matrix("cholesky", a.body, *a.vars, size, (of_var(p), of_var(q)))
+
+        def undone(i: Ix, j: Ix) -> Poly:
+            return matrix("inverse", entry, p, q, size, (i, j))
+
+        below = of_var(v).minus(j)
+        kept = index_condition(below) - index_equal(below).scale(fmpq(1, 2))
+        inside = undone(of_var(v), of_var(k)) * inner * undone(j, of_var(m))
+        factor = matrix("cholesky", a.body, *a.vars, size, (i, of_var(v)))
+        return sum_over(factor * kept * inside, [(v, size), *dummies])
+    return None
+
+
+# --- sums over a shared row or column ------------------------------------------------------------------------------
+
+
+def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
+    """Σ over the ranges of the product, where a law carries out one of the sums; None where none applies.
+
+    The factors are plain (no sums among them), and each mentions one of the variables.
+    """
+    matrices = [(a, e) for a, e in factors if isinstance(a, Matrix)]
+    for a, e in matrices:
+        if e == 1 and a.name == "inverse":
+            found = _times_inverse(a, factors, ranges)
+            if found is not None:
+                return found
+    for k, size in ranges.items():
+        beside = [(a, e) for a, e in factors if k in a.free]
+        pair = [a for a, e in beside for _ in range(e if isinstance(e, int) and e > 0 else 0) if isinstance(a, Matrix)]
+        if len(pair) == 2 and sum(e for _, e in beside) == 2 and all(a.ranges[0] == size for a in pair):
+            product = _product(pair[0], pair[1], k) or _product(pair[1], pair[0], k)
+            if product is not None:
+                rest = monomial({a: e for a, e in factors if k not in a.free}) * product
+                return sum_over(rest, [(v, n) for v, n in ranges.items() if v != k])
+    return None
+
+
+def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
+    """Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ."""
+    if k in a.body.free | b.body.free or any(k in ix.free and ix.variable() != k for ix in (*a.index, *b.index)):
+        return None
+    here, there = [ix.variable() == k for ix in a.index], [ix.variable() == k for ix in b.index]
+    if sum(here) != 1 or sum(there) != 1:
+        return None
+    i, j = a.index[here.index(False)], b.index[there.index(False)]
+    if a.name == b.name == "cholesky" and here == there == [False, True] and a.body == b.body:
+        return at(a, i, j)
+    if a.name != "inverse":
+        return None
+    factor, row = _factor(a)
+    if factor is not None and a.body == b.body and b.name == "inverse" and here[row] and there[row]:
+        return matrix("inverse", factor.body, *factor.vars, a.ranges[0], (i, j))
+    if b.name == "cholesky" and there[0]:
+        whole = matrix("inverse", b.body, *b.vars, b.ranges[0], a.index).single()
+        if whole is not None and dict(whole[0]).get(a) == 1:
+            scalar = monomial({c: e for c, e in whole[0] if c is not a}).scale(whole[1])
+            m, n = fresh(), fresh()
+            entry = matrix("cholesky", b.body, *b.vars, b.ranges[0], (of_var(m), of_var(n)))
+            return matrix("inverse", entry, m, n, b.ranges[0], (j, i)) * power(scalar, -1)
+    return None
+
+
+def _factor(a: Matrix) -> tuple[Matrix | None, int]:
+    """The Cholesky factor L where the matrix is L⁻¹, and which of its two indices is the row of L⁻¹."""
+    inner = a.body.atom()
+    if a.name != "inverse" or not isinstance(inner, Matrix) or inner.name != "cholesky":
+        return None, 0
+    where = [ix.variable() for ix in inner.index]
+    return (inner, 0) if where == list(a.vars) else (inner, 1) if where == list(a.vars[::-1]) else (None, 0)
+
+
+def _times_inverse(a: Matrix, factors: Factors, ranges: Ranges) -> Poly | None:
+    """Σ_k A⁻¹[i,k]·A[k,j] = [i = j], read as a rule for the leading term of A; Σ_k A[j,k]·A⁻¹[k,i] likewise.
+
+    Where A is a Cholesky factor L of S, also Σ_k L⁻¹[i,k]·S[k,j] = L[j,i].
+    """
+    both_ways = symmetric(a)
+    for place in (1, 0):
+        found = _applied(a, place, a, place == 0 and not both_ways, factors, ranges)
+        if found is not None:
+            return found
+    factor, row = _factor(a)
+    return None if factor is None else _applied(a, 1 - row, factor, False, factors, ranges)
+
+
+def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factors, ranges: Ranges) -> Poly | None:
+    """Σ_k a[…k…]·M[k,j]·rest for the matrix M in `other` (M[j,k] if `turned`), k at that place of the index of a."""
+    k, i, size = a.index[place].variable(), a.index[1 - place], a.ranges[0]
+    if k is None or ranges.get(k) != size or k in a.body.free or k in i.free:
+        return None
+    split = _split(other)
+    if split is None:
+        return None
+    leading, others = split
+    beside = [(b, e) for b, e in factors if b is not a]
+    for j in _positions(beside, k):
+        names = dict(zip(other.vars, (j, of_var(k)) if turned else (of_var(k), j), strict=True))
+        pattern = substitute(leading, names)
+        for remaining, used in _without(beside, pattern, ranges, k):
+            budget.spend(20)
+            c = pattern.single()[1]  # type: ignore[index]
+            rest = monomial(dict(remaining))
+            left = {v: n for v, n in ranges.items() if v != k and v not in used}
+            if other is a:
+                total = _delta(i, j, rest, left, size)
+            else:
+                total = sum_over(matrix("cholesky", other.body, *other.vars, size, (j, i)) * rest, list(left.items()))
+            if not others.is_zero:
+                product = poly_of(a) * substitute(others, names) * rest
+                total = total - sum_over(product, [(k, size), *left.items()])
+            return total.scale(1 / c)
+    return None
+
+
+def _split(a: Matrix) -> tuple[Poly, Poly] | None:
+    """The leading term of the matrix inside (of highest degree, then by key) among those that depend on the row and
+    on the column, and the rest."""
+    both = [t for t in a.body.sorted_items() if mono_free(t[0]) >= set(a.vars)]
+    if not both:
+        return None
+    mono, c = max(both, key=lambda t: sum(e for _, e in t[0]))
+    leading = Poly({mono: c})
+    return leading, a.body - leading
+
+
+def _positions(factors: Factors, k: Var) -> list[Ix]:
+    """Index expressions that stand beside k in the factors."""
+    found: dict[Ix, None] = {}
+    for a, _ in factors:
+        if k not in a.free:
+            continue
+        for v in sorted(a.free):
+            if v != k:
+                found.setdefault(of_var(v))
+        for b in [a, *(c for p in parts(a) for c in atoms_of(p))]:
+            for ix in b.index if isinstance(b, (Access, Matrix)) else ():
+                if k not in ix.free and not any(v[0] == "b" for v in ix.free):
+                    found.setdefault(ix)
+    return list(found)
+
+
+def _without(factors: Factors, pattern: Poly, ranges: Ranges, k: Var) -> Iterator[tuple[Factors, set[Var]]]:
+    """The ways to take the pattern (a monomial, perhaps with sums) out of the factors so that k goes with it.
+
+    Yields what remains, and the variables that the pattern's own sums have used up.
+    """
+    single = pattern.single()
+    if single is None:
+        return
+    flat, own = _flattened(single[0])
+    if flat is None:
+        return
+    for chosen in permutations([v for v in ranges if v != k], len(own)):
+        if any(ranges[v] != n for v, (_, n) in zip(chosen, own, strict=True)):
+            continue
+        names = {w: of_var(v) for (w, _), v in zip(own, chosen, strict=True)}
+        wanted = substitute(flat, names).single()
+        if wanted is None or wanted[1] != 1:
+            continue
+        left = dict(factors)
+        for b, e in wanted[0]:
+            left[b] = left.get(b, 0) - e
+        remaining = [(b, e) for b, e in left.items() if e != 0]
+        gone = {k, *chosen}
+        known = dict(factors)
+        if all(e > 0 and b in known for b, e in wanted[0]) and not any(b.free & gone for b, _ in remaining):
+            if all(left[b] >= 0 for b, _ in wanted[0]):
+                yield remaining, set(chosen)
+
+
+def _flattened(mono: Mono) -> tuple[Poly | None, list[tuple[Var, Poly]]]:
+    """The monomial with its sums opened, and their variables."""
+    own: list[tuple[Var, Poly]] = []
+    flat = ONE
+    for a, e in mono:
+        if isinstance(a, Sum):
+            if e != 1:
+                return None, []
+            dummies, body = open_sum(a)
+            own += dummies
+            flat = flat * body
+        else:
+            flat = flat * monomial({a: e})
+    return (flat if len(flat) == 1 else None), own
+
+
+def _delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges, size: Poly) -> Poly:
+    """Σ over the ranges of [i = j]·rest, where i and j are indices of a matrix of this size."""
+    if i == j:
+        return sum_over(rest, list(ranges.items()))
+    for here, there in ((j, i), (i, j)):
+        v = here.variable()
+        if v is not None and ranges.get(v) == size and (there.variable() is not None or not there.terms):
+            left = [(w, n) for w, n in ranges.items() if w != v]
+            return sum_over(Rewriter({v: there})(rest), left)
+    return sum_over(index_equal(i.minus(j)) * rest, list(ranges.items()))
+
+
+@rebuilds(Matrix)
+def _rebuilt(a: Matrix, rewriter: Rewriter) -> Poly:
+    index = tuple(ix.subst(rewriter.indices) for ix in a.index)
+    if rewriter.replace is None and not (a.body.free - set(a.vars)) & rewriter.indices.keys():
+        return reindexed(a, index)
+    row, column = fresh(), fresh()
+    names = dict(zip(a.vars, (row, column), strict=True))
+    body = Rewriter(rewriter.indices, rewriter.replace)(with_names(names)(a.body))
+    size = a.ranges[0] if rewriter.replace is None else rewriter(a.ranges[0])
+    return rebuilt(a, body, row, column, size, index)
+
+
+CONTRACTS[Matrix] = contracted

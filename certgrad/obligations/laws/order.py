@@ -1,0 +1,305 @@
+"""Maxima and their arguments: where a maximum is attained, whether at one index only, and what that makes of masks.
+
+The arg-maximum is an integer that the entries determine, an index like any other. Where it is unique, max_j e(j) has
+the derivative of e at it, and the mask [e(j) = max e] is [j = argmax e]. That it is unique is an ordinary condition:
+the number of indices at which the maximum is attained is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.obligations.assume.index_cases import Indices, holding, resolved
+from certgrad.obligations.terms.index import Chosen, Comparison, Ix, Var, of_atom, of_const, of_var
+from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.power import UndefinedTermError, pred
+from certgrad.obligations.terms.sums import Rewriter, fresh, indices_of, maximum, substitute, sum_over
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Fn,
+    IxEq,
+    IxPred,
+    Max,
+    Mono,
+    Poly,
+    Pred,
+    Product,
+    Sum,
+    deep_atoms,
+    mono_free,
+    poly_of,
+)
+
+
+def comparison(
+    kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly = ONE
+) -> tuple[Comparison, tuple[Ix, ...]]:
+    """The comparison with its free variables made arguments, and those variables."""
+    free = {v for p in (*bodies, where) for v in p.free} - {*variables}
+
+    def mark(v: Var) -> tuple[list[str], Var]:
+        names = {w: of_var(("c", 0, 1 if w == v else 0)) for w in free}
+        return [Rewriter(names)(p).key for p in (*bodies, where)], v
+
+    order = sorted(free, key=mark)  # an order that does not depend on names, ties aside
+    place = Rewriter({v: of_var(("p", k, 0)) for k, v in enumerate(order)})
+    rule = Comparison(kind, variables, ranges, tuple(place(b) for b in bodies), place(where))
+    return rule, tuple(of_var(v) for v in order)
+
+
+def argument(a: Max) -> tuple[Ix, ...]:
+    """Where the maximum is attained: the first index in row-major order, one expression for each bound variable."""
+    rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    return tuple(of_atom(Chosen(rule, k, free)) for k in range(len(a.vars)))
+
+
+def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[dict[Var, Ix], Max | None]:
+    """Where the maximum over the variables is attained first, and the maximum, unless all entries are equal.
+
+    Raises UndefinedTermError where they are, and not all indices take part.
+    """
+    _, a, bound = maximum(_without_stops(body), dummies, _without_stops(where))
+    if a is None and where != ONE:
+        raise UndefinedTermError("the first of equal entries among those that a mask leaves")
+    place = {v: of_const(ZERO) for v, _ in dummies}
+    return place | (dict(zip(bound, argument(a), strict=True)) if a is not None else {}), a
+
+
+def _without_stops(poly: Poly) -> Poly:
+    """An integer that a comparison chooses is the same without the markers of `stop_gradient`."""
+    return Rewriter(replace=lambda a: _without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(
+        poly
+    )
+
+
+def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
+    """Fresh variables with their ranges, and the body and its condition over them."""
+    names = {v: fresh() for v in a.vars}
+    rename = Rewriter({v: of_var(w) for v, w in names.items()})
+    return [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)], rename(a.body), rename(a.where)
+
+
+def attained_once(a: Max) -> Clause:
+    """The condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1."""
+    return Clause((Atomic("= 0", _ties(a)),), origin="a unique maximum")
+
+
+def _ties(a: Max) -> Poly:
+    dummies, body, where = opened(a)
+    return sum_over(where * (ONE - pred(poly_of(a) - body)), dummies) - ONE
+
+
+def sole_maximum(clause: Clause) -> Max | None:
+    """The maximum that the clause says is attained once, if it says that."""
+    if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
+        return None
+    poly = clause.alternatives[0].poly
+    for a in deep_atoms(poly):
+        if (
+            isinstance(a, Max) and not any(v[0] == "b" for v in a.free) and _ties(a).key == poly.key
+        ):  # by key: the clause may be older than the atoms of now
+            return a
+    return None
+
+
+def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
+    """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably."""
+    level = 1 + max(k.level for k in keys)
+    bound: Var = ("b", level, 0)
+    rename = Rewriter({v: of_var(bound)})
+    rule, free = comparison("order", (bound,), (n,), tuple(rename(_without_stops(k)) for k in keys))
+    return of_atom(Chosen(rule, 0, (place, *free)))
+
+
+def all_different(entry: Poly, v: Var, n: Poly) -> Clause:
+    """The condition that no two entries along an axis are equal: Σ_jk [e(j) = e(k)] is the axis's size."""
+    j, k = fresh(), fresh()
+    difference = substitute(entry, {v: of_var(j)}) - substitute(entry, {v: of_var(k)})
+    equal = ONE - pred(difference) - pred(-difference)
+    return Clause((Atomic("= 0", sum_over(equal, [(j, n), (k, n)]) - n),), origin="entries that differ")
+
+
+def different_entries(clause: Clause) -> tuple[Poly, Var, Poly] | None:
+    """The entries that the clause says are all different, if it says that; with the variable that numbers them."""
+    if len(clause.alternatives) != 1 or clause.alternatives[0].relation != "= 0":
+        return None
+    poly = clause.alternatives[0].poly
+    for a in deep_atoms(poly):
+        single = a.body[0][0] if isinstance(a, Sum) and len(a.vars) == 2 and len(a.body) == 1 else None
+        if not isinstance(a, Sum) or not isinstance(single, Pred):
+            continue
+        v = fresh()
+        terms = {m: c for m, c in single.poly.items() if a.vars[0] in mono_free(m)}
+        entry = substitute(Poly(terms), {a.vars[0]: of_var(v)})
+        for e in (entry, -entry):
+            if all_different(e, v, a.ranges[0]).alternatives[0].poly.key == poly.key:
+                return (e if any(c > 0 for _, c in e.items()) else -e), v, a.ranges[0]
+    return None
+
+
+def attained(clause: Clause) -> bool:
+    """The clause says that some maximum is attained at all: Σ_j [e(j) = max e] is not 0."""
+    return any(
+        x.relation in ("> 0", ">= 0", "!= 0") and _primitive(x.poly).key == _primitive(_ties(a) + ONE).key
+        for x in clause.alternatives
+        for a in deep_atoms(x.poly)
+        if isinstance(a, Max) and not any(v[0] == "b" for v in a.free)
+    )
+
+
+def _primitive(poly: Poly) -> Poly:
+    """The term up to a positive number."""
+    return poly.scale(1 / abs(poly.sorted_items()[0][1])) if not poly.is_zero else poly
+
+
+@dataclass(frozen=True)
+class Unique:
+    """A maximum that is attained once, for all arguments of its comparison within the ranges."""
+
+    key: str
+    ranges: tuple[Poly, ...]
+
+
+def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
+    """The maximum as it is known to be attained once, where its free variables run over the ranges."""
+    rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    variables = [ix.variable() for ix in free]
+    found = [ranges[v] for v in variables if v is not None and v in ranges]
+    return Unique(rule.key, tuple(found)) if len(found) == len(free) else None
+
+
+def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
+    """The term with the predicates decided that compare a maximum with an entry that it is taken over.
+
+    [e(k) > max e] is 0; where the maximum is attained once, [max e > e(k)] is 1 − [k = argmax e].
+    """
+    if not any(isinstance(a, Max) for a in deep_atoms(poly)):
+        return poly
+    return _at_arguments(_Ordered(indices, known)(poly) if poly.piecewise else poly)
+
+
+def _at_arguments(poly: Poly) -> Poly:
+    """max e is e(argmax e), so written where the arg-maximum is an index too; which is one of those that take part."""
+    if not poly.structured:
+        return poly
+    chosen = [t for ix in indices_of(poly) for t in ix.atoms if isinstance(t, Chosen)]
+    rules = {t.comparison.key for t in chosen}
+    kept = {a for t in chosen for a in _taking_part(t)}
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Max) and argument_rule(a) in rules:
+            return substitute(a.body, dict(zip(a.vars, argument(a), strict=True)))
+        return ONE if a in kept else None
+
+    return Rewriter(replace=value)(poly) if rules else poly
+
+
+def _taking_part(t: Chosen) -> list[Atom]:
+    """Predicates that are 1 because the comparison looks only at indices where they are."""
+    rule = t.comparison
+    if rule.kind != "argmax" or rule.where == ONE:
+        return []
+    place: dict[Var, Ix] = {v: of_atom(Chosen(rule, k, t.arguments)) for k, v in enumerate(rule.variables)}
+    place |= {("p", k, 0): ix for k, ix in enumerate(t.arguments)}
+    single = substitute(rule.where, place).single()
+    return [a for a, _ in single[0] if isinstance(a, Pred)] if single and single[1] == 1 else []
+
+
+def argument_rule(a: Max) -> str:
+    """The key of the comparison that finds where the maximum is attained."""
+    return comparison("argmax", a.vars, a.ranges, (a.body,), a.where)[0].key
+
+
+class _Ordered(Rewriter):
+    """`true` are predicates that stand beside the one that is looked at, in the rewriter's own names."""
+
+    def __init__(
+        self, context: Indices, known: Sequence[Unique], names: Mapping[Var, Ix] | None = None, true: Mono = ()
+    ) -> None:
+        super().__init__(names, replace=self._value)
+        self.context, self.known, self.true = context, known, true
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        context = replace(self.context, ranges={**self.context.ranges, **ranges})
+        return _Ordered(context, self.known, {**self.indices, **names}, self.true)
+
+    def mono(self, mono: Mono) -> Poly:
+        conditions = [type(a)(a.ix.subst(self.indices)) for a, _ in mono if isinstance(a, (IxPred, IxEq))]
+        # What is assumed of a factor must stay a factor, so it is no predicate that is decided here.
+        plain = [a for a, _ in mono if isinstance(a, Pred) and not any(isinstance(b, Max) for b in deep_atoms(a.poly))]
+        true = [b for a in plain if (b := Rewriter(self.indices)(poly_of(a)).atom())]
+        if not conditions and not true:
+            return super().mono(mono)
+        context = self.context
+        for a in conditions:
+            context = context.where(holding(a))
+        here = _Ordered(context, self.known, self.indices, (*self.true, *((b, 1) for b in true)))
+        return Rewriter.mono(here, mono)
+
+    def _value(self, a: Atom) -> Poly | None:
+        if not a.piecewise:
+            return poly_of(a)
+        return self._decided(Rewriter(self.indices)(a.poly)) if isinstance(a, Pred) else None
+
+    def _decided(self, p: Poly) -> Poly | None:
+        """The value of [p > 0], where p is a positive multiple of max e − e(k) or of e(k) − max e."""
+        for mono, c in p.items():
+            a = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+            if not isinstance(a, Max):
+                continue
+            entry = poly_of(a) - p.scale(1 / c)
+            place = place_of(a, entry)
+            if place is None or not self._takes_part(a, place):
+                continue
+            if c < 0:
+                return ZERO
+            if self._once(a):
+                return ONE - self._at_argument(a, place)
+        return None
+
+    def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
+        """The maximum is taken over this place too."""
+        if not all(self._within(place[v], n) for v, n in zip(a.vars, a.ranges, strict=True)):
+            return False
+        true = {b for b, _ in self.true}
+        where = Rewriter(replace=lambda b: ONE if b in true else None)(substitute(a.where, place))
+        return resolved(where, self.context) == ONE
+
+    def _within(self, ix: Ix, size: Poly) -> bool:
+        below, above = ix.scaled(-1).shifted(-ONE), ix.shifted(-size)
+        return not self.context.feasible((below, ">=")) and not self.context.feasible((above, ">="))
+
+    def _once(self, a: Max) -> bool:
+        rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+        return any(
+            u.key == rule.key and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True))
+            for u in self.known
+        )
+
+    def _at_argument(self, a: Max, place: Mapping[Var, Ix]) -> Poly:
+        total = ONE
+        for v, ix in zip(a.vars, argument(a), strict=True):
+            total = total * index_equal(place[v].minus(ix))
+        return total
+
+
+def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
+    """The values of the bound variables at which the body is the entry."""
+    targets = [t for t in deep_atoms(entry) if isinstance(t, Access)]
+    for pattern in deep_atoms(a.body):
+        if not isinstance(pattern, Access):
+            continue
+        at = {v: k for k, ix in enumerate(pattern.index) if (v := ix.variable()) in a.vars}
+        if len(at) != len(a.vars):
+            continue
+        for target in targets:
+            if target.tensor == pattern.tensor and len(target.index) == len(pattern.index):
+                place = {v: target.index[k] for v, k in at.items() if v is not None}
+                if substitute(a.body, place) == entry:
+                    return place
+    return None

@@ -1,0 +1,427 @@
+"""Products over index variables: Π f(k) over those k of a range at which a 0/1-valued term is 1. An empty one is 1.
+
+Two products are compared through formal sums. Let ⟨r⟩ be a generator for each real number r, and give Π_{k∈S} f(k)ᵉ
+the formal sum Σ_{k∈S} e·⟨f(k)⟩. Products (of products) with the same formal sum are equal wherever they are defined:
+each number r then has the same total exponent in both. Where no exponent of r is negative, both have the same power of
+r, zero or not; where one is, r ≠ 0, as its inverse is defined. So nothing is divided by, and Π_{k<j} f·Π_{k>j} f is
+Π_{k≠j} f at zeros too. In a formal sum ⟨f(k)⟩ is a function of f(k) of which nothing is known, so that sums over index
+sets decide whether two of them are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from flint import fmpq
+
+from certgrad.obligations.assume.facts import ZERO as SIGN_ZERO
+from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import index_equal, within
+from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
+from certgrad.obligations.terms.sums import (
+    Rewriter,
+    canonical_order,
+    divided,
+    divisors_of,
+    fresh,
+    in_rows_and_columns,
+    ranges_of,
+    rebuilds,
+    replaced,
+    sum_over,
+    with_names,
+)
+from certgrad.obligations.terms.terms import (
+    INDEX_PREDICATES,
+    ONE,
+    ZERO,
+    Access,
+    Accumulator,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IxEq,
+    IxPred,
+    Matrix,
+    Mono,
+    Poly,
+    Pred,
+    Product,
+    Side,
+    Sum,
+    atoms_of,
+    deep_atoms,
+    intern,
+    mono_positive,
+    monomial,
+    number,
+    poly_of,
+    tensors_in,
+)
+
+from .order import opened, place_of
+
+Dummies = list[tuple[Var, Poly]]
+Place = dict[Var, Ix]
+MAX_CONDITIONS = 5
+"""The most conditions on indices in a factor by whose values a product is split."""
+MAX_FACTORS = 16
+"""The longest product that is written out."""
+MAX_POINTS = 6
+"""The most places that are split off one product."""
+GENERATOR = "⟨⟩"
+"""The name of ⟨r⟩ as a function of r."""
+
+
+def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
+    """Π of a polynomial over the variables, each from 0 to its range, where the 0/1-valued term `where` is 1.
+
+    With S the set of indices, and c₁, c₂ … conditions on indices of which one holds at each,
+    Π_S Σ [c_m]·f_m = Π_m Π_{S ∧ c_m} f_m, and conditions end up in `where`.
+    """
+    only = {v: of_const(ZERO) for v, n in dummies if n == ONE}
+    if only:
+        place = Rewriter(only)
+        poly, where, dummies = place(poly), place(where), [(v, n) for v, n in dummies if v not in only]
+    if where.is_zero or any(n.is_zero for _, n in dummies):
+        return ONE
+    if poly.structured:
+        down = {v: of_var(v).scaled(-1).shifted(n - ONE) for v, n in dummies if _counts_down(poly, v)}
+        poly, where = Rewriter(down)(poly), Rewriter(down)(where)
+    if poly.structured or where.structured:
+        poly, where, dummies = _in_row_major_order(poly, where, dummies)
+    if not dummies:
+        return ONE - where + where * poly
+    result = ONE
+    for value, here in _by_index_conditions(poly, where):
+        result = result * _of_value(value, dummies, here)
+    return result
+
+
+def _counts_down(poly: Poly, v: Var) -> bool:
+    """Entries are read in the other direction only: then Π_{v<n} f(n − 1 − v) = Π_{v<n} f(v) turns them round."""
+    entries = [a for a in deep_atoms(poly) if isinstance(a, (Access, Matrix))]
+    read = [ix for a in entries for ix in a.index]
+    read += [inner for ix in read for t in ix.atoms for inner in t.parts()]
+    return {c > 0 for ix in read if (c := ix.coefficient(v))} == {False}
+
+
+def _in_row_major_order(poly: Poly, where: Poly, dummies: Dummies) -> tuple[Poly, Poly, Dummies]:
+    """Π_{v<q·m} f(⌊v/m⌋, v mod m) = Π_{i<q} Π_{j<m} f(i, j)."""
+    for v, n in dummies:
+        for divisor in [*divisors_of(poly, v), *divisors_of(where, v)]:
+            rows = divided(n, divisor)
+            if rows is None:
+                continue
+            (poly, where), i, j = in_rows_and_columns([poly, where], v, divisor, "f")
+            others = [(w, m) for w, m in dummies if w != v]
+            return _in_row_major_order(poly, where, [*others, (i, rows), (j, divisor)])
+    return poly, where, dummies
+
+
+def _by_index_conditions(poly: Poly, where: Poly) -> list[tuple[Poly, Poly]]:
+    """The values of the term by those of its conditions on indices, each with the term that is 1 where it has it."""
+    conditions = sorted((a for a in atoms_of(poly) if type(a) in INDEX_PREDICATES), key=lambda a: a.key)
+    if not conditions or len(conditions) > MAX_CONDITIONS:
+        return [(poly, where)]
+    cases: dict[Poly, Poly] = {}
+    for truth in product((True, False), repeat=len(conditions)):
+        here = where
+        for a, holds in zip(conditions, truth, strict=True):
+            here = here * (poly_of(a) if holds else ONE - poly_of(a))
+        if here.is_zero:
+            continue
+        failing = {a for a, holds in zip(conditions, truth, strict=True) if not holds}
+        value = Accumulator()
+        for mono, c in poly.items():
+            if not any(a in failing for a, _ in mono):
+                value.add(tuple((a, e) for a, e in mono if type(a) not in INDEX_PREDICATES), c)
+        form = value.poly()
+        cases[form] = cases.get(form, ZERO) + here
+    return list(cases.items())
+
+
+def _of_value(poly: Poly, dummies: Dummies, where: Poly) -> Poly:
+    """Π of a term without conditions on indices, factor by factor: Π f·g = Π f · Π g."""
+    c = poly.constant()
+    if c is not None:
+        return _of_number(c, dummies, where)
+    single = poly.single()
+    if single is not None:
+        return _of_number(single[1], dummies, where) * _of_factors(dict(single[0]), dummies, where)
+    if poly.piecewise:
+        return _closed(poly, dummies, where)
+    c, taken, rest = content(poly)
+    return _of_factors(taken, dummies, where) * _closed(rest.scale(c), dummies, where)
+
+
+def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
+    """Π_S c = c^|S| by the primes in c, each an atom, and −1; 0^|S| is 1 where S is empty, else 0."""
+    if c == 0:
+        return ONE - pred(sum_over(where, dummies))
+    result = _closed(number(-1), dummies, where) if c < 0 else ONE
+    for part, sign in ((abs(c.p), 1), (c.q, -1)):
+        for prime, k in part.factor() if part != 1 else ():
+            result = result * power(_closed(number(int(prime)), dummies, where), sign * int(k))
+    return result
+
+
+def _of_factors(factors: dict[Atom, Exponent], dummies: Dummies, where: Poly) -> Poly:
+    """Π of a monomial. A predicate stays with the factors of which it may be a boundary, so that a seam stays one."""
+    result = ONE
+    plain = dict(factors)
+    while guards := [a for a in plain if isinstance(a, (Pred, Side))]:
+        tensors = tensors_in(guards[0])
+        group: dict[Atom, Exponent] = {guards[0]: plain.pop(guards[0])}
+        while touching := [a for a in plain if not tensors.isdisjoint(tensors_in(a))]:
+            for a in touching:
+                group[a] = plain.pop(a)
+                tensors = tensors | tensors_in(a)
+        result = result * _closed(monomial(group), dummies, where)
+    for a, e in plain.items():
+        result = result * _of_power(a, e, dummies, where)
+    return result
+
+
+def _of_power(a: Atom, e: Exponent, dummies: Dummies, where: Poly) -> Poly:
+    """Π aᵉ = (Π a)ᵉ where the aᵉ are defined; Π exp = exp Σ; a product of products is one over both's variables."""
+    share = fmpq(e.numerator, e.denominator)
+    if isinstance(a, Exp):
+        return exp_of(sum_over(where * Poly({a.mono: share}), dummies))
+    if where == ONE and a.positive and not a.free & {v for v, _ in dummies}:
+        return exp_of((log_atom(a) * sum_over(where, dummies)).scale(share))
+    if isinstance(a, Product):
+        inner, body, inside = opened(a)
+        return power(product_over(body, [*dummies, *inner], where * inside), e)
+    return power(_closed(poly_of(a), dummies, where), e)
+
+
+def _closed(value: Poly, dummies: Dummies, where: Poly) -> Poly:
+    """The atom, with canonical bound names."""
+    ranges = dict(dummies)
+    order = canonical_order([v for v, _ in dummies], ranges, [(Base(value), 1), (Base(where), 1)])
+    level = 1 + max(value.level, where.level)
+    bound = tuple(("b", level, k) for k in range(len(order)))
+    rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
+    return poly_of(intern(Product(bound, tuple(ranges[v] for v in order), rename(value), rename(where))))
+
+
+def others(a: Product, place: Place) -> Poly:
+    """Π of all factors but the one at a place."""
+    dummies, body, where = opened(a)
+    here = ONE
+    for v, (w, _) in zip(a.vars, dummies, strict=True):
+        here = here * index_equal(of_var(w).minus(place[v]))
+    return product_over(body, dummies, where * (ONE - here))
+
+
+# --- products that are compared -------------------------------------------------------------------------------------
+
+
+def has_products(poly: Poly) -> bool:
+    """A product stands in the term, or the exponential of a sum over an index set."""
+    return any(_compared(a) for a in deep_atoms(poly))
+
+
+def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]:
+    """Π_S f = f(j)·Π_{S without j} f for j ∈ S, at every j that another product of the same f leaves out or is over.
+
+    Also at those j for which f(j) is a factor elsewhere, or is known to be 0. Where j ∈ S is not decided, the
+    condition that has to be known comes with the term as it is then.
+    """
+    # Where the factors are all alike, their number alone counts (see `counted`).
+    products = [a for a in atoms_of(poly) if isinstance(a, Product) and not a.body.free.isdisjoint(a.vars)]
+    singled = [(a, place) for a in products for place in _singled_out(a)]
+    factors = [poly_of(b) for b in atoms_of(poly) if isinstance(b, (Access, Base))]
+    zeros = [f.poly for f in indices.facts.facts if f.signs == SIGN_ZERO and not f.universal]
+    left = sorted(products, key=lambda a: a.key)
+    while left:
+        a = left.pop(0)
+        for place in _places(a, singled, [*zeros, *factors]):
+            member = _member(a, place, indices)
+            if member.is_zero:
+                continue
+            if member != ONE:
+                return poly, next((b for b in atoms_of(member) if isinstance(b, (IxPred, IxEq))), None)
+            factor = Rewriter(place)(a.body)
+            if indices.facts.signs(factor) == SIGN_ZERO:
+                factor = ZERO
+            rest = resolved(others(a, place), indices)
+            poly = Rewriter(replace=lambda b, a=a, new=factor * rest: new if b is a else poly_of(b))(poly)  # type: ignore[misc]
+            left += [b for b in atoms_of(rest) if isinstance(b, Product)]
+            break
+    return poly, None
+
+
+def _places(a: Product, singled: list[tuple[Product, Place]], factors: list[Poly]) -> list[Place]:
+    """Where factors of a product are split off."""
+    found: dict[str, Place] = {}
+    for b, place in singled:
+        if _same_factors(a, b):
+            here = {v: place[w] for v, w in zip(a.vars, b.vars, strict=True)}
+            found.setdefault(_text(here), here)
+    for factor in factors:
+        for f in (factor, -factor):
+            at = place_of(a, f)
+            if at is not None:
+                found.setdefault(_text(at), at)
+    return list(found.values())[:MAX_POINTS]
+
+
+def _text(place: Place) -> str:
+    return ";".join(ix.key for ix in place.values())
+
+
+def _same_factors(a: Product, b: Product) -> bool:
+    if len(a.vars) != len(b.vars) or a.ranges != b.ranges:
+        return False
+    return a.body == Rewriter({w: of_var(v) for v, w in zip(a.vars, b.vars, strict=True)})(b.body)
+
+
+def _singled_out(a: Product) -> list[Place]:
+    """Places that equations in the product's condition determine."""
+    out = []
+    for mono in a.where:
+        place: Place = {}
+        for condition, _ in mono:
+            if not isinstance(condition, IxEq):
+                continue
+            for v in a.vars:
+                c = condition.ix.coefficient(v)
+                rest = condition.ix.plus(of_var(v).scaled(-c))
+                if abs(c) == 1 and v not in place and not set(a.vars) & set(rest.free):
+                    place[v] = rest.scaled(-c)
+        if len(place) == len(a.vars):
+            out.append({v: place[v] for v in a.vars})
+    return out
+
+
+def _member(a: Product, place: Place, indices: Indices) -> Poly:
+    """[the place is one of those that the product is over]."""
+    inside = Rewriter(place)(a.where)
+    for v, n in zip(a.vars, a.ranges, strict=True):
+        inside = inside * within(place[v], n)
+    return resolved(inside, indices)
+
+
+def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
+    """The term with equal products written alike, those of exponentials too. `vanishes` says that a sum is 0."""
+    groups: dict[Mono, Poly] = {}
+    for mono, c in poly.sorted_items():
+        products = tuple((a, e) for a, e in mono if _compared(a))
+        left = Poly({tuple((a, e) for a, e in mono if not _compared(a)): c})
+        groups[products] = groups.get(products, ZERO) + left
+    kept: dict[Mono, Poly] = {}
+    for products, rest in groups.items():
+        equal = next((m for m in kept if _equal(products, m, vanishes)), products)
+        kept[equal] = kept.get(equal, ZERO) + rest
+    if len(kept) == len(groups):
+        return poly
+    total = ZERO
+    for products, rest in kept.items():
+        total = total + rest * monomial(dict(products))
+    return total
+
+
+def _compared(a: Atom) -> bool:
+    if isinstance(a, Exp):
+        return a.structured and any(isinstance(b, Sum) for b, _ in a.mono)
+    return isinstance(a, Product)
+
+
+def _equal(one: Mono, other: Mono, vanishes: Callable[[Poly], bool]) -> bool:
+    """The formal sums are the same, and so are the sums whose exponentials are taken."""
+    return vanishes(_formal(one) - _formal(other)) and vanishes(_exponent(one) - _exponent(other))
+
+
+def _formal(products: Mono) -> Poly:
+    """Σ e·Σ_{k∈S} ⟨f(k)⟩ for the product of all Π_{k∈S} f(k)ᵉ."""
+    total = ZERO
+    for a, e in products:
+        if isinstance(a, Product):
+            dummies, body, where = opened(a)
+            term = sum_over(where * poly_of(intern(Fn(GENERATOR, (body,)))), dummies)
+            total = total + term.scale(fmpq(e.numerator, e.denominator))
+    return total
+
+
+def _exponent(products: Mono) -> Poly:
+    """Σ e·p for the product of all exp(p)ᵉ."""
+    total = ZERO
+    for a, e in products:
+        if isinstance(a, Exp):
+            total = total + Poly({a.mono: fmpq(e.numerator, e.denominator)})
+    return total
+
+
+def counted(poly: Poly, indices: Indices) -> Poly:
+    """Π_S c = c^|S| for c that is the same throughout, where |S| is an expression in sizes and c is positive or −1."""
+    return _Counting(indices, {})(poly) if any(_of_one_number(a) for a in deep_atoms(poly)) else poly
+
+
+def _of_one_number(a: Atom) -> bool:
+    """A product of factors that are all the same, positive or −1."""
+    return isinstance(a, Product) and (a.positive or a.is_sign) and a.body.free.isdisjoint(a.vars)
+
+
+class _Counting(Rewriter):
+    def __init__(self, context: Indices, names: Mapping[Var, Ix]) -> None:
+        super().__init__(names, replace=self._value)
+        self.context = context
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        return _Counting(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+
+    def _value(self, a: Atom) -> Poly | None:
+        if not isinstance(a, Product) or not _of_one_number(a):
+            return None
+        dummies, body, where = opened(a)
+        count = resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context)
+        if not all(isinstance(b, Dim) for b in atoms_of(count)):
+            return None
+        if not a.is_sign:
+            return exp_of(log_of(body) * count)
+        return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None
+
+
+def _sign(count: Poly) -> Poly:
+    """(−1)^count, for a count with whole coefficients, of which only the odd ones matter."""
+    result = ONE
+    for mono, c in count.sorted_items():
+        if c.p % 2:
+            result = result * (_closed(number(-1), [(fresh(), Poly({mono: fmpq(1)}))], ONE) if mono else -ONE)
+    return result
+
+
+def written_out(poly: Poly) -> Poly:
+    """The term with products of a few factors, as many at every size, written out."""
+    return replaced(poly, _factors)
+
+
+def _factors(a: Atom) -> Poly | None:
+    counts = [whole_number(n) for n in a.ranges] if isinstance(a, Product) else [None]
+    if not isinstance(a, Product) or any(n is None for n in counts) or prod(n or 0 for n in counts) > MAX_FACTORS:
+        return None
+    result = ONE
+    for place in product(*(range(n or 0) for n in counts)):
+        at = Rewriter({v: of_const(number(k)) for v, k in zip(a.vars, place, strict=True)})
+        here = at(a.where)
+        if not here.is_zero:
+            result = result * (ONE - here + here * at(a.body))
+    return result
+
+
+@rebuilds(Product)
+def _rebuilt(a: Product, rewriter: Rewriter) -> Poly:
+    names = {v: fresh() for v in a.vars}
+    inner = rewriter.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
+    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+    opened = [p if rewriter.replace is None else with_names(names)(p) for p in (a.body, a.where)]
+    return product_over(inner(opened[0]), dummies, inner(opened[1]))

@@ -1,0 +1,399 @@
+"""Recurrences: values that a loop carries from step to step, as terms at a symbolic time.
+
+c[0] is `init`, c[s + 1] is `step` of the carries at s. Two recurrences with the same init and the same step are the
+same atom, whatever loop they came from. A carry that closes does not stay: one that never changes is its init, a
+counter and an accumulator are sums; carries that do not depend on each other are recurrences of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from flint import fmpq
+
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var
+from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
+from certgrad.obligations.terms.power import exp_of
+from certgrad.obligations.terms.sums import Rewriter, fresh, rebuilds, sum_over
+from certgrad.obligations.terms.terms import (
+    CARRY,
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Carry,
+    Exp,
+    IxPred,
+    Loop,
+    Poly,
+    Rec,
+    access,
+    atoms_of,
+    carried,
+    deep_atoms,
+    intern,
+    number,
+    poly_of,
+    tensors_in,
+)
+
+Value = Callable[[Ix, tuple[Ix, ...]], Poly]
+"""A carry's entry at a time and an index."""
+
+
+@dataclass(frozen=True)
+class Open:
+    """A carry with its bound variables opened: `step` reads carries by name, at (s, index)."""
+
+    name: str
+    axes: tuple[Var, ...]
+    ranges: tuple[Poly, ...]
+    init: Poly
+    step: Poly
+
+    @property
+    def index(self) -> tuple[Ix, ...]:
+        return tuple(of_const(ZERO) if n == ONE else of_var(v) for v, n in zip(self.axes, self.ranges, strict=True))
+
+    def at(self, poly: Poly, index: tuple[Ix, ...], more: dict[Var, Ix] | None = None) -> Poly:
+        """A term over the axes' variables, at an index."""
+        return Rewriter({**dict(zip(self.axes, index, strict=True)), **(more or {})})(poly)
+
+
+@dataclass(frozen=True)
+class System:
+    """Carries that are stepped together; `step` is the variable that numbers the steps."""
+
+    step: Var
+    carries: list[Open]
+
+
+def fresh_carry() -> str:
+    """A name for a carry that is used nowhere else in this proof."""
+    return f"{CARRY}~{fresh()[1]}"
+
+
+def has_loop(poly: Poly) -> bool:
+    """A value that a loop carries occurs in the term."""
+    return any(name.startswith("#") for a in atoms_of(poly) for name in tensors_in(a))
+
+
+def open_loop(loop: Loop) -> System:
+    """A loop with fresh names and variables."""
+    s = fresh()
+    names = {carried(loop.level, k): fresh_carry() for k in range(len(loop.carries))}
+    out = []
+    for k, c in enumerate(loop.carries):
+        axes = tuple(fresh() for _ in c.ranges)
+        mapping = {("b", loop.level, 0): of_var(s)} | {("b", loop.level, 1 + j): of_var(v) for j, v in enumerate(axes)}
+        rename = Rewriter(mapping, renaming(names))
+        out.append(Open(names[carried(loop.level, k)], axes, c.ranges, rename(c.init), rename(c.step)))
+    return System(s, out)
+
+
+def replacing(names: Iterable[str], value: Callable[[Access], Poly]) -> Callable[[Atom], Poly | None]:
+    """For a Rewriter: entries of the named tensors are replaced, and what does not mention them stays as it is."""
+    known = set(names)
+
+    def replaced(a: Atom) -> Poly | None:
+        if isinstance(a, Access):
+            return value(a) if a.tensor in known else poly_of(a)
+        return None if not tensors_in(a).isdisjoint(known) else poly_of(a)
+
+    return replaced
+
+
+def renaming(names: Mapping[str, str]) -> Callable[[Atom], Poly | None]:
+    """For a Rewriter: entries of tensors under other names."""
+    return replacing(names, lambda a: access(names[a.tensor], a.index))
+
+
+def valued(values: Mapping[str, Value]) -> Callable[[Atom], Poly | None]:
+    """For a Rewriter: what is read of carries, by their values."""
+
+    def value(a: Access) -> Poly:
+        return values[a.tensor](a.index[0], a.index[1:])
+
+    return replacing(values, value)
+
+
+@rebuilds(Rec)
+def rewritten(a: Rec, rewrite: Rewriter) -> Poly:
+    """The atom with indices substituted and, inside its loop too, atoms replaced."""
+
+    def moved(ix: Ix) -> Ix:
+        ix = ix.subst(rewrite.indices)
+        return ix if rewrite.replace is None or ix.const.constant() is not None else Ix(ix.terms, rewrite(ix.const))
+
+    time, index = moved(a.time), tuple(moved(ix) for ix in a.index)
+    if rewrite.replace is None and not a.loop.free & rewrite.indices.keys():
+        return entry(a.loop, a.position, time, index)
+    values = rewrite.loops.get(a.loop.key)
+    if values is None:
+        values = _rewritten_loop(a.loop, rewrite)
+        if not a.loop.free:
+            rewrite.loops[a.loop.key] = values
+    return values[a.position](time, index)
+
+
+def _rewritten_loop(loop: Loop, rewrite: Rewriter) -> list[Value]:
+    system = open_loop(loop)
+    inner = Rewriter(rewrite.indices, rewrite.replace)
+    inner.loops = rewrite.loops
+    carries = [
+        replace(c, ranges=tuple(inner(n) for n in c.ranges), init=inner(c.init), step=inner(c.step))
+        for c in system.carries
+    ]
+    solved = solve(System(system.step, carries))
+    return [solved[c.name] for c in carries]
+
+
+def stepped(a: Rec, ranges: Ranges = NO_RANGES) -> Poly | None:
+    """The entry one step earlier, put through the step, if the time is shown to be at least 1."""
+    before = a.time.shifted(-ONE)
+    least, _ = bounds(before, ranges)
+    if least is None or at_least(least) != ONE:
+        return None
+    system = generic_step(a.loop)
+    chosen = system.carries[a.position]
+    return chosen.at(chosen.step, a.index, {system.step: before})
+
+
+def generic_step(loop: Loop) -> System:
+    """The loop's carries as terms at a generic step and index, what a step reads written as entries of the loop."""
+    system = open_loop(loop)
+    place = {c.name: k for k, c in enumerate(system.carries)}
+    change = Rewriter(replace=replacing(place, lambda b: entry(loop, place[b.tensor], b.index[0], b.index[1:])))
+    return System(system.step, [replace(c, step=change(c.step)) for c in system.carries])
+
+
+def solve(system: System) -> dict[str, Value]:
+    """Each carry's value, by name. What a step reads of another carry is that carry's value at s."""
+    by_name = {c.name: c for c in system.carries}
+    solved: dict[str, Value] = {}
+    for names in _components(system):
+        group = [by_name[n] for n in names]
+        if solved:
+            settled = Rewriter(replace=valued(solved))
+            group = [replace(c, step=settled(c.step)) for c in group]
+        solved |= _solved(system.step, group)
+    return solved
+
+
+def _reads(poly: Poly, names: set[str]) -> set[str]:
+    return {n for a in atoms_of(poly) for n in tensors_in(a) & names}
+
+
+def _components(system: System) -> list[list[str]]:
+    """Groups of carries that depend on each other, each after those that it depends on."""
+    names = {c.name for c in system.carries}
+    direct = {c.name: _reads(c.step, names) for c in system.carries}
+    reach = {n: set(d) for n, d in direct.items()}
+    for k in direct:
+        for n in direct:
+            if k in reach[n]:
+                reach[n] |= reach[k]
+    groups: list[list[str]] = []
+    for c in system.carries:
+        if not any(c.name in g for g in groups):
+            groups.append([c.name, *(n for n in direct if n in reach[c.name] and c.name in reach[n] and n != c.name)])
+    order = {c.name: k for k, c in enumerate(system.carries)}
+    groups = [sorted(g, key=order.__getitem__) for g in groups]
+    ordered: list[list[str]] = []
+    while groups:
+        done = {n for g in ordered for n in g}
+        ready = next(g for g in groups if all(reach[n] <= done | set(g) for n in g))
+        groups.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _solved(s: Var, group: list[Open]) -> dict[str, Value]:
+    if all(c.init.is_zero for c in group):
+        names = {c.name for c in group}
+        still = Rewriter(replace=replacing(names, lambda a: ZERO))
+        if all(_vanishes(still, c.step) for c in group):
+            return {c.name: lambda time, index: ZERO for c in group}
+    if len(group) == 1:
+        closed = _closed_form(s, group[0])
+        if closed is not None:
+            return {group[0].name: closed}
+    loop = _closed(s, group)
+
+    def value(k: int) -> Value:
+        return lambda time, index: entry(loop, k, time, index)
+
+    return {c.name: value(k) for k, c in enumerate(group)}
+
+
+def _vanishes(still: Rewriter, step: Poly) -> bool:
+    try:
+        return still(step).is_zero
+    except ArithmeticError:  # a division by the carry
+        return False
+
+
+def _closed_form(s: Var, c: Open) -> Value | None:
+    """The value of a carry that keeps, adds up, or forgets; None for one that goes on from its own value."""
+    own = access(c.name, (of_var(s), *c.index))
+    if c.step == own:
+        return lambda time, index: c.at(c.init, index)
+    added = c.step - own
+    if not _reads(added, {c.name}):
+        if s not in added.free:
+            return lambda time, index: c.at(c.init, index) + index_number(time) * c.at(added, index)
+        loop = _closed(s, [c])
+
+        def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
+            if time.terms:
+                return entry(loop, 0, time, index)
+            j = fresh()
+            return c.at(c.init, index) + sum_over(c.at(added, index, {s: of_var(j)}), [(j, time.const)])
+
+        return total
+    if _reads(c.step, {c.name}):
+        return _rescaled(s, c)
+    loop = _closed(s, [c])
+
+    def last(time: Ix, index: tuple[Ix, ...]) -> Poly:
+        before = time.shifted(-ONE)
+        least, _ = bounds(before, NO_RANGES)
+        if least is not None and at_least(least) == ONE:
+            return c.at(c.step, index, {s: before})
+        return entry(loop, 0, time, index)
+
+    return last
+
+
+def _rescaled(s: Var, c: Open) -> Value | None:
+    """The value of a carry that each step measures in a new unit, as in an online softmax.
+
+    Let c[s + 1] = a(s)·c[s] + b(s), where a and b do not read c, and a(s) = g(s)/g(s + 1) with g(s) = exp(Σ q·r[s]) for
+    other carries r and numbers q. Then c·g is an accumulator, as c[s + 1]·g(s + 1) = c[s]·g(s) + b(s)·g(s + 1), so that
+    c[t] = (c[0]·g(0) + Σ_{j<t} b(j)·g(j + 1)) / g(t), by induction on t; and an exp is never 0.
+    """
+    factor, added = linear_part(c.step, access(c.name, (of_var(s), *c.index)))
+    if _reads(factor, {c.name}) or _reads(added, {c.name}):
+        return None
+    units = _units(s, factor)
+    if not units:
+        return None
+    loop = _closed(s, [c])
+    after = exp_of(_total(units, lambda r: _stepped(r)))
+
+    def total(time: Ix, index: tuple[Ix, ...]) -> Poly:
+        if time.terms:
+            return entry(loop, 0, time, index)
+        j = fresh()
+
+        def at_time(when: Ix) -> Poly:
+            return c.at(_total(units, lambda r: entry(r.loop, r.position, when, r.index)), index)
+
+        gained = sum_over(c.at(added * after, index, {s: of_var(j)}), [(j, time.const)])
+        start = c.at(c.init, index) * exp_of(at_time(of_const(ZERO)))
+        return (start + gained) * exp_of(-at_time(time))
+
+    return total
+
+
+def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
+    """Carries r and numbers q with factor = exp(Σ q·(r[s] − r[s + 1])), if there are any."""
+    single = factor.single()
+    if single is None or single[1] != 1 or not all(isinstance(a, Exp) for a, _ in single[0]):
+        return None
+    exponent = sum((Poly({a.mono: number(e).constant()}) for a, e in single[0] if isinstance(a, Exp)), ZERO)
+    units = {}
+    for mono, q in exponent.items():
+        r = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        # Free of s but for its time: at time s + 1 it is the step of the same loop.
+        if isinstance(r, Rec) and r.time == of_var(s) and s not in r.loop.free.union(*(ix.free for ix in r.index)):
+            own = (poly_of(r) - _stepped(r)).coefficient(mono)
+            if own != 0:
+                units[r] = q / own
+    change = _total(units, lambda r: poly_of(r) - _stepped(r))
+    return units if exponent == change else None
+
+
+def _stepped(r: Rec) -> Poly:
+    """The carry's entry one step later."""
+    system = generic_step(r.loop)
+    chosen = system.carries[r.position]
+    return chosen.at(chosen.step, r.index, {system.step: r.time})
+
+
+def _total(units: Mapping[Rec, fmpq], value: Callable[[Rec], Poly]) -> Poly:
+    return sum((value(r).scale(q) for r, q in units.items()), ZERO)
+
+
+def linear_part(step: Poly, carry: Poly) -> tuple[Poly, Poly]:
+    """(a, b) with step = a·carry + b, where a has what stands beside one factor `carry`."""
+    factor, added = ZERO, ZERO
+    for mono, c in step.items():
+        rest = dict(mono)
+        if rest.pop(carry.atom(), None) == 1:  # type: ignore[arg-type]
+            factor = factor + Poly({tuple(rest.items()): c})
+        else:
+            added = added + Poly({mono: c})
+    return factor, added
+
+
+def _closed(s: Var, group: list[Open]) -> Loop:
+    """The carries with canonical bound variables and names."""
+    level = 1 + max(p.level for c in group for p in (c.init, c.step))
+    names = {c.name: carried(level, k) for k, c in enumerate(group)}
+    out = []
+    for c in group:
+        mapping = {s: of_var(("b", level, 0))} | {v: of_var(("b", level, 1 + k)) for k, v in enumerate(c.axes)}
+        rename = Rewriter(mapping, renaming(names))
+        out.append(Carry(c.ranges, rename(c.init), rename(c.step)))
+    return Loop(tuple(out))
+
+
+def entry(loop: Loop, position: int, time: Ix, index: tuple[Ix, ...]) -> Poly:
+    """A carry's entry; at time 0 that of its init."""
+    if not time.terms and time.const.is_zero:
+        return Rewriter({("b", loop.level, 1 + k): ix for k, ix in enumerate(index)})(loop.carries[position].init)
+    return poly_of(intern(Rec(loop, position, time, index)))
+
+
+def joined(poly: Poly, ranges: Ranges) -> Poly:
+    """The term without index conditions that are decided, or only set one place apart at which both forms agree.
+
+    [i ≥ 1]·c[i] + [i < 1]·c₀ is c[i], if c[0] = c₀: what a loop carried, with its start put in front.
+    """
+    for a in deep_atoms(poly):
+        if not isinstance(a, IxPred) or not a.free or not a.free <= ranges.keys():
+            continue
+        decided = index_pred(a.ix, ranges)
+        if decided.constant() is not None:
+            return joined(Rewriter(replace=_set(a, decided))(poly), ranges)
+        v = next((v for v in sorted(a.free) if abs(a.ix.coefficient(v)) == 1), None)
+        if v is None:
+            continue
+        least, most = bounds(a.ix, ranges)
+        holds, fails = (Rewriter(replace=_set(a, value))(poly) for value in (ONE, ZERO))
+        if most == ZERO:  # it holds at one place only: what is carried there is written for that place
+            holds = Rewriter(replace=_at_time(_solved_for(v, a.ix, ZERO), of_var(v)))(holds)
+        for apart, at, kept in ((least, -ONE, holds), (most, ZERO, fails)):
+            place = {v: _solved_for(v, a.ix, at)}
+            if apart == at and Rewriter(place)(holds) == Rewriter(place)(fails):
+                return joined(kept, ranges)
+    return poly
+
+
+def _solved_for(v: Var, ix: Ix, value: Poly) -> Ix:
+    """The index v at which the expression has the value; its coefficient is 1 or −1."""
+    c = ix.coefficient(v)
+    return ix.plus(of_var(v).scaled(-c)).shifted(-value).scaled(-c)
+
+
+def _at_time(time: Ix, other: Ix) -> Callable[[Atom], Poly | None]:
+    def moved(a: Atom) -> Poly | None:
+        return entry(a.loop, a.position, other, a.index) if isinstance(a, Rec) and a.time == time else None
+
+    return moved
+
+
+def _set(a: Atom, value: Poly) -> Callable[[Atom], Poly | None]:
+    return lambda b: value if b is a else None

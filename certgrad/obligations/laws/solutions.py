@@ -1,0 +1,212 @@
+"""Values that solvers return: tensors that an equation R(z, θ) = 0 determines.
+
+That a solver's result satisfies its equation is a hypothesis, printed with the others. What follows from it:
+
+- Where R = J·z + r with J and r free of z, and J is invertible, z = −J⁻¹·r: then z is a term like any other.
+- Else z stands as a tensor of its own. The implicit function theorem: let R be C¹ near (z₀, θ₀), R(z₀, θ₀) = 0 and
+  J = ∂R/∂z invertible there. Then near (z₀, θ₀) the zeros of R are the graph of one C¹ function of θ, and its
+  derivative is dz = −J⁻¹·∂R/∂θ·dθ. So this is the derivative of what a solver returns if near θ₀ that satisfies the
+  equation and depends on θ continuously: a solver may jump between solutions, and only then is it another function.
+
+J mixes the entries of z along one axis at most; what else z has is a batch of systems.
+
+An equation is also used to rewrite (`modulo`): what is proved for all θ and z that satisfy it may be proved with one of
+them eliminated: an input, or another solution, in which it is linear (E − e·sin E = M, for M), or z itself where it
+stands outside of functions (z = tanh(W·z + x)). Each is an equality at every point of the claim, and is used once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from certgrad.obligations.assume.facts import ZERO as SIGN_ZERO
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.power import cleared, power
+from certgrad.obligations.terms.sums import Rewriter, fresh, substitute, sum_over
+from certgrad.obligations.terms.terms import (
+    ZERO,
+    Access,
+    Atom,
+    Base,
+    Matrix,
+    Poly,
+    Sum,
+    access,
+    atoms_of,
+    deep_atoms,
+    memo,
+    monomial,
+    parts,
+    poly_of,
+)
+
+from .matrices import matrix
+
+UNKNOWN = "unknown of an equation"
+"""The tensor in which the linear part of an equation is written."""
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """∂R/∂z along one axis: its entry at (row, column), a term over these and the other template variables.
+
+    Without an axis it is diagonal, and `entry` is over the template variables.
+    """
+
+    entry: Poly
+    axis: int | None = None
+    row: Var = ("f", 0, 1)
+    column: Var = ("f", 0, 1)
+
+    def solved(self, right: Poly, shape: tuple[Poly, ...]) -> Poly:
+        """J⁻¹·right, both over the template variables."""
+        if self.axis is None:
+            return right * power(self.entry, -1)
+        dummy, here, size = fresh(), own_index(shape)[self.axis], shape[self.axis]
+        inverse = matrix("inverse", self.entry, self.row, self.column, size, (here, of_var(dummy)))
+        return sum_over(inverse * substitute(right, {template(self.axis): of_var(dummy)}), [(dummy, size)])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One call of a solver: its name, R at the template variables with entries of the tensor `name` for z, and J.
+
+    `change` is J·u for the tensor u = `UNKNOWN`. `affine` says that z is a term: then `name` stands in R alone.
+    """
+
+    name: str
+    shape: tuple[Poly, ...]
+    residual: Poly
+    change: Poly
+    jacobian: Jacobian
+    affine: bool
+
+    def tangent(self, change: Poly) -> Poly:
+        """dz at the template variables, where R has the differential `change` as θ moves."""
+        return -self.jacobian.solved(change, self.shape)
+
+
+_solutions: dict[str, Solution] = memo()
+_calls: dict[tuple, Tensor] = memo()
+_taken: dict[str, None] = memo()
+
+
+def reserve(names: Iterable[str]) -> None:
+    """Keep the names of inputs from being given to solutions."""
+    _taken.update(dict.fromkeys(names))
+
+
+def unused(name: str) -> str:
+    """The name, primed until nothing else is called so; it is then taken."""
+    while name in _taken:
+        name += "′"
+    _taken[name] = None
+    return name
+
+
+def known_call(key: tuple) -> Tensor | None:
+    """What the same program returned at the same arguments: programs are functions."""
+    return _calls.get(key)
+
+
+def keep_call(key: tuple, value: Tensor, solution: Solution) -> Tensor:
+    """Remember a call, for this proof."""
+    _solutions[solution.name] = solution
+    _calls[key] = value
+    return value
+
+
+def solution_of(tensor: str) -> Solution | None:
+    """The call that returned a tensor, if a solver did."""
+    return _solutions.get(tensor)
+
+
+def implicit() -> list[Solution]:
+    """The solutions that are no terms, in the order of their calls."""
+    return [s for s in _solutions.values() if not s.affine]
+
+
+# --- an equation as a rule for rewriting ---------------------------------------------------------------------------
+
+
+def modulo(poly: Poly, facts: Facts, inputs: Iterable[str]) -> Poly:
+    """The term with each equation used to eliminate one thing, where it can be solved for it under the facts."""
+    inputs = list(inputs)
+    known: list[Rewriter] = []
+
+    def rewritten(p: Poly) -> Poly:
+        for change in known:
+            p = change(p)
+        return p
+
+    for solution in implicit():
+        residual = rewritten(solution.residual)
+        names = [*inputs, *(other.name for other in implicit() if other is not solution)]
+        ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
+        change = next(ways, None)
+        if change is not None:
+            known.append(change)
+    return rewritten(poly)
+
+
+def _eliminations(solution: Solution, residual: Poly, facts: Facts, names: Iterable[str]) -> Iterator[Rewriter]:
+    own = own_index(solution.shape)
+    for name in names:
+        value = _solved_for(residual, access(name, own), facts, lambda p, name=name: stands_in(name, p))  # type: ignore[misc]
+        if value is not None:
+            yield Rewriter(replace=_putting(name, value, everywhere=True))
+    name = solution.name
+    value = _solved_for(residual, access(name, own), facts, lambda p: _outside(name, p))
+    if value is not None:
+        yield Rewriter(replace=_putting(name, value, everywhere=False))
+
+
+def _solved_for(residual: Poly, unknown: Poly, facts: Facts, holds: Callable[[Poly], bool]) -> Poly | None:
+    """−b/a where R = a·unknown + b, a ≠ 0, and neither a nor b holds the unknown."""
+    a, b = ZERO, ZERO
+    for mono, c in residual.items():
+        rest = {k: e for k, e in mono if not (e == 1 and k is unknown.atom())}
+        if len(rest) < len(mono):
+            a = a + monomial(rest).scale(c)
+        else:
+            b = b + monomial(rest).scale(c)
+    if a.is_zero or holds(a) or holds(b) or facts.signs(a) & SIGN_ZERO:
+        return None
+    return -b * power(a, -1)
+
+
+def stands_in(tensor: str, poly: Poly) -> bool:
+    """An entry of the tensor stands in the term. (That a solution depends on the tensor does not count.)"""
+    return any(isinstance(a, Access) and a.tensor == tensor for a in deep_atoms(poly))
+
+
+_ALGEBRA = (Base, Sum, Matrix)
+"""Atoms that are algebraic in what they are made of."""
+
+
+def _outside(tensor: str, poly: Poly) -> bool:
+    """An entry of the tensor stands outside of all functions."""
+    stack = atoms_of(poly)
+    while stack:
+        a = stack.pop()
+        if isinstance(a, Access) and a.tensor == tensor:
+            return True
+        if isinstance(a, _ALGEBRA):
+            stack += [b for p in parts(a) for b in atoms_of(p)]
+    return False
+
+
+def _putting(tensor: str, value: Poly, everywhere: bool) -> Callable[[Atom], Poly | None]:
+    """Entries of the tensor as the value at their index: outside of functions alone, unless `everywhere`."""
+
+    def put(a: Atom) -> Poly | None:
+        if isinstance(a, Access):
+            if a.tensor != tensor:
+                return None
+            return substitute(value, {template(k): ix for k, ix in enumerate(a.index)})
+        return None if everywhere or isinstance(a, _ALGEBRA) else poly_of(a)
+
+    return put

@@ -1,0 +1,215 @@
+"""The adjoint of a linear recurrence: tangents that a loop carries forward become cotangents carried backward.
+
+Let dc[t+1] = A_t·dc[t] + u_t for t < N. For any p, q_0, …, q_{N−1}, with μ_N = p and μ_t = A_tᵀ·μ_{t+1} + q_t,
+
+    ⟨dc[N], p⟩ + Σ_{t<N} ⟨dc[t], q_t⟩ = ⟨dc[0], μ_0⟩ + Σ_{t<N} ⟨u_t, μ_{t+1}⟩,
+
+because ⟨dc[t+1], μ_{t+1}⟩ − ⟨dc[t], μ_t⟩ = ⟨u_t, μ_{t+1}⟩ − ⟨dc[t], q_t⟩ for each t, and the sum over t telescopes. So
+a term that is linear in dc is written without dc. As a recurrence that goes forward, M[r] = μ_{N−r}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var
+from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_equal, within
+from certgrad.obligations.terms.sums import Rewriter, fresh, open_sum, sum_over
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Access,
+    Atom,
+    Exponent,
+    Loop,
+    Poly,
+    Rec,
+    Sum,
+    access,
+    deep_atoms,
+    mentions,
+    monomial,
+    poly_of,
+    tensors_in,
+)
+
+from .recurrences import Open, System, fresh_carry, open_loop, replacing, solve, stepped
+
+
+class NoInvariantError(ArithmeticError):
+    """No relation between the carries of two loops was found."""
+
+
+def without_carried(poly: Poly, tangents: Iterable[str]) -> Poly:
+    """The term without recurrences that depend on the named tensors, in which it is linear."""
+    names = set(tangents)
+    for _ in range(64):
+        inside = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
+        if not inside:
+            return poly
+        # A recurrence that reads another one has the higher level: it goes first.
+        chosen = max(inside, key=lambda a: (a.level, a.key))
+        poly = _transposed(poly, chosen, names)
+    raise NoInvariantError("no invariant: the loops depend on each other in too many ways")
+
+
+def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
+    """The term without the recurrence of one atom: the identity above, read from left to right."""
+    loop = chosen.loop
+    if any(v[0] == "b" for v in loop.free):
+        raise NoInvariantError("no invariant: a loop inside a sum")
+    poly = _early(poly, loop, NO_RANGES)
+    system = open_loop(loop)
+    marks = [fresh_carry() for _ in loop.carries]
+
+    def marked(a: Atom) -> Poly | None:
+        if isinstance(a, Rec) and a.loop == loop:
+            return access(marks[a.position], (a.time, *a.index))
+        return None if loop.key in tensors_in(a) else poly_of(a)
+
+    uses, rest = linear_in(Rewriter(replace=marked)(poly), set(marks))
+    end = _end(uses)
+    t = fresh()
+    finals, sources = [ZERO] * len(loop.carries), [ZERO] * len(loop.carries)
+    for use in uses:
+        k = marks.index(use.tensor)
+        c = system.carries[k]
+        known = {t: end, **dict(zip(c.axes, c.ranges, strict=True))}
+        time = use.index[0]
+        if not time.terms and time.const == end:
+            finals[k] = finals[k] + use.coefficient(c.index, 1, known)
+        else:
+            sources[k] = sources[k] + use.coefficient((of_var(t), *c.index), 0, known)
+    # ⟨A·dc + u, μ⟩ at a generic step, as a term that is linear in dc.
+    cotangents = [fresh_carry() for _ in loop.carries]
+    paired = ZERO
+    for c, name in zip(system.carries, cotangents, strict=True):
+        paired = paired + sum_over(c.step * access(name, (of_var(system.step), *c.index)), _dummies(c))
+    own = [c.name for c in system.carries]
+    backs, inputs = linear_in(without_carried(paired, own), set(own))
+    if any(mentions(p, tangents) for p in (*finals, *sources, *(b.rest for b in backs))):
+        raise NoInvariantError("no invariant: the jvp is not linear in the tangents")
+    transposes = [ZERO] * len(loop.carries)
+    for back in backs:
+        k = own.index(back.tensor)
+        c = system.carries[k]
+        if back.index[0] != of_var(system.step):
+            raise NoInvariantError("no invariant: a step that reads another step")
+        transposes[k] = transposes[k] + back.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
+    r = fresh()
+    reversed_time = of_var(r).scaled(-1).shifted(end - ONE)
+    names = {n: fresh_carry() for n in cotangents}
+
+    renamed = replacing(names, lambda a: access(names[a.tensor], (of_var(r), *a.index[1:])))
+    backward = Rewriter({system.step: reversed_time, t: reversed_time}, renamed)
+    adjoint = [
+        Open(names[n], c.axes, c.ranges, final, backward(transpose + source))
+        for n, c, final, transpose, source in zip(cotangents, system.carries, finals, transposes, sources, strict=True)
+    ]
+    values = solve(System(r, adjoint))
+    settled = replacing(names, lambda a: values[names[a.tensor]](of_var(r), a.index[1:]))
+    total = rest + sum_over(Rewriter({system.step: reversed_time}, settled)(inputs), [(r, end)])
+    for n, c in zip(cotangents, system.carries, strict=True):
+        total = total + sum_over(c.init * values[names[n]](of_const(end), c.index), _dummies(c))
+    return total
+
+
+def _dummies(c: Open) -> list[tuple[Var, Poly]]:
+    return [(v, n) for v, n in zip(c.axes, c.ranges, strict=True) if n != ONE]
+
+
+def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:
+    """The recurrence at varying times as early as can be shown: dc[t + 1] by its step."""
+
+    def earlier(a: Atom) -> Poly | None:
+        if loop.key not in tensors_in(a):
+            return poly_of(a)
+        if isinstance(a, Sum):
+            dummies, body = open_sum(a)
+            return sum_over(_early(body, loop, {**ranges, **dict(dummies)}), dummies)
+        if isinstance(a, Rec):
+            back = stepped(a, ranges) if a.loop == loop and a.time.terms else None
+            return poly_of(a) if back is None else _early(back, loop, ranges)
+        return None
+
+    return Rewriter(replace=earlier)(poly)
+
+
+def _end(uses: list[Use]) -> Poly:
+    """A time N such that the recurrence is looked at at N itself, and at varying times before N only."""
+    fixed = [u.index[0].const for u in uses if not u.index[0].terms]
+    after = []
+    for u in uses:
+        if u.index[0].terms:
+            _, most = bounds(u.index[0], dict(u.dummies))
+            if most is None:
+                raise NoInvariantError("no invariant: the times at which a loop is looked at have no bound")
+            after.append(most + ONE)
+    for n in sorted({*fixed, *after}, key=lambda p: p.key):
+        if all(at_least(n - m) == ONE for m in after) and all(f == n or at_least(n - ONE - f) == ONE for f in fixed):
+            return n
+    raise NoInvariantError("no invariant: the times at which a loop is looked at have no common bound")
+
+
+# --- linear terms --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Use:
+    """Σ over the dummies of tensor[index] · rest."""
+
+    tensor: str
+    index: tuple[Ix, ...]
+    rest: Poly
+    dummies: tuple[tuple[Var, Poly], ...]
+
+    def coefficient(self, place: tuple[Ix, ...], skip: int, known: Ranges) -> Poly:
+        """What stands with tensor[…, place], the first `skip` indices left alone; `known` are the place's ranges."""
+        left = dict(self.dummies)
+        rest = self.rest
+        index = list(self.index[skip:])
+        for k, target in enumerate(place):
+            ix = index[k]
+            v = next((v for v in left if abs(ix.coefficient(v)) == 1 and not any(v in x.free for x in ix.atoms)), None)
+            if v is None:
+                rest = rest * index_equal(ix.minus(target), {**known, **left})
+                continue
+            c = ix.coefficient(v)
+            value = target.minus(ix.plus(of_var(v).scaled(-c))).scaled(c)
+            size = left.pop(v)
+            move = Rewriter({v: value})
+            rest = move(rest) * within(value, size, {**known, **left})
+            index = [ix.subst({v: value}) for ix in index]
+        return sum_over(rest, list(left.items()))
+
+
+def linear_in(poly: Poly, tensors: set[str]) -> tuple[list[Use], Poly]:
+    """poly = Σ of uses + a rest without the tensors. Raises NoInvariantError where the term is not linear in them."""
+    uses: list[Use] = []
+    rest = _collect(poly, tensors, ONE, (), uses)
+    if mentions(rest, tensors) or any(mentions(u.rest, tensors) for u in uses):
+        raise NoInvariantError("no invariant: a loop is not linear in what it carries")
+    return uses, rest
+
+
+def _collect(
+    poly: Poly, tensors: set[str], factor: Poly, dummies: tuple[tuple[Var, Poly], ...], uses: list[Use]
+) -> Poly:
+    rest = ZERO
+    for mono, c in poly.items():
+        hosts = [(a, e) for a, e in mono if mentions(poly_of(a), tensors)]
+        others: dict[Atom, Exponent] = {a: e for a, e in mono if (a, e) not in hosts}
+        product = monomial(others).scale(c) * factor
+        if len(hosts) != 1 or hosts[0][1] != 1:
+            rest = rest + sum_over(Poly({mono: c}) * factor, list(dummies))
+            continue
+        host = hosts[0][0]
+        if isinstance(host, Access):
+            uses.append(Use(host.tensor, host.index, product, dummies))
+        elif isinstance(host, Sum):
+            opened_dummies, body = open_sum(host)
+            rest = rest + _collect(body, tensors, product, (*dummies, *opened_dummies), uses)
+        else:
+            rest = rest + sum_over(product * poly_of(host), list(dummies))
+    return rest

@@ -1,0 +1,1 @@
+"""What programs mean: the semantics of primitives, of literals and of declared domains."""

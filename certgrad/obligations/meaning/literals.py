@@ -1,0 +1,174 @@
+"""Float literals that stand for exact numbers: 0.7071067811865476 for √2/2, 1.1283791670955126 for 2/√π.
+
+A literal means its shortest decimal. Python rounds what it computes (`1 / math.sqrt(2)`), so a rule with such literals
+is seldom exactly right. A second reading takes each long literal for a closed form that is at most two units in its
+last place away, as far as two roundings move it, the same one wherever the literal stands. What is proved under that
+reading is proved of the program with these numbers in place of its literals, and the verdict says so: `proved up to
+rounding`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from certgrad.obligations.terms.power import log_of, power
+from certgrad.obligations.terms.terms import Num, Poly, intern, number, poly_of
+
+DIGITS = 15
+"""A literal with fewer significant digits is meant as it is written."""
+HEIGHT = 10**11
+"""Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
+UNITS = 2
+"""By how many units in the last place a literal may be moved."""
+ROOTS = (1, 2, 3, 5, 6, 7, 10)
+POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
+LOGARITHMS = (2, 3, 5, 7, 10)
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """coefficient · √root · π^pi · log(log)^log_power, where a log of 1 stands for no logarithm."""
+
+    coefficient: Fraction
+    root: int = 1
+    pi: Fraction = Fraction(0)
+    log: int = 1
+    log_power: int = 1
+
+    def term(self) -> Poly:
+        out = number(self.coefficient)
+        if self.root != 1:
+            out = out * power(number(self.root), Fraction(1, 2))
+        if self.pi:
+            out = out * power(poly_of(intern(Num("pi"))), self.pi)
+        if self.log != 1:
+            out = out * power(log_of(number(self.log)), self.log_power)
+        return out
+
+    def text(self) -> str:
+        """For the reader: √2/2, 2/√π, log(2)."""
+        above = [str(self.coefficient.numerator)] if self.coefficient.numerator != 1 else []
+        below = [str(self.coefficient.denominator)] if self.coefficient.denominator != 1 else []
+        above += [f"√{self.root}"] if self.root != 1 else []
+        side, whole = above if self.pi > 0 else below, abs(self.pi)
+        side += {Fraction(1, 2): ["√π"], Fraction(1): ["π"], Fraction(3, 2): ["π", "√π"]}.get(whole, [])
+        if self.log != 1:
+            (above if self.log_power > 0 else below).append(f"log({self.log})")
+        top, bottom = "·".join(above) or "1", "·".join(below)
+        return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
+
+    def data(self) -> dict[str, Any]:
+        """As a certificate states it."""
+        return {
+            "text": self.text(),
+            "coefficient": str(self.coefficient),
+            "root": self.root,
+            "pi": str(self.pi),
+            "log": self.log,
+            "log_power": self.log_power,
+        }
+
+
+PLAIN = ClosedForm(Fraction(1))
+"""The factor 1: what is read is a rational number."""
+
+
+@dataclass
+class Reading:
+    """How literals are read. `long` collects those that might stand for something else; `meant` says for what."""
+
+    meant: Mapping[float, ClosedForm] = field(default_factory=dict)
+    long: set[float] = field(default_factory=set)
+
+    def term(self, value: float) -> Poly | None:
+        """What a literal stands for, or None where it means its shortest decimal."""
+        if digits(value) < DIGITS:
+            return None
+        self.long.add(abs(value))
+        form = self.meant.get(abs(value))
+        return None if form is None else form.term() if value > 0 else -form.term()
+
+    def moves(self, array: np.ndarray) -> bool:
+        """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
+        return array.dtype == np.float64 and any(abs(float(x)) in self.meant for x in array.flat)
+
+
+def digits(value: float) -> int:
+    """The significant digits of the shortest decimal."""
+    mantissa = repr(abs(value)).partition("e")[0].replace(".", "")
+    return len(mantissa.strip("0"))
+
+
+@lru_cache(maxsize=1024)
+def closed_form(value: float) -> ClosedForm | None:
+    """The simplest closed form of a positive number, within `UNITS` in its last place."""
+    best: tuple[int, ClosedForm] | None = None
+    before = ctx.prec
+    ctx.prec = 256
+    try:
+        for cost, form, factor in _factors():
+            low, high = (
+                (Fraction(value) + sign * UNITS * Fraction(math.ulp(value))) / _middle(factor) for sign in (-1, 1)
+            )
+            c = simplest_between(low, high)
+            if form == PLAIN and Fraction(float(c)) == c:
+                continue  # a float itself: no rounding leads from it to another
+            weight = c.numerator * c.denominator * cost
+            if weight <= HEIGHT and (best is None or weight < best[0]):
+                found = ClosedForm(c, form.root, form.pi, form.log, form.log_power)
+                if rounds_to(found, value):
+                    best = weight, found
+    finally:
+        ctx.prec = before
+    return None if best is None else best[1]
+
+
+def rounds_to(form: ClosedForm, value: float) -> bool:
+    """Whether a closed form is certainly within `UNITS` in the last place of a literal."""
+    before = ctx.prec
+    ctx.prec = 256
+    try:
+        distance = abs(_ball(Fraction(value)) - _ball(form.coefficient) * _factor(form))
+        return bool(distance <= _ball(UNITS * Fraction(math.ulp(value))))
+    finally:
+        ctx.prec = before
+
+
+def simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction with the least denominator in an interval of positive numbers (by continued fractions)."""
+    whole = math.floor(low)
+    if low == whole:
+        return Fraction(whole)
+    if whole + 1 <= high:
+        return Fraction(whole + 1)
+    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
+
+
+def _factors() -> list[tuple[int, ClosedForm, arb]]:
+    one = Fraction(1)
+    forms = [(3 ** ((root != 1) + (pi != 0)), ClosedForm(one, root, pi)) for root in ROOTS for pi in POWERS_OF_PI] + [
+        (3, ClosedForm(one, log=n, log_power=k)) for n in LOGARITHMS for k in (1, -1)
+    ]
+    return [(cost, form, _factor(form)) for cost, form in forms]
+
+
+def _factor(form: ClosedForm) -> arb:
+    out = arb(form.root).sqrt() * arb.pi() ** _ball(form.pi)
+    return out if form.log == 1 else out * arb(form.log).log() ** form.log_power
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(x.numerator) / arb(x.denominator)
+
+
+def _middle(x: arb) -> Fraction:
+    mantissa, exponent = x.mid().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

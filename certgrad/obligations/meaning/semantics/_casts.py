@@ -1,0 +1,77 @@
+"""Semantics of casts between number types, and of primitives that return their operands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.facts import NONNEG, ZERO
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.functions import truncated, whole_or_zero
+from certgrad.obligations.terms.power import fn, sign_of
+from certgrad.obligations.tracing.jax_internals import kind_of
+
+from ._elementwise import settle
+from ._infinite import finite
+from ._registry import Context, Params, UnprovedError, rule
+
+
+@rule("stop_gradient")
+def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    (x,) = args
+    return [replace(x, body=fn("stop", x.body))] if ctx.stop and x.kind == "f" else [x]
+
+
+@rule(
+    "copy",
+    "copy_p",
+    "device_put",
+    "layout_constraint",
+    "name",
+    "optimization_barrier",
+    "sharding_constraint",
+)
+def _identity(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    return list(args)
+
+
+@rule("tie")
+def _tie(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    return [args[1]]
+
+
+@rule("reduce_precision")
+def _reduce_precision(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    ctx.note("reduce_precision is read as exact")
+    return list(args)
+
+
+@rule("convert_element_type")
+def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    (x,) = args
+    new = params["new_dtype"]
+    kind = kind_of(new)
+    x = x if kind == "f" else finite(x)
+    if kind == "b":
+        return [x if x.kind == "b" else replace(x, body=sign_of(x.body) * sign_of(x.body), kind="b", signs=NONNEG)]
+    if kind == "i":
+        return [_to_integer(ctx, x, np.dtype(new))]
+    if kind != "f":
+        raise UnprovedError("complex" if kind == "c" else f"a cast to {new}")
+    if np.dtype(new) != np.dtype("float64"):
+        ctx.note(f"the cast to {np.dtype(new)} is read as exact")
+    return [replace(x, kind="f")]
+
+
+def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
+    """Booleans become 0 and 1; reals lose their fraction; integers stay, in the range of their new type."""
+    if x.kind == "b":
+        return replace(x, kind="i")
+    if new.itemsize < 8 or x.kind == "f":
+        ctx.note(f"integers are in the range of {new}")
+    if x.kind == "i":
+        return x
+    whole = settle(whole_or_zero(x.body, f"cast to {new}"), ctx.facts)
+    return replace(x, body=truncated(x.body), kind="i", smooth=merged(x.smooth, whole), signs=x.signs | ZERO)

@@ -1,0 +1,48 @@
+"""Semantics of cumulative reductions other than sums."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from certgrad.obligations.assume.facts import ANY, POS, signs_of_product
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.laws.range_products import product_over
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.index_terms import index_condition
+from certgrad.obligations.terms.power import exp_of, log_of
+from certgrad.obligations.terms.sums import fresh
+from certgrad.obligations.terms.terms import ONE
+
+from ._elementwise import in_range
+from ._registry import Context, Params, UnprovedError, rule
+from ._windows import cumsum
+
+
+@rule("cumlogsumexp")
+def _cumlogsumexp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """log Σ exp(x[j]) over the entries up to each: never the log of an empty sum, as the entry itself is among them."""
+    (x,) = args
+    powers = replace(x, body=exp_of(x.body), signs=POS)
+    (total,) = cumsum(ctx, params, [powers], shapes)
+    return [replace(total, body=log_of(total.body), signs=ANY)]
+
+
+@rule("cumprod")
+def _cumprod(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """out[t] = Π x[j] over j ≤ t, or over j ≥ t in reverse."""
+    (x,) = args
+    (shape,) = shapes
+    axis = params["axis"]
+    if x.kind == "b":
+        raise UnprovedError("a product of booleans")
+    if x.shape[axis] == ONE:
+        return [x]
+    v = fresh()
+    index = list(own_index(shape))
+    order = index[axis].minus(of_var(v))
+    index[axis] = of_var(v)
+    moved = x.indexed(index, shape)
+    defined, smooth = moved.conditions_for_all([v])
+    where = index_condition(order.scaled(-1) if params["reverse"] else order)
+    body = product_over(moved.body, [(v, x.shape[axis])], where)
+    return [in_range(ctx, Tensor(shape, body, x.kind, defined, smooth, signs_of_product(x.signs)), product=True)]

@@ -1,0 +1,58 @@
+"""Semantics of division and remainder, of reals and of integers."""
+
+from __future__ import annotations
+
+from certgrad.obligations.assume.conditions import condition, merged
+from certgrad.obligations.assume.facts import NEG, NONZERO, POS, ZERO, times
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.functions import truncated, whole_or_zero
+from certgrad.obligations.terms.index import quotient
+from certgrad.obligations.terms.index_terms import as_index, index_number
+from certgrad.obligations.terms.power import power
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.terms import Poly
+
+from ._elementwise import common, rests_on_exp, settle
+from ._infinite import UNDEFINED
+from ._registry import Context, Params, rule
+
+
+def whole_quotient(x: Tensor, y: Tensor) -> Poly:
+    """The quotient towards 0: of an index by a size, an index again."""
+    ix = as_index(x.body)
+    if ix is not None and not x.signs & NEG and y.signs == POS and y.body.positive and not y.body.free:
+        return index_number(quotient(ix, y.body))
+    return truncated(x.body * power(y.body, -1))
+
+
+@rule("div")
+def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    shape, defined, smooth = common(args, shapes)
+    own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
+    if y.body.is_zero:
+        return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
+    if x.kind == "i":
+        signs = times(x.signs, y.signs & NONZERO) | ZERO
+        return [Tensor(shape, whole_quotient(x, y), "i", merged(defined, own), merged(smooth, own), signs)]
+    rests_on_exp(ctx, y.body, own)
+    signs = times(x.signs, y.signs & NONZERO)
+    return [Tensor(shape, x.body * power(y.body, -1), x.kind, merged(defined, own), merged(smooth, own), signs)]
+
+
+@rule("rem")
+def _rem(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    """x − y·⌊x / y⌋, rounded towards 0: it has the sign of x."""
+    x, y = args
+    shape, defined, smooth = common(args, shapes)
+    if y.body.is_zero:
+        return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
+    own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
+    signs = x.signs | ZERO
+    if x.kind == "i":
+        body = x.body - y.body * whole_quotient(x, y)
+        return [Tensor(shape, body, "i", merged(defined, own), merged(smooth, own), signs)]
+    ratio = x.body * power(y.body, -1)
+    whole = settle(whole_or_zero(ratio, "remainder"), ctx.facts)
+    body = x.body - y.body * truncated(ratio)
+    return [Tensor(shape, body, x.kind, merged(defined, own), merged(smooth, own, whole), signs)]

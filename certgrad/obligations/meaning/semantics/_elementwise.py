@@ -1,0 +1,379 @@
+"""Semantics of the elementwise primitives: a term, its condition, and its sign, at a generic index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from certgrad.obligations.assume.conditions import Clause, Clauses, condition, discharged, merged
+from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.index_terms import as_index, index_equal, index_pred
+from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
+from certgrad.obligations.terms.terms import ONE, Access, Exp, Poly, deep_atoms, number
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+
+from ._index_numbers import index_cases
+from ._infinite import UNDEFINED, added, exponential, finite, greatest, selected
+from ._registry import Context, Params, Rule, rule
+
+
+def common(args: list[Tensor], shapes: list[tuple]) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
+    """Shape and conditions of an elementwise result. Scalars and axes of size 1 stand for constant ones."""
+    return shapes[0], merged(*(a.defined for a in args)), merged(*(a.smooth for a in args))
+
+
+def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool = False) -> Clauses:
+    """Without the clauses that the facts, or the sign found by following the program, show to hold."""
+    kept = []
+    for clause in clauses:
+        wanted = clause.alternatives[0].signs
+        if signs is not None and wanted is not None and not signs & ~wanted:
+            continue
+        if not discharged(clause, facts, cases):
+            kept.append(clause)
+    return tuple(kept)
+
+
+FINITE = "every value is a finite real number"
+IN_RANGE = "integer arithmetic stays in the range of its type"
+
+
+def in_range(ctx: Context, x: Tensor, product: bool = False) -> Tensor:
+    """The result of integer arithmetic. It is read as that of whole numbers, which the certificate says.
+
+    Indices and sizes are in range, and so are their sums; products of given integers need not be.
+    """
+    if x.kind == "i" and any(isinstance(a, Access) for a in deep_atoms(x.body)):
+        if product or as_index(x.body) is None:
+            ctx.note(IN_RANGE)
+    return x
+
+
+def _unary(name: str) -> Rule:
+    row = FUNCTIONS[name]
+
+    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+        (x,) = args
+        if params.get("accuracy") is not None:
+            ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
+        if x.infinite and name == "exp":
+            if x.infinite > 0:
+                return apply(ctx, params, [finite(x)], shapes)
+            ctx.used_facts.setdefault("exp(−∞) = 0")
+            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            return [exponential(x, out)]
+        if x.infinite and name == "neg":
+            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            return [replace(out, infinite=-x.infinite, kept=x.kept)]
+        own = x.signs if name in _DIRECT else None
+        try:
+            defined = settle(row.defined(x.body), ctx.facts, own, cases=True)
+            # A function of a number is a number, also where it is not differentiable: sqrt(0) is 0.
+            smooth = settle(row.smooth(x.body), ctx.facts, own) if x.body.constant() is None else ()
+            body = row.value(x.body)
+        except UndefinedTermError:
+            return [replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)]
+        if name in _DIRECT:
+            rests_on_exp(ctx, x.body, defined)
+        return [Tensor(x.shape, body, x.kind, merged(x.defined, defined), merged(x.smooth, smooth), row.signs(x.signs))]
+
+    return apply
+
+
+_DIRECT = {"log", "sqrt", "rsqrt", "cbrt"}
+"""Functions whose condition is about the argument itself, so that its sign can answer."""
+
+for _name in FUNCTIONS:
+    if _name not in ("round_even", "round_away"):
+        rule(_name)(_unary(_name))
+
+
+def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
+    """Record that a condition on a term with exp in it was discharged: floats can break it by underflow."""
+    if not conditions and body.constant() is None and any(isinstance(a, Exp) for a in deep_atoms(body)):
+        ctx.used_facts.setdefault("exp(z) > 0 (in floats it underflows to 0)")
+
+
+@rule("round")
+def _round(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    away = int(params["rounding_method"]) == 0  # lax.RoundingMethod.AWAY_FROM_ZERO; 1 is TO_NEAREST_EVEN
+    return _unary("round_away" if away else "round_even")(ctx, {}, args, shapes)
+
+
+@rule("add", "add_any")
+def _add(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
+    shape, defined, smooth = common([x, y], shapes)
+    total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
+    return [in_range(ctx, added(x, y, total))]
+
+
+@rule("sub")
+def _sub(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    y = finite(y) if x.infinite * y.infinite > 0 else y
+    shape, defined, smooth = common([x, y], shapes)
+    signs = plus(x.signs, negated(y.signs))
+    total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
+    return [in_range(ctx, added(x, replace(y, infinite=-y.infinite), total))]
+
+
+@rule("mul")
+def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    shape, defined, smooth = common(args, shapes)
+    signs = times(x.signs, y.signs)
+    if x.body == y.body:
+        signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
+    return [in_range(ctx, Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs), product=True)]
+
+
+@rule("integer_pow")
+def _integer_pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    return [_whole_power(ctx, args[0], int(params["y"]))]
+
+
+def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
+    own: Clauses = ()
+    if n < 0:
+        own = settle(condition("!= 0", x.body, "division"), ctx.facts, x.signs)
+        if x.body.is_zero:
+            return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
+    signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
+    signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY)
+    return in_range(
+        ctx,
+        replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs),
+        product=True,
+    )
+
+
+@rule("pow")
+def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    shape, defined, smooth = common(args, shapes)
+    c = y.body.constant()
+    if c is not None and c.q == 1:
+        return [replace(_whole_power(ctx, x, int(c.p)), shape=shape)]
+    if y.kind == "i":
+        # JAX also has 0ᵏ for k ≥ 0; nothing is claimed of that.
+        own = settle(condition("!= 0", x.body, "power"), ctx.facts, x.signs)
+        return [Tensor(shape, fn("whole_power", x.body, y.body), "f", merged(defined, own), merged(smooth, own))]
+    if x.body.is_zero:
+        own = settle(condition("> 0", y.body, "power of 0"), ctx.facts, y.signs)
+        return [Tensor(shape, NOTHING, "f", merged(defined, own), merged(smooth, own), ZERO)]
+    if c is not None:
+        e = Fraction(int(c.p), int(c.q))
+        needs = settle(condition(">= 0" if c > 0 else "> 0", x.body, "power"), ctx.facts, x.signs)
+        differs = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
+        return [Tensor(shape, power(x.body, e), "f", merged(defined, needs), merged(smooth, differs), NONNEG)]
+    own = settle(condition("> 0", x.body, "power"), ctx.facts, x.signs)
+    body = exp_of(y.body * log_of(x.body))
+    return [Tensor(shape, body, "f", merged(defined, own), merged(smooth, own), POS)]
+
+
+@rule("max")
+def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    if x.infinite or y.infinite:
+        return [_beside_infinities(ctx, x, y, shapes, -1)]
+    shape, defined, smooth = common(args, shapes)
+    if x.kind == "b":
+        return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
+    d = x.body - y.body
+    signs = 0
+    signs |= POS if (x.signs | y.signs) & POS else 0
+    signs |= ZERO if (x.signs & ZERO and y.signs & NONPOS) or (y.signs & ZERO and x.signs & NONPOS) else 0
+    signs |= NEG if x.signs & NEG and y.signs & NEG else 0
+    if x.signs == POS or y.signs == POS:
+        signs = POS
+    elif not (x.signs & NEG and y.signs & NEG):
+        signs &= NONNEG
+    return [Tensor(shape, y.body + d * _greater(x, y), x.kind, defined, smooth, signs or ANY)]
+
+
+@rule("min")
+def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    x, y = args
+    if x.infinite or y.infinite:
+        return [_beside_infinities(ctx, x, y, shapes, 1)]
+    shape, defined, smooth = common(args, shapes)
+    if x.kind == "b":
+        return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
+    d = x.body - y.body
+    signs = ANY
+    if x.signs == POS and y.signs == POS:
+        signs = POS
+    elif not (x.signs | y.signs) & NEG:
+        signs = NONNEG
+    elif x.signs == NEG or y.signs == NEG:
+        signs = NEG
+    elif not x.signs & POS or not y.signs & POS:
+        signs = NONPOS
+    return [Tensor(shape, x.body - d * _greater(x, y), x.kind, defined, smooth, signs)]
+
+
+def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], neutral: int) -> Tensor:
+    """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
+    x, y = (finite(t) if t.infinite == -neutral else t for t in (x, y))
+    for t, other in ((x, y), (y, x)):
+        if t.infinite and t.kept.is_zero:
+            return replace(other, shape=shapes[0])
+    if x.infinite and y.infinite:
+        x = finite(x)
+    masked, other = (x, y) if x.infinite else (y, x)
+    real = replace(masked, infinite=0, kept=ONE)
+    (out,) = (_max if neutral < 0 else _min)(ctx, {}, [real, other], shapes)
+    return greatest(masked, other, out) if masked.infinite else out
+
+
+@rule("clamp")
+def _clamp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    low, x, high = args
+    return _min(ctx, {}, [_max(ctx, {}, [x, low], shapes)[0], high], shapes)
+
+
+@rule("atan2")
+def _atan2(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    y, x = args
+    shape, defined, smooth = common(args, shapes)
+    own: Clauses = ()
+    off_axis, right = condition("!= 0", y.body, "atan2"), condition("> 0", x.body, "atan2")
+    if off_axis and right:
+        own = (Clause((*off_axis[0].alternatives, *right[0].alternatives), origin="atan2"),)
+        own = () if not y.signs & ZERO or x.signs == POS else tuple(c for c in own if not discharged(c, ctx.facts))
+    return [Tensor(shape, fn("atan2", y.body, x.body), "f", defined, merged(smooth, own))]
+
+
+# --- predicates and selection --------------------------------------------------------------------------------------
+
+
+def _greater(x: Tensor, y: Tensor) -> Poly:
+    """[x > y], a condition on indices where both sides are integers."""
+    if x.kind == "i":
+        return _index_relation(x.body - y.body, lambda ix: index_pred(ix.shifted(-ONE)))
+    return pred(x.body - y.body)
+
+
+def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
+    total = NOTHING
+    for case in index_cases(difference):
+        total = total + case.guard * relation(case.ix)
+    return total
+
+
+def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
+    if x.kind == "b" and name in ("eq", "ne"):
+        equal = x.body * y.body + (ONE - x.body) * (ONE - y.body)
+        return equal if name == "eq" else ONE - equal
+    if x.kind == "i" and name in ("eq", "ne"):
+        equal = _index_relation(x.body - y.body, index_equal)
+        return equal if name == "eq" else ONE - equal
+    if name == "gt":
+        return _greater(x, y)
+    if name == "lt":
+        return _greater(y, x)
+    if name == "ge":
+        return ONE - _greater(y, x)
+    if name == "le":
+        return ONE - _greater(x, y)
+    differ = _greater(x, y) + _greater(y, x)
+    return differ if name == "ne" else ONE - differ
+
+
+def _compare(name: str) -> Rule:
+    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+        x, y = args
+        for t, other in ((x, y), (y, x)):
+            if t.infinite and not t.kept.is_zero:
+                return (
+                    [_masked_comparison(ctx, name, x, y, shapes)]
+                    if not other.infinite
+                    else apply(ctx, params, [finite(x), finite(y)], shapes)
+                )
+        if x.infinite != y.infinite:
+            return [_against_infinity(ctx, name, x, y, shapes[0])]
+        shape, defined, smooth = common(args, shapes)
+        return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
+
+    return apply
+
+
+def _masked_comparison(ctx: Context, name: str, x: Tensor, y: Tensor, shapes: list[tuple]) -> Tensor:
+    """A comparison where entries of one operand can be infinite."""
+    kept = x.kept if x.infinite else y.kept
+    (real,) = _compare(name)(ctx, {}, [replace(t, infinite=0, kept=ONE) for t in (x, y)], shapes)
+    beyond = _against_infinity(ctx, name, x, y, shapes[0]).body
+    return replace(real, body=beyond + kept * (real.body - beyond))
+
+
+def _against_infinity(ctx: Context, name: str, x: Tensor, y: Tensor, shape: tuple) -> Tensor:
+    """A real number against ∞ or −∞, or these two: known, given that values are finite."""
+    ctx.note(FINITE)
+    below = x.infinite < y.infinite
+    truth = {"lt": below, "le": below, "gt": not below, "ge": not below, "eq": False, "ne": True}[name]
+    real = [t for t in (x, y) if not t.infinite]
+    defined, smooth = merged(*(t.defined for t in real)), merged(*(t.smooth for t in real))
+    return Tensor(shape, ONE if truth else NOTHING, "b", defined, smooth, NONNEG)
+
+
+for _name in ("gt", "lt", "ge", "le", "eq", "ne"):
+    rule(_name)(_compare(_name))
+for _name in ("eq", "lt", "le"):
+    rule(f"{_name}_to")(_compare(_name))  # the total order of floats, which is that of the reals where it is used
+
+
+@rule("is_finite")
+def _is_finite(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    ctx.note(FINITE)
+    (x,) = args
+    return [replace(x, body=x.kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
+
+
+@rule("select_n")
+def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    which, *choices = args
+    if which.kind != "b":
+        return [_selected(ctx, which, [finite(c) for c in choices], shapes[0])]
+    no, yes = choices
+    no = finite(no) if no.infinite * yes.infinite < 0 else no
+    shape = shapes[0]
+    body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
+
+    # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
+    # the branches are smooth across the seam is asked of them later.
+    defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts()))
+    smooth = _either(which.body, no.smooth, yes.smooth)
+    defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
+    out = Tensor(shape, body, no.kind, defined, smooth, no.signs | yes.signs)
+    return [selected(which, no, yes, out) if no.infinite or yes.infinite else out]
+
+
+def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) -> Tensor:
+    """A selection by an integer in range: Σ [which = k]·choiceₖ."""
+    body, defined, smooth, signs = NOTHING, [which.defined], [which.smooth], 0
+    for k, choice in enumerate(choices):
+        here = _comparison("eq", which, Tensor((), number(k), which.kind))
+        body = body + here * choice.body
+        defined.append(tuple(c.guarded(here, True) for c in choice.defined))
+        smooth.append(tuple(c.guarded(here, True) for c in choice.smooth))
+        signs |= choice.signs
+    own = condition(">= 0", which.body, "select_n") + condition(
+        ">= 0", number(len(choices) - 1) - which.body, "select_n"
+    )
+    own = settle(own, ctx.facts, cases=True)
+    return Tensor(shape, body, choices[0].kind, merged(*defined, own), merged(*smooth, own), signs)
+
+
+def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:
+    """Each branch's conditions under its guard; a condition that both branches have needs none."""
+    both = {c.key for c in no} & {c.key for c in yes}
+    return (
+        *(c if c.key in both else c.guarded(guard, False) for c in no),
+        *(c.guarded(guard, True) for c in yes if c.key not in both),
+    )

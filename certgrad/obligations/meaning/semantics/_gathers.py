@@ -1,0 +1,264 @@
+"""Semantics of gather and scatter: an index is an arbitrary integer after the wrap and clamp that the trace shows.
+
+Which window positions a gather leaves out of its operand, and which updates a scatter drops, is read from its mode
+(`jax.lax.GatherScatterMode`): CLIP moves a window into range, FILL_OR_DROP drops the updates of one that is not within
+(a gather fills with NaN, which no theorem covers, so being within is a condition), PROMISE_IN_BOUNDS is a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jax.lax import GatherScatterMode
+
+from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.facts import ANY, ZERO, negated
+from certgrad.obligations.assume.isl import Condition, feasible
+from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.index_terms import index_equal, within
+from certgrad.obligations.terms.sums import fresh, sum_over
+from certgrad.obligations.terms.terms import ONE, Poly
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.tracing.jax_internals import dim_poly
+
+from ._index_numbers import Case, in_range, index_cases
+from ._registry import Context, Params, UnprovedError, rule
+from ._windows import chosen, clamped, guarded, ranges_of
+
+Shapes = list[tuple]
+
+
+@dataclass
+class _Start:
+    """A start position in the operand: its cases, and the conditions under which it may be used."""
+
+    cases: list[tuple[Poly, list[Ix]]]
+    conditions: Clauses
+
+
+def _starts(
+    indices: Tensor,
+    batch: Sequence[Ix],
+    sizes: Sequence[Poly],
+    rooms: Sequence[Poly],
+    mode: object,
+    ranges: dict[Var, Poly],
+    drop: bool,
+) -> _Start:
+    """The operand's start position for the axes, at a batch position of the index array.
+
+    `sizes` and `rooms` are the window's and the operand's sizes along the axes that are indexed. With `drop`, a window
+    that is not within the operand gets guard 0 under FILL_OR_DROP; without it, being within is a condition.
+    """
+    out = _Start([(ONE, [])], ())
+    for k, (size, room) in enumerate(zip(sizes, rooms, strict=True)):
+        component = indices.indexed([*batch, of_const(NOTHING if k == 0 else ONE.scale(k))], ())
+        found: list[Case] = []
+        clauses: Clauses = component.defined
+        for case in index_cases(component.body):
+            if mode == GatherScatterMode.CLIP:
+                found += clamped(case, room - size)
+            elif mode == GatherScatterMode.FILL_OR_DROP and drop:
+                found.append(Case(case.guard * within(case.ix, room - size + ONE, ranges), case.ix))
+            else:
+                found.append(case)
+                clauses = merged(clauses, in_range(case, room - size, ranges))
+        out.cases = [(g * c.guard, [*ixs, c.ix]) for g, ixs in out.cases for c in found]
+        out.cases = [(g, ixs) for g, ixs in out.cases if not g.is_zero]
+        out.conditions = merged(out.conditions, clauses)
+    return out
+
+
+@rule("gather")
+def _gather(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[b, w] = x[start(b) + w], with w over the window's axes that are kept."""
+    x, indices = args
+    (shape,) = shapes
+    spec, mode = params["dimension_numbers"], params["mode"]
+    sizes = [dim_poly(n) for n in params["slice_sizes"]]
+    _readable(mode)
+    gone = {*spec.collapsed_slice_dims, *spec.operand_batching_dims}
+    windows = dict(zip([k for k in range(x.rank) if k not in gone], spec.offset_dims, strict=True))
+    batch = [axis_index(k, n) for k, n in enumerate(shape) if k not in spec.offset_dims]
+    axes = list(spec.start_index_map)
+    start = _starts(
+        indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges_of(shape), drop=False
+    )
+    _promised(
+        params, axes, start, batch, {v: shape[v[1]] for ix in batch for v in ix.free}, spec.start_indices_batching_dims
+    )
+    parts = []
+    for guard, begin in start.cases:
+        index = [of_const(NOTHING)] * x.rank
+        for a, position in windows.items():
+            index[a] = axis_index(position, shape[position])
+        for a, b in zip(spec.operand_batching_dims, spec.start_indices_batching_dims, strict=True):
+            index[a] = batch[b]
+        for a, ix in zip(axes, begin, strict=True):
+            index[a] = index[a].plus(ix)
+        index = [of_const(NOTHING) if n == ONE else ix for ix, n in zip(index, x.shape, strict=True)]
+        parts.append((guard, x.indexed(index, shape)))
+    out = chosen(shape, parts)
+    return [
+        Tensor(
+            shape,
+            out.body,
+            x.kind,
+            merged(out.defined, start.conditions),
+            merged(out.smooth, start.conditions),
+            out.signs,
+        )
+    ]
+
+
+def _readable(mode: object) -> None:
+    known = (GatherScatterMode.CLIP, GatherScatterMode.FILL_OR_DROP, GatherScatterMode.PROMISE_IN_BOUNDS)
+    if mode not in known:
+        raise UnprovedError(f"gather or scatter in mode {mode}")
+
+
+def _promised(
+    params: Params,
+    axes: Sequence[int],
+    start: _Start,
+    batch: Sequence[Ix],
+    ranges: dict[Var, Poly],
+    batching: Sequence[int],
+) -> None:
+    """Refuse a promise that the indices are unique or sorted where it is not shown: what runs is undefined if not.
+
+    Sorted means in the order of the operand's axes, as the batch positions go in row-major order.
+    """
+    places = [v for k, ix in enumerate(batch) if k not in batching and (v := ix.variable()) is not None]
+    if not places or not (params["unique_indices"] or params["indices_are_sorted"]):
+        return
+    other = {v: of_var(fresh()) for v in places}
+    ranges = ranges | {w: ranges[v] for v, ix in other.items() for w in ix.free}
+    before = _earlier([(of_var(v), other[v]) for v in places])
+    for _, one in start.cases:
+        for _, two in start.cases:
+            pairs = [(a, b.subst(other)) for _, a, b in sorted(zip(axes, one, two, strict=True), key=lambda t: t[0])]
+            same: list[Condition] = [(a.minus(b), "=") for a, b in pairs]
+            if params["unique_indices"] and any(feasible([*order, *same], ranges) for order in before):
+                raise UnprovedError("a promise that indices are unique, which is not shown")
+            after = _earlier([(b, a) for a, b in pairs])
+            if params["indices_are_sorted"] and any(feasible([*o, *p], ranges) for o in before for p in after):
+                raise UnprovedError("a promise that indices are sorted, which is not shown")
+
+
+def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> list[list[Condition]]:
+    """The first of each pair are before the second in lexicographic order, in the ways that this can be."""
+    out: list[list[Condition]] = []
+    equal: list[Condition] = []
+    for a, b in pairs:
+        out.append([*equal, (b.minus(a).shifted(-ONE), ">=")])
+        equal.append((a.minus(b), "="))
+    return out
+
+
+@rule("scatter-add", "scatter_add")
+def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[v] = x[v] + Σ_b Σ_w [v = start(b) + w]·update[b, w]: repeated positions add up."""
+    x, indices, update = args
+    (shape,) = shapes
+    hit, _, conditions = _hits(params, x, indices, update, shape)
+    total, signs = x.body, x.signs | update.signs | ZERO
+    for guard, entry, dummies in hit:
+        total = total + sum_over(guard * entry.body, dummies)
+    defined, smooth = _everywhere(hit)
+    return [
+        Tensor(
+            shape,
+            total,
+            x.kind,
+            merged(x.defined, defined, conditions),
+            merged(x.smooth, smooth, conditions),
+            ANY if signs & 5 == 5 else signs,
+        )
+    ]
+
+
+@rule("scatter-sub")
+def _scatter_sub(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    x, indices, update = args
+    taken = replace(update, body=-update.body, signs=negated(update.signs))
+    return _scatter_add(ctx, params, [x, indices, taken], shapes)
+
+
+@rule("scatter")
+def _scatter(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """Entries replaced by updates, where one window is written: an entry is hit once at most."""
+    x, indices, update = args
+    (shape,) = shapes
+    hit, several, conditions = _hits(params, x, indices, update, shape)
+    if several:
+        raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
+    total, covered = NOTHING, NOTHING
+    for guard, entry, dummies in hit:
+        total = total + sum_over(guard * entry.body, dummies)
+        covered = covered + sum_over(guard, dummies)
+    defined, smooth = _everywhere(hit)
+    kept = guarded(x, ONE - covered)
+    return [
+        Tensor(
+            shape,
+            total + (ONE - covered) * x.body,
+            x.kind,
+            merged(kept[0], defined, conditions),
+            merged(kept[1], smooth, conditions),
+            x.signs | update.signs,
+        )
+    ]
+
+
+Hit = tuple[Poly, Tensor, list[tuple[Var, Poly]]]
+
+
+def _hits(
+    params: Params, x: Tensor, indices: Tensor, update: Tensor, shape: tuple[Poly, ...]
+) -> tuple[list[Hit], bool, Clauses]:
+    """For each case of the start position: [v = start(b) + w], the update's entry, and the variables b and w.
+
+    Also whether several windows are written, and the conditions on the indices.
+    """
+    spec, mode = params["dimension_numbers"], params["mode"]
+    _readable(mode)
+    gone = {*spec.inserted_window_dims, *spec.operand_batching_dims}
+    windows = dict(zip([k for k in range(x.rank) if k not in gone], spec.update_window_dims, strict=True))
+    dummies: list[tuple[Var, Poly]] = []
+    position: list[Ix] = []
+    for n in update.shape:
+        v = fresh()
+        position.append(of_var(v) if n != ONE else of_const(NOTHING))
+        if n != ONE:
+            dummies.append((v, n))
+    batch_axes = [k for k in range(update.rank) if k not in spec.update_window_dims]
+    batch = [position[k] for k in batch_axes]
+    axes = list(spec.scatter_dims_to_operand_dims)
+    sizes = [update.shape[windows[a]] if a in windows else ONE for a in axes]
+    start = _starts(indices, batch, sizes, [x.shape[a] for a in axes], mode, dict(dummies), drop=True)
+    _promised(params, axes, start, batch, dict(dummies), spec.scatter_indices_batching_dims)
+    ranges = {**{template(k): n for k, n in enumerate(shape)}, **dict(dummies)}
+    out: list[Hit] = []
+    for case, begin in start.cases:
+        target = [of_const(NOTHING)] * x.rank
+        for a, k in windows.items():
+            target[a] = position[k]
+        for a, b in zip(spec.operand_batching_dims, spec.scatter_indices_batching_dims, strict=True):
+            target[a] = batch[b]
+        for a, ix in zip(axes, begin, strict=True):
+            target[a] = target[a].plus(ix)
+        guard = case
+        for a, ix in enumerate(target):
+            guard = guard * index_equal(axis_index(a, shape[a]).minus(ix), ranges)
+        out.append((guard, update.indexed(position, shape), dummies))
+    several = any(update.shape[k] != ONE for k in batch_axes)
+    return out, several, for_all(start.conditions, [v for v, _ in dummies])
+
+
+def _everywhere(hits: Sequence[Hit]) -> tuple[Clauses, Clauses]:
+    """The updates' conditions, at every position."""
+    conditions = [entry.conditions_for_all(v for v, _ in dummies) for _, entry, dummies in hits]
+    return merged(*(defined for defined, _ in conditions)), merged(*(smooth for _, smooth in conditions))

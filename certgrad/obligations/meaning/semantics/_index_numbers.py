@@ -1,0 +1,100 @@
+"""Integer terms as index expressions: numbers that iota makes, entries of integer tensors, and choices among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, condition
+from certgrad.obligations.assume.index_cases import failing, holding
+from certgrad.obligations.assume.isl import Condition, feasible
+from certgrad.obligations.terms.index import Ix, Var
+from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import ONE, PREDICATES, Atom, IxEq, IxPred, Poly, atoms_of, poly_of
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+
+from ._registry import UnprovedError
+
+MAX_CHOICES = 64
+
+
+@dataclass(frozen=True)
+class Case:
+    """An index expression, and when an index is that: its guard (0 or 1), and the guard's conditions on indices.
+
+    A guard can say more than its conditions, when real predicates take part.
+    """
+
+    guard: Poly
+    ix: Ix
+    conditions: tuple[Condition, ...] = ()
+
+    def where(self, holds: Poly, condition: Condition, ix: Ix | None = None) -> Case:
+        return Case(self.guard * holds, ix or self.ix, (*self.conditions, condition))
+
+
+def index_cases(poly: Poly) -> list[Case]:
+    """The term as index expressions, each under its guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
+
+    Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
+    """
+    out: list[Case] = []
+
+    def visit(p: Poly, guard: Poly, conditions: tuple[Condition, ...]) -> None:
+        if guard.is_zero:
+            return
+        choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
+        if choice is None:
+            ix = as_index(p)
+            if ix is None:
+                raise UnprovedError("an index that is not an integer combination of indices, entries and sizes")
+            out.append(Case(guard, ix, conditions))
+            if len(out) > MAX_CHOICES:
+                raise UnprovedError("an index with too many cases")
+            return
+        for value, holds in ((ONE, poly_of(choice)), (NOTHING, ONE - poly_of(choice))):
+
+            def decide(a: Atom, value: Poly = value, choice: Atom = choice) -> Poly | None:
+                return value if a is choice else None
+
+            more: tuple[Condition, ...] = ()
+            if isinstance(choice, (IxPred, IxEq)):
+                more = (holding(choice) if value is ONE else failing(choice),)
+            visit(Rewriter(replace=decide)(p), guard * holds, (*conditions, *more))
+
+    visit(poly, ONE, ())
+    return out
+
+
+def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:
+    """The condition 0 ≤ ix ≤ room, asked where the case holds, as far as ranges and the case do not show it."""
+    out: list[Clause] = []
+    for e in (case.ix, case.ix.scaled(-1).shifted(room)):
+        fails = (e.scaled(-1).shifted(-ONE), ">=")
+        if not feasible([*case.conditions, fails], ranges):
+            continue
+        clauses = condition(">= 0", index_number(e), IN_RANGE)
+        # Where the case does not hold the condition may be true anyway: then it is said without the guard.
+        always = case.guard == ONE or (
+            case.guard == _product(case.conditions)
+            and all(not feasible([opposite(c), fails], ranges) for c in case.conditions)
+        )
+        out += clauses if always else [c.guarded(case.guard, True) for c in clauses]
+    return tuple(out)
+
+
+def opposite(condition: Condition) -> Condition:
+    ix, relation = condition
+    if relation == ">=":
+        return ix.scaled(-1).shifted(-ONE), ">="
+    return ix, "=" if relation == "!=" else "!="
+
+
+def _product(conditions: Sequence[Condition]) -> Poly:
+    """The product of the conditions, as 0 or 1."""
+    total = ONE
+    for ix, relation in conditions:
+        holds = index_pred(ix) if relation == ">=" else index_equal(ix)
+        total = total * (ONE - holds if relation == "!=" else holds)
+    return total

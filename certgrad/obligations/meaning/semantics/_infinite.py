@@ -1,0 +1,76 @@
+"""Infinite entries: a mask writes −∞ where nothing is to be kept, and a maximum, exp and sums have no use for it.
+
+A tensor with infinite entries is a finite body beside `kept`, which is 1 where the entry is that body and 0 where it is
+the infinity. Only the primitives named here know of this. To every other one, and to whoever reads an output, such an
+entry is undefined: a theorem covers it only where it does not occur, or is not selected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
+from certgrad.obligations.assume.facts import NONNEG
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.terms.terms import ONE
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+
+UNDEFINED: Clauses = (Clause((Atomic("!= 0", NOTHING),), origin="undefined at every input"),)
+
+MOVES = frozenset(
+    "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
+)
+"""Primitives that put entries elsewhere as they are."""
+AWARE = MOVES | frozenset(
+    "select_n max min exp neg add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
+    "convert_element_type".split()
+)
+
+
+def finite(x: Tensor) -> Tensor:
+    """The tensor whose infinite entries count as undefined."""
+    if not x.infinite:
+        return x
+    own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
+    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own))
+
+
+def looked_at(name: str, inputs: list[Tensor]) -> list[Tensor]:
+    """The operands as the primitive sees them."""
+    return inputs if name in AWARE else [finite(x) for x in inputs]
+
+
+def known_after(name: str, out: Tensor) -> Tensor:
+    """The result, with what is said of its infinite and of its positive entries only where the rule sees to it."""
+    if name not in AWARE and out.infinite:
+        out = finite(out)
+    return out if out.support is None or name in MOVES or name == "exp" else replace(out, support=None)
+
+
+def exponential(x: Tensor, of_body: Tensor) -> Tensor:
+    """exp where entries are −∞: 0 there, and positive at all others."""
+    return replace(of_body, body=x.kept * of_body.body, signs=NONNEG, infinite=0, kept=ONE, support=x.kept)
+
+
+def added(x: Tensor, y: Tensor, total: Tensor) -> Tensor:
+    """A sum of which one operand has infinite entries, or both of the same sign."""
+    sign = x.infinite or y.infinite
+    return replace(total, infinite=sign, kept=x.kept * y.kept) if sign else total
+
+
+def selected(guard_is_one: Tensor, no: Tensor, yes: Tensor, out: Tensor) -> Tensor:
+    """A selection between tensors of which one or both have infinite entries, of one sign."""
+    which = guard_is_one.body
+    kept = no.kept + which * (yes.kept - no.kept)
+    body, signs = out.body, out.signs
+    if no.kept.is_zero:
+        body, signs = yes.body, yes.signs
+    elif yes.kept.is_zero:
+        body, signs = no.body, no.signs
+    return replace(out, body=body, signs=signs, infinite=no.infinite or yes.infinite, kept=kept)
+
+
+def greatest(x: Tensor, y: Tensor, of_bodies: Tensor) -> Tensor:
+    """max where entries of x are −∞ (or min where they are ∞): y there."""
+    body = y.body + x.kept * (of_bodies.body - y.body)
+    return replace(of_bodies, body=body, signs=of_bodies.signs | y.signs)

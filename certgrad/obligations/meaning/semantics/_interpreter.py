@@ -1,0 +1,229 @@
+"""The interpreter: a traced program as tensors of terms with their conditions.
+
+Forward, JVP and VJP often begin alike. An equation that does what another did, to the very same values, gives the same
+result, so it is followed once: `Context.known` says what came of those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.facts import NEG, POS, ZERO
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.terms import ZERO as ZERO_TERM
+from certgrad.obligations.terms.terms import number
+from certgrad.obligations.tracing.jax_internals import (
+    CALLS,
+    Program,
+    dim_poly,
+    genuine,
+    inner_program,
+    is_dropped,
+    is_literal,
+    kind_of,
+    literal_value,
+    live_equations,
+    shape_polys,
+)
+
+from ..literals import Reading
+from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
+from ._opaque import opaque
+from ._refused import REFUSED
+from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
+from ._tables import table
+
+
+def constant(value: Any, reading: Reading | None = None) -> Tensor:
+    """A concrete number, an array that holds one number throughout, or a small array of finite numbers."""
+    array = np.asarray(value)
+    kind = kind_of(array.dtype)
+    if kind not in "fib":
+        raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
+    if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
+        if reading is not None and reading.moves(array):
+            raise UnprovedError("an array with an entry that is read as the number it was rounded from")
+        return table(array, kind)
+    exact = literal_value(array.flat[0] if array.ndim else array)
+    if exact is None:
+        # NaN may stand where it is never used: every entry of such a constant counts as undefined.
+        value = float(array.flat[0] if array.ndim else array)
+        infinite = 0 if value != value else 1 if value > 0 else -1
+        shape = tuple(number(n) for n in array.shape)
+        if infinite:
+            return Tensor(shape, ZERO_TERM, "f", infinite=infinite, kept=ZERO_TERM)
+        return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED)
+    sign = POS if exact > 0 else NEG if exact < 0 else ZERO
+    meant = reading.term(float(array.flat[0])) if reading is not None and array.dtype == np.float64 else None
+    body = number(exact) if meant is None else meant
+    return Tensor(tuple(number(n) for n in array.shape), body, kind, signs=sign)  # type: ignore[arg-type]
+
+
+def interpret(
+    ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
+) -> list[Tensor | None]:
+    """The program's outputs as terms; only what the needed outputs depend on is looked at."""
+    return [x and finite(x) for x in _run(ctx, program, inputs, needed)]
+
+
+def _run(
+    ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
+) -> list[Tensor | None]:
+    """As `interpret`; outputs may have infinite entries."""
+    jaxpr = program.jaxpr
+    if getattr(jaxpr, "effects", None):
+        raise UnprovedError("the program has side effects")
+    env: dict[Any, Tensor] = {}
+
+    def read(v: Any) -> Tensor:
+        return _literal(ctx, v.val) if is_literal(v) else env[v]
+
+    for v, x in zip(jaxpr.invars, inputs, strict=True):
+        if x is not None:
+            env[v] = x
+    wanted_constants: set[Any] = set()
+    equations = live_equations(jaxpr, needed)
+    for eqn, _ in equations:
+        wanted_constants.update(v for v in eqn.invars if not is_literal(v))
+    wanted_constants.update(v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v))
+    for v, c in zip(jaxpr.constvars, program.consts, strict=True):
+        if v in wanted_constants:
+            env[v] = constant(c, ctx.reading)
+            ctx.untouched[id(env[v])] = env[v]
+    for eqn, use in equations:
+        budget.spend(10)
+        for v, x in zip(eqn.outvars, _followed(ctx, eqn, use, env, read), strict=True):
+            if x is not None and not is_dropped(v):
+                env[v] = x
+    return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    """What the equation computes, or where that is not known, values that are equal where it is run again."""
+    try:
+        return _apply(ctx, eqn, use, env, read)
+    except UnprovedError as error:
+        if ctx.everything_followed or not all(is_literal(v) or v in env for v in eqn.invars):
+            raise
+        out = opaque(ctx, eqn, [read(v) for v in eqn.invars], str(error))
+        if out is None:
+            raise
+        return out
+
+
+def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    name = eqn.primitive.name
+    if not genuine(eqn.primitive):
+        raise UnprovedError(f"primitive {name}, which is not JAX's own")
+    for called, (recognised, meaning) in LIBRARY.items():
+        if recognised(eqn):
+            ctx.primitives.setdefault(called)
+            return meaning(ctx, {}, [finite(read(v)) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
+    inner = inner_program(eqn)
+    if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
+        known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
+        return _run(ctx, inner, known, use)
+    if name in CALLS:
+        raise UnprovedError(f"primitive {name}: its inner program is not readable")
+    ctx.primitives.setdefault(name)
+    control = CONTROL.get(name)
+    if control is not None:
+        ctx.primitives.setdefault(name)
+        known = [None if not is_literal(v) and v not in env else finite(read(v)) for v in eqn.invars]
+        # What a loop carries is replaced by its value later, which nothing opaque would follow.
+        outside, ctx.everything_followed = ctx.everything_followed, True
+        try:
+            return control(ctx, eqn, use, known)
+        finally:
+            ctx.everything_followed = outside
+    rule = RULES.get(name)
+    if rule is None and name in REFUSED:
+        raise UnprovedError(f"primitive {name}: {REFUSED[name]}")
+    values = [read(v) for v in eqn.invars]
+    key = _key(ctx, eqn, values)
+    if key is not None and key in ctx.known:
+        return ctx.known[key][1]
+    for v in (*eqn.invars, *eqn.outvars):
+        kind = kind_of(getattr(v.aval, "dtype", np.dtype("float64")))
+        if kind not in "fib":
+            raise UnprovedError({"c": "complex", "0": "float0 arithmetic"}.get(kind, f"dtype {v.aval.dtype}"))
+    for v in eqn.outvars:
+        _refuse_wrapping(v.aval, name)
+    if rule is None:
+        raise UnprovedError(f"primitive {name}")
+    ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
+    inputs = looked_at(name, values)
+    shapes = [shape_polys(v.aval) for v in eqn.outvars]
+    outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), inputs, shapes)]
+    if name in MOVES and all(id(x) in ctx.untouched for x in values):
+        ctx.untouched |= {id(x): x for x in outs}
+    if name.startswith(POSITIONED):
+        outs = [_at_steady_positions(x, inputs) for x in outs]
+    if key is not None:
+        ctx.known[key] = values, outs
+    return outs
+
+
+def _literal(ctx: Context, value: Any) -> Tensor:
+    """A literal operand: one value wherever the same number stands."""
+    array = np.asarray(value)
+    key = "literal", array.dtype, array.shape, array.tobytes()
+    if key not in ctx.known:
+        known = constant(value, ctx.reading)
+        ctx.known[key] = [], [known]
+        ctx.untouched[id(known)] = known
+    return ctx.known[key][1][0]
+
+
+def _key(ctx: Context, eqn: Any, values: Sequence[Tensor]) -> Any:
+    """Equal for two equations only if they do the same to the same values; None where that cannot be told.
+
+    The values are told apart as objects. They are kept with the key, so that no other object takes their place.
+    """
+    if ctx.stop and eqn.primitive.name == "stop_gradient":
+        return None
+    operands = tuple((id(x), v.aval.dtype) for x, v in zip(values, eqn.invars, strict=True))
+    results = tuple((v.aval.shape, v.aval.dtype) for v in eqn.outvars)
+    try:
+        key = eqn.primitive, tuple(sorted(eqn.params.items())), operands, results
+        hash(key)
+    except (TypeError, AttributeError):  # a parameter without a hash, an operand without a dtype
+        return None
+    return key
+
+
+NUMBERING = MOVES | {"iota", "sort"}
+"""Primitives that number entries or move them: no arithmetic, so that unsigned integers do not wrap."""
+POSITIONED = ("dynamic_", "gather", "scatter")
+"""How the names of primitives begin whose rules use the values of integer operands as indices."""
+
+
+def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
+    """With the conditions of the indices: where an arg-maximum jumps, so does what is read there."""
+    defined, smooth = out.defined, out.smooth
+    for x in inputs:
+        if x.kind == "i" and (x.defined or x.smooth):
+            more = x.conditions_over(range(x.rank), {})
+            defined, smooth = merged(defined, more[0]), merged(smooth, more[1])
+    return replace(out, defined=defined, smooth=smooth)
+
+
+def _refuse_wrapping(aval: Any, name: str) -> None:
+    """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
+    dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
+    if dtype is not None and ((dtype.kind == "u" and name not in NUMBERING) or dtype.itemsize < 4):
+        raise UnprovedError(f"integers of dtype {dtype}, which wrap")
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters with dimensions as polynomials where a rule computes with them."""
+    out = dict(params)
+    if "dim" in out:
+        out["dim"] = dim_poly(out["dim"])
+    return out

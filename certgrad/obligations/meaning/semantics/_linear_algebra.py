@@ -1,0 +1,216 @@
+"""Semantics of what solves matrix equations: triangular and general systems, factorisations.
+
+The value is the solution of its equation; that LAPACK's and XLA's solvers find it is trusted, as exp is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.facts import ANY
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.differentiate.derivative import without_stops
+from certgrad.obligations.laws.matrices import invertible, matrix, positive_definite, triangle
+from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.power import log_of, sign_of
+from certgrad.obligations.terms.sums import fresh, substitute, sum_over
+from certgrad.obligations.terms.terms import ONE, Poly, access
+from certgrad.obligations.tracing.jax_internals import LuSolve, identity, is_det, is_slogdet, lu_solve, program_of
+
+from ._elementwise import settle
+from ._linear_map import along_an_axis, everywhere, within
+from ._registry import Context, Params, UnprovedError, library, rule
+from ._solvers import defined_by, not_in_a_loop, written
+
+Shapes = list[tuple]
+
+
+def _square(x: Tensor) -> tuple[Poly, Var, Var]:
+    """The entry of a (batch of) square matrix over a fresh row and column."""
+    row, column = fresh(), fresh()
+    last = x.rank - 2
+    names = {template(last): of_var(row), template(last + 1): of_var(column)}
+    return within(substitute(x.body, names), x.shape, {row: x.shape[-1], column: x.shape[-1]}), row, column
+
+
+@rule("lu")
+def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The factors as they are: opaque, recognised by what solves with them."""
+    (x,) = args
+    if x.shape[-1] != x.shape[-2]:
+        raise UnprovedError("the LU factors of a matrix that is not square")
+    body, row, column = _square(x)
+    axes = [x.rank - 2, x.rank - 1]
+    defined, smooth = everywhere(x.defined, axes), everywhere(x.smooth, axes)
+    out = []
+    for name, shape, kind in zip(("lu", "lu pivots", "lu permutation"), shapes, "fii", strict=True):
+        where = own_index(shape)[len(shape) - (2 if kind == "f" else 1) :]
+        entry = matrix(name, body, row, column, x.shape[-1], where)
+        out.append(Tensor(shape, entry, kind, defined, smooth, ANY))  # type: ignore[arg-type]
+    return out
+
+
+@rule("custom_linear_solve")
+def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """x with matvec(x) = b, where JAX's own LU solver finds it; that a user's solver does is a hypothesis."""
+    jaxprs, groups, start = params["jaxprs"], [], 0
+    for count in params["const_lengths"]:
+        groups.append(args[start : start + count])
+        start += count
+    matvec, _, solver, _ = groups
+    if len(args) - start != 1 or len(shapes) != 1:
+        raise UnprovedError("a linear solve with several right-hand sides")
+    b = args[start]
+    own = lu_solve(jaxprs.solve)
+    if own is None or len(solver) != 2:
+        return [_by_a_users_solver(ctx, jaxprs, matvec, solver, b)]
+    row, column = fresh(), fresh()
+    body, defined, smooth = _operator(ctx, jaxprs.matvec, matvec, b, own.axis, row, column)
+    size = b.shape[own.axis]
+    if not _factors_of(body, (row, column), size, solver, own):
+        raise UnprovedError("a linear solve whose solver holds the factors of another matrix")
+    condition = invertible(body, row, column, size, "linear solve")
+    dummy, here = fresh(), own_index(b.shape)[own.axis]
+    right = substitute(b.body, {template(own.axis): of_var(dummy)})
+    inverse = matrix("inverse", body, row, column, size, (here, of_var(dummy) if size != ONE else here))
+    factored = [_of_held(held, own) for held in solver]
+    return [
+        Tensor(
+            shapes[0],
+            sum_over(inverse * right, [(dummy, size)]),
+            "f",
+            merged(defined, everywhere(b.defined, [own.axis]), *(d for d, _ in factored), condition),
+            merged(smooth, everywhere(b.smooth, [own.axis]), *(s for _, s in factored), condition),
+            ANY,
+        )
+    ]
+
+
+def _by_a_users_solver(ctx: Context, jaxprs: Any, matvec: list[Tensor], solver: list[Tensor], b: Tensor) -> Tensor:
+    from ._interpreter import interpret  # the interpreter imports the table of rules
+
+    given = [*matvec, *solver, b]
+    not_in_a_loop("linear_solve", given)
+    key = ("linear_solve", *(identity(program_of(p)) for p in (jaxprs.matvec, jaxprs.solve)), *map(written, given))
+
+    def left(unknown: Tensor) -> Tensor:
+        (image,) = interpret(ctx, program_of(jaxprs.matvec), [*matvec, unknown], [True])
+        assert image is not None
+        return replace(image, body=image.body - b.body)
+
+    return defined_by("linear_solve", key, b.shape, given, left)
+
+
+UNKNOWN = "unknown of a linear solve"
+
+
+def _operator(
+    ctx: Context, jaxpr: Any, consts: list[Tensor], b: Tensor, axis: int, row: Var, column: Var
+) -> tuple[Poly, Clauses, Clauses]:
+    """The matrix of a linear map along one axis, read off its value at an arbitrary tensor, and its conditions."""
+    from ._interpreter import interpret  # the interpreter imports the table of rules
+
+    unknown = Tensor(b.shape, access(UNKNOWN, own_index(b.shape)))
+    (image,) = interpret(ctx, program_of(jaxpr), [*consts, unknown], [True])
+    assert image is not None
+    total = along_an_axis(image.body, b.shape, UNKNOWN, axis, row, column)
+    return total, everywhere(image.defined, [axis]), everywhere(image.smooth, [axis])
+
+
+def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
+    """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
+    row, column = places[::-1] if own.transposed else places
+    for name, held in zip(("lu", "lu permutation"), solver, strict=True):
+        axes = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+        where = own_index(held.shape)[len(own.batch) :]
+        moved = substitute(without_stops(held.body), axes)
+        if held.shape[-1] != size or moved != matrix(name, without_stops(body), row, column, size, where):
+            return False
+    return True
+
+
+def _of_held(held: Tensor, own: LuSolve) -> tuple[Clauses, Clauses]:
+    """The conditions of what the solver holds: in `a + 0·log(a)` its matrix may have more than the equal operator."""
+    batch = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+    return held.conditions_over(range(len(own.batch), held.rank), batch)
+
+
+@rule("triangular_solve")
+def _triangular_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """op(T)·x = b or x·op(T) = b, where T is a triangle of the first argument: the rest of it is not read."""
+    a, b = args
+    body, row, column = _square(a)
+    size, unit = a.shape[-1], bool(params["unit_diagonal"])
+    here, there = (row, column) if params["lower"] else (column, row)
+    body = triangle(body, here, there, unit)
+    if unit:
+        body = body + index_equal(of_var(row).minus(of_var(column)))
+    if params["transpose_a"]:
+        row, column = column, row
+    condition = () if unit else invertible(body, row, column, size, "triangular solve")
+    condition = settle(condition, ctx.facts)
+    axis = b.rank - (2 if params["left_side"] else 1)
+    dummy, place = fresh(), own_index(b.shape)[axis]
+    across = of_var(dummy) if size != ONE else place
+    where = (place, across) if params["left_side"] else (across, place)
+    right = substitute(b.body, {template(axis): of_var(dummy)})
+    inverse = matrix("inverse", body, row, column, size, where)
+    defined, smooth = (everywhere(c, [a.rank - 2, a.rank - 1]) for c in (a.defined, a.smooth))
+    return [
+        Tensor(
+            shapes[0],
+            sum_over(inverse * right, [(dummy, size)]),
+            "f",
+            merged(defined, everywhere(b.defined, [axis]), condition),
+            merged(smooth, everywhere(b.smooth, [axis]), condition),
+            ANY,
+        )
+    ]
+
+
+@rule("cholesky")
+def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """L with L·Lᵀ = S and a positive diagonal. Of S only the lower triangle is read."""
+    (x,) = args
+    body, row, column = _square(x)
+    turned = substitute(body, {row: of_var(column), column: of_var(row)})
+    if turned != body:
+        body = triangle(body, row, column, False) + triangle(turned, column, row, True)
+    size = x.shape[-1]
+    condition = positive_definite(body, row, column, size, "cholesky")
+    axes = [x.rank - 2, x.rank - 1]
+    entry = matrix("cholesky", body, row, column, size, own_index(shapes[0])[-2:])
+    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
+    return [Tensor(shapes[0], entry, "f", defined, smooth, ANY)]
+
+
+@library("jax.numpy.linalg.det", is_det)
+def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
+    (x,) = args
+    body, row, column = _square(x)
+    axes = [x.rank - 2, x.rank - 1]
+    smooth = merged(everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    return [Tensor(shapes[0], value, "f", everywhere(x.defined, axes), smooth)]
+
+
+@library("jax.numpy.linalg.slogdet", is_slogdet)
+def _slogdet(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """The sign of the determinant, and the logarithm of its modulus: ½·log(det²)."""
+    (x,) = args
+    body, row, column = _square(x)
+    value = matrix("determinant", body, row, column, x.shape[-1], ())
+    axes = [x.rank - 2, x.rank - 1]
+    condition = invertible(body, row, column, x.shape[-1], "slogdet")
+    defined, smooth = merged(everywhere(x.defined, axes), condition), merged(everywhere(x.smooth, axes), condition)
+    logarithm = log_of(value * value).scale(fmpq(1, 2)) if not value.is_zero else value
+    return [
+        Tensor(shape, body, "f", defined, smooth)
+        for shape, body in zip(shapes, (sign_of(value), logarithm), strict=True)
+    ]

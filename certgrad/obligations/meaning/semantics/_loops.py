@@ -1,0 +1,244 @@
+"""Semantics of loops: what a loop carries becomes a recurrence, at a symbolic time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from certgrad.obligations.assume.conditions import EXIT, Atomic, Clause, Clauses, merged, polys
+from certgrad.obligations.assume.facts import ANY, NONNEG
+from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
+from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.index_terms import at_least
+from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.sums import Rewriter, fresh, indices_of
+from certgrad.obligations.terms.terms import ONE, ZERO, IxPred, Poly, Pred, access, deep_atoms, dimension, mentions
+from certgrad.obligations.tracing.jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop, while_loop
+
+from ._interpreter import interpret
+from ._registry import Context, UnprovedError, control
+
+
+@control("scan")
+def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    loop = scan_loop(eqn)
+    length = dim_poly(loop.length)
+    if not length.positive:
+        raise UnprovedError("a scan that may have no step")
+    if length == ONE:
+        return _one_step(ctx, loop, use, inputs)
+    s = fresh()
+    place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
+    consts, rows = inputs[: loop.consts], inputs[loop.consts + loop.carries :]
+    initial = inputs[loop.consts : loop.consts + loop.carries]
+    body = _Body(ctx, s, loop.body, initial)
+    fixed = [*consts, *body.carries, *(x and _row(x, place) for x in rows)]
+    outs = body.run(fixed, loop.live_outputs(use))
+    results: list[Tensor | None] = []
+    for k, (out, wanted) in enumerate(zip(outs, use, strict=True)):
+        if not wanted:
+            results.append(None)
+        elif k < loop.carries:
+            results.append(body.carry(k, of_const(length)))
+        else:
+            assert out is not None
+            results.append(body.stacked(out, length, loop.reverse))
+    return results
+
+
+def _one_step(ctx: Context, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    """A scan of one step is its body."""
+    first = loop.consts + loop.carries
+    rows = [x and _row(x, of_const(ZERO)) for x in inputs[first:]]
+    outs = interpret(ctx, loop.body, [*inputs[:first], *rows], use)
+    stacked = (
+        x and x.indexed([_shifted(ix) for ix in own_index(x.shape)], (ONE, *x.shape)) for x in outs[loop.carries :]
+    )
+    return [*outs[: loop.carries], *stacked]
+
+
+def _row(x: Tensor, place: Ix) -> Tensor:
+    """The slice at a place along the first axis."""
+    shape = x.shape[1:]
+    return x.indexed([place, *own_index(shape)], shape)
+
+
+class _Body:
+    """One step of a loop, interpreted at a generic time s with arbitrary carries."""
+
+    def __init__(self, ctx: Context, s: Var, program: Program, initial: Sequence[Tensor | None]) -> None:
+        self.ctx, self.s, self.program, self.initial = ctx, s, program, initial
+        self.names = [fresh_carry() for _ in initial]
+        self.carries = [x and self._symbol(name, x) for name, x in zip(self.names, initial, strict=True)]
+        self.values: dict[str, Value] = {}
+        self.steps: list[Tensor | None] = []
+        self.conditions: tuple[Clauses, Clauses] = ((), ())
+
+    def _symbol(self, name: str, x: Tensor) -> Tensor:
+        if x.infinite:
+            raise UnprovedError("a loop that starts at an infinity")
+        entry = access(name, (of_var(self.s), *own_index(x.shape)))
+        return Tensor(x.shape, pred(entry) if x.kind == "b" else entry, x.kind, signs=NONNEG if x.kind == "b" else ANY)
+
+    def run(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+        """Interpret the step, and solve for the carries that it needs."""
+        inputs = self._with_counters(inputs, needed)
+        outs = interpret(self.ctx, self.program, inputs, needed)
+        self.steps = outs[: len(self.names)]
+        carries = []
+        for name, start, step in zip(self.names, self.initial, self.steps, strict=True):
+            if step is not None:
+                assert start is not None
+                if step.infinite:
+                    raise UnprovedError("a loop that carries an infinity")
+                axes = tuple(template(k) for k in range(start.rank))
+                carries.append(Open(name, axes, start.shape, start.body, step.body))
+        self.values = solve(System(self.s, carries))
+        started = [start for start, step in zip(self.initial, self.steps, strict=True) if step is not None]
+        live = [x for x in (*self.steps, *started) if x is not None]
+        self.conditions = (
+            merged(*(self._everywhere(x.defined) for x in live)),
+            merged(*(self._everywhere(x.smooth) for x in live)),
+        )
+        for x in (x for x in (*outs, *started) if x is not None):
+            _indices_are_fixed(x, self.names)
+        return outs
+
+    def counted(self, inputs: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """The inputs, with integer carries that only count as terms in s."""
+        return self._with_counters(inputs, [True] * len(self.program.jaxpr.outvars))
+
+    def _with_counters(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
+        """The inputs, with needed integer carries that only count as terms in s: they may be indices."""
+        out = list(inputs)
+        for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
+            k = self.names.index(name)
+            if x is None or start is None or x.kind != "i" or not needed[k]:
+                continue
+            at = next(j for j, y in enumerate(out) if y is x)
+            try:
+                step = interpret(self.ctx, self.program, out, [j == k for j in range(len(needed))])[k]
+            except UnprovedError:
+                continue
+            assert step is not None
+            if any(mentions(step.body, [other]) for other in self.names if other != name):
+                continue
+            axes = tuple(template(j) for j in range(x.rank))
+            one = System(self.s, [Open(name, axes, x.shape, start.body, step.body)])
+            value = solve(one)[name](of_var(self.s), own_index(x.shape))
+            if not has_loop(value):
+                out[at] = replace(x, body=value, signs=self.ctx.facts.signs(value))
+        return out
+
+    def value(self, poly: Poly) -> Poly:
+        """A term with the carries' symbols replaced by their values."""
+        return Rewriter(replace=valued(self.values))(poly)
+
+    def _everywhere(self, clauses: Clauses) -> Clauses:
+        """The conditions at every step and every index."""
+        return tuple(_closed(c.rewritten(self.value)) for c in clauses)
+
+    def carry(self, k: int, time: Ix) -> Tensor:
+        """A carry at a time, over the template variables."""
+        start = self.initial[k]
+        assert start is not None
+        return self._tensor(start, start.shape, self.values[self.names[k]](time, own_index(start.shape)))
+
+    def exit_of(self, goes_on: Tensor) -> tuple[Poly, Clauses, Clauses]:
+        """The first time at which the test fails, where that is locally constant, and where the test is defined."""
+        test = self.value(goes_on.body)
+        at_time = Rewriter({self.s: of_var(("c", 0, 0))})(test)
+        if at_time.free - {("c", 0, 0)}:
+            raise UnprovedError("while: a test inside another loop")
+        boundaries = [Clause((Atomic("!= 0", a.poly),), origin=EXIT) for a in deep_atoms(test) if isinstance(a, Pred)]
+        if any(v[0] == "b" for c in boundaries for v in c.free):
+            raise UnprovedError("while: a test with a predicate under a sum")
+        smooth = (*self._everywhere(goes_on.smooth), *(_closed(c) for c in boundaries))
+        digest = hashlib.blake2b(at_time.key.encode(), digest_size=8).hexdigest()
+        return dimension(f"steps {digest}", positive=False), smooth, self._everywhere(goes_on.defined)
+
+    def _tensor(self, like: Tensor, shape: tuple[Poly, ...], body: Poly) -> Tensor:
+        if like.kind == "b":
+            body = pred(body)  # a boolean carry is a number that is 0 or 1
+        return Tensor(shape, body, like.kind, *self.conditions, NONNEG if like.kind == "b" else ANY)
+
+    def stacked(self, out: Tensor, length: Poly, reverse: bool) -> Tensor:
+        """What every step put out, stacked along a new first axis."""
+        first = of_var(template(0))
+        time = first.scaled(-1).shifted(length - ONE) if reverse else first
+        moved = {template(k): _shifted(ix) for k, ix in enumerate(own_index(out.shape))}
+        shape = (length, *out.shape)
+        for name, step in zip(self.names, self.steps, strict=True):
+            if step is not None and step.kind == out.kind and step.shape == out.shape and step.body == out.body:
+                index = tuple(ix.subst(moved) for ix in own_index(out.shape))
+                return self._tensor(step, shape, self.values[name](time.shifted(ONE), index))
+        place = {**moved, self.s: time}
+        body = Rewriter(place)(self.value(out.body))
+        # Beyond what the carries need at every step, a row needs what it needs at its own step.
+        defined, smooth = (
+            merged(carried, (c.rewritten(self.value).substituted(place) for c in own))
+            for carried, own in zip(self.conditions, (out.defined, out.smooth), strict=True)
+        )
+        return Tensor(shape, body, out.kind, defined, smooth, out.signs)
+
+
+def _shifted(ix: Ix) -> Ix:
+    """The variable of the next axis; size-1 axes have none."""
+    v = ix.variable()
+    return ix if v is None else of_var(template(v[1] + 1))
+
+
+def _closed(clause: Clause) -> Clause:
+    """The clause for all values of its variables: they get names of their own."""
+    return for_all((clause,), sorted(clause.free))[0]
+
+
+def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
+    """No index depends on a carry: such an index would not follow the carry's value."""
+    for poly in (x.body, *(p for c in (*x.defined, *x.smooth) for p in polys(c))):
+        for ix in indices_of(poly):
+            if any(name in ix.key for name in names):
+                raise UnprovedError("an index that depends on what a loop carries")
+
+
+@control("while")
+def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    """What is carried at the end: after a number of steps that is a size, or at the first time the test fails.
+
+    That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
+    of the test is on its boundary, at any step.
+    """
+    loop = while_loop(eqn)
+    s = fresh()
+    tested, consts = inputs[: loop.test_consts], inputs[loop.test_consts : loop.test_consts + loop.body_consts]
+    initial = inputs[loop.test_consts + loop.body_consts :]
+    body = _Body(ctx, s, loop.body, initial)
+    at_s = body.counted([*consts, *body.carries])
+    (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
+    assert goes_on is not None
+    steps = _count(goes_on, s)
+    if steps is not None:
+        body.run([*consts, *body.carries], loop.live_outputs(use))
+        return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
+    # The test reads carries that the needed outputs may not.
+    read = live_inputs(loop.test.jaxpr, [True])[loop.test_consts :]
+    body.run([*consts, *body.carries], loop.live_outputs([u or r for u, r in zip(use, read, strict=True)]))
+    exit_time, smooth, defined = body.exit_of(goes_on)
+    ctx.note("each while loop ends")
+    out: list[Tensor | None] = []
+    for k, wanted in enumerate(use):
+        x = body.carry(k, of_const(exit_time)) if wanted else None
+        out.append(x and replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth)))
+    return out
+
+
+def _count(goes_on: Tensor, s: Var) -> Poly | None:
+    """The number T of steps of a loop that goes on exactly while s < T, where that is a size."""
+    ended = (ONE - goes_on.body).atom()
+    if goes_on.defined or not isinstance(ended, IxPred) or ended.ix.terms != ((s, 1),):
+        return None
+    count = -ended.ix.const
+    return count if at_least(count) == ONE else None

@@ -1,0 +1,161 @@
+"""Semantics of a solver that its author marked by `certgrad.solves`: the solution of the equation, not the program.
+
+See `_solutions` for the theory. The solver's own program is never followed; that its result satisfies the equation is
+a condition of the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
+from certgrad.obligations.assume.facts import ANY
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
+from certgrad.obligations.laws.matrices import invertible
+from certgrad.obligations.laws.recurrences import has_loop
+from certgrad.obligations.laws.solutions import UNKNOWN, Jacobian, Solution, keep_call, known_call, stands_in, unused
+from certgrad.obligations.terms.index import Var, of_var
+from certgrad.obligations.terms.sums import Rewriter, fresh
+from certgrad.obligations.terms.terms import (
+    CARRY,
+    ZERO,
+    Access,
+    Max,
+    Poly,
+    Pred,
+    access,
+    atoms_of,
+    deep_atoms,
+    determine,
+    tensors_in,
+)
+from certgrad.obligations.tracing.jax_internals import MarkedSolver, identity, marked_solver
+
+from ._interpreter import interpret
+from ._linear_map import along_an_axis, diagonal, everywhere, within
+from ._registry import Context, UnprovedError, control
+
+
+@control("certgrad_solution")
+def _solution(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    marked = marked_solver(eqn)
+    given = [x for x in inputs if x is not None]
+    if len(given) != len(inputs):
+        raise UnprovedError(f"an argument of the solver {marked.name} is not known")
+    not_in_a_loop(marked.name, given)
+    arguments = marked.of_solver(given)
+    key = (marked.name, identity(marked.solver), *map(written, arguments))
+    return [_called(ctx, marked, key, given)]
+
+
+def written(x: Tensor) -> tuple:
+    """What tells arguments of a solver apart."""
+    return x.kind, tuple(n.key for n in x.shape), without_stops(x.body).key
+
+
+def not_in_a_loop(name: str, given: Sequence[Tensor]) -> None:
+    """Raises UnprovedError where the arguments of a solver change from step to step."""
+    for x in given:
+        if not x.body.free <= {v for v, _ in x.variables} or has_loop(x.body) or _carried(x.body):
+            raise UnprovedError(f"the solver {name} is called inside a loop, or with what a loop carries")
+
+
+def _carried(body: Poly) -> bool:
+    """The term reads what a loop around it carries. (See `fresh_carry`.)"""
+    return any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(body))
+
+
+def _called(ctx: Context, marked: MarkedSolver, key: tuple, given: list[Tensor]) -> Tensor:
+    """The value of a call that is new in this proof."""
+    plain = Context(ctx.facts, reading=ctx.reading)
+    plain.notes, plain.primitives, plain.used_facts = ctx.notes, ctx.primitives, ctx.used_facts
+
+    def left(unknown: Tensor) -> Tensor:
+        (found,) = interpret(plain, marked.residual, marked.of_residual(given, unknown), [True])
+        assert found is not None
+        return found
+
+    return defined_by(marked.name, key, marked.shape, given, left)
+
+
+def defined_by(
+    called: str, key: tuple, shape: tuple[Poly, ...], given: Sequence[Tensor], left: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """What the solver `called` returns at the arguments `given`, by its equation left(z) = 0.
+
+    Calls with the same key return the same value.
+    """
+    known = known_call(key)
+    if known is not None:
+        return known
+    name = unused(called)
+    determine(name, frozenset().union(*(tensors_in(a) for x in given for a in atoms_of(x.body))))
+    unknown = Tensor(shape, access(name, own_index(shape)))
+    equation = left(unknown)
+    residual = within(equation.body, shape, {})
+    if not stands_in(name, residual):
+        raise UnprovedError(f"the equation of the solver {name} does not say what the solver returns")
+    if has_loop(residual) or any(isinstance(a, Max) for a in deep_atoms(residual)):
+        raise UnprovedError(f"the equation of the solver {name} holds a loop or a maximum over an axis")
+    if any(isinstance(a, Access) and a.tensor != name and name in tensors_in(a) for a in deep_atoms(residual)):
+        raise UnprovedError(f"the equation of the solver {name} holds another solver of what it returns")
+    change = Differentiator({name: UNKNOWN})(residual)
+    jacobian = _jacobian(change, shape, name)
+    start = _at_zero(residual, name) if not stands_in(name, change) else ZERO
+    affine = not stands_in(name, change) and (residual - start - _renamed(change, UNKNOWN, name)).is_zero
+    axes = list(range(len(shape)))
+    stated = Clause((Atomic("= 0", residual),), origin=f"{SOLVER}{name}{'' if affine else CONTINUOUS}")
+    defined = merged(*(everywhere(x.defined, list(range(x.rank))) for x in given), everywhere(equation.defined, axes))
+    smooth = merged(*(everywhere(x.smooth, list(range(x.rank))) for x in given), everywhere(equation.smooth, axes))
+    determined = everywhere(_solvable(jacobian, shape, name), axes)
+    defined = merged(everywhere((stated,), axes), defined, determined if affine else ())
+    smooth = merged(smooth, determined, _kinks(residual))
+    body = jacobian.solved(-start, shape) if affine else unknown.body
+    solution = Solution(name, shape, residual, change, jacobian, affine)
+    return keep_call(key, Tensor(shape, body, "f", defined, smooth, ANY), solution)
+
+
+def _at_zero(poly: Poly, tensor: str) -> Poly:
+    """The term with the tensor's entries as 0."""
+    return Rewriter(replace=lambda a: ZERO if isinstance(a, Access) and a.tensor == tensor else None)(poly)
+
+
+def _renamed(poly: Poly, tensor: str, name: str) -> Poly:
+    def put(a: Any) -> Poly | None:
+        return access(name, a.index) if isinstance(a, Access) and a.tensor == tensor else None
+
+    return Rewriter(replace=put)(poly)
+
+
+def _jacobian(change: Poly, shape: tuple[Poly, ...], name: str) -> Jacobian:
+    """∂R/∂z, read off its value at an arbitrary tensor."""
+    entry = diagonal(change, shape, UNKNOWN)
+    if entry is not None:
+        return Jacobian(entry)
+    row, column = fresh(), fresh()
+    for axis in range(len(shape)):
+        try:
+            return Jacobian(along_an_axis(change, shape, UNKNOWN, axis, row, column), axis, row, column)
+        except UnprovedError:
+            continue
+    raise UnprovedError(f"the equation of the solver {name} mixes unknowns along several axes")
+
+
+def _solvable(jacobian: Jacobian, shape: tuple[Poly, ...], name: str) -> Clauses:
+    """∂R/∂z is invertible."""
+    origin = f"the equation of {name} determines it"
+    if jacobian.axis is None:
+        return condition("!= 0", jacobian.entry, origin)
+    return invertible(jacobian.entry, jacobian.row, jacobian.column, shape[jacobian.axis], origin)
+
+
+def _kinks(residual: Poly) -> Clauses:
+    """Where the predicates in the equation are locally constant, so that it is differentiable as it is written."""
+    out = []
+    for a in deep_atoms(residual):
+        if isinstance(a, Pred):
+            names: dict[Var, Any] = {v: of_var(fresh("q")) for v in a.poly.free}
+            out.append(Clause((Atomic("!= 0", Rewriter(names)(a.poly)),), origin="kink"))
+    return tuple(out)

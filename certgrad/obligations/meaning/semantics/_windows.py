@@ -1,0 +1,359 @@
+"""Semantics of slices, padding, windows, convolutions and cumulative sums: index sets of the traced sizes.
+
+A position that a primitive leaves out is a condition on indices that multiplies the entry; strides and dilations are
+coefficients of indices. Formulas are those of the XLA operation semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.facts import ANY, NONNEG, ZERO, times
+from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
+from certgrad.obligations.laws.recurrences import joined
+from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, quotient, row_major, template, whole_number
+from certgrad.obligations.terms.index_terms import index_equal, index_pred, within
+from certgrad.obligations.terms.sums import divided, fresh, sum_over
+from certgrad.obligations.terms.terms import ONE, Poly, number
+from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.tracing.jax_internals import dim_poly
+
+from ._index_numbers import Case, index_cases, opposite
+from ._registry import Context, Params, UnprovedError, rule
+
+Shapes = list[tuple]
+Dummies = list[tuple[Var, Poly]]
+
+
+def guarded(x: Tensor, guard: Poly) -> tuple[Clauses, Clauses]:
+    """The conditions of a tensor that is looked at only where the guard is 1."""
+    if guard == ONE:
+        return x.defined, x.smooth
+    return tuple(c.guarded(guard, True) for c in x.defined), tuple(c.guarded(guard, True) for c in x.smooth)
+
+
+def chosen(shape: tuple[Poly, ...], parts: Sequence[tuple[Poly, Tensor]]) -> Tensor:
+    """Σ guard · tensor, for guards of which at most one is 1; conditions and signs go with the guards."""
+    body, signs = NOTHING, 0
+    defined, smooth = [], []
+    for guard, x in parts:
+        if guard.is_zero:
+            continue
+        body = body + guard * x.body
+        signs |= x.signs
+        d, s = guarded(x, guard)
+        defined.append(d)
+        smooth.append(s)
+    return Tensor(shape, body, parts[0][1].kind, merged(*defined), merged(*smooth), signs)
+
+
+def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
+    return {template(k): n for k, n in enumerate(shape)}
+
+
+@rule("slice")
+def _slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    (shape,) = shapes
+    strides = params.get("strides") or [1] * x.rank
+    starts = [dim_poly(d) for d in params["start_indices"]]
+    index = [
+        ix.scaled(_whole(step)).shifted(start)
+        for ix, start, step in zip(own_index(shape), starts, strides, strict=True)
+    ]
+    return [x.indexed(index, shape)]
+
+
+def _whole(step: object) -> int:
+    number = whole_number(dim_poly(step))
+    if number is None:
+        raise UnprovedError("a stride that is a symbolic size")
+    return number
+
+
+@rule("rev")
+def _rev(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    (shape,) = shapes
+    index = list(own_index(shape))
+    for k in params["dimensions"]:
+        index[k] = index[k].scaled(-1).shifted(shape[k] - ONE)
+    return [x.indexed(index, shape)]
+
+
+@rule("concatenate")
+def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (shape,) = shapes
+    axis = params["dimension"]
+    index = own_index(shape)
+    parts: list[tuple[Poly, Tensor]] = []
+    start = NOTHING
+    for x in args:
+        here = index_pred(index[axis].shifted(-start)) - index_pred(index[axis].shifted(-start - x.shape[axis]))
+        moved = list(index)
+        moved[axis] = of_const(NOTHING) if x.shape[axis] == ONE else index[axis].shifted(-start)
+        parts.append((here, x.indexed(moved, shape)))
+        start = start + x.shape[axis]
+    whole = chosen(shape, parts)
+    return [replace(whole, body=joined(whole.body, ranges_of(shape)))]
+
+
+@rule("stack")
+def _stack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (shape,) = shapes
+    axis = params["axis"]
+    index = own_index(shape)
+    others = [ix for k, ix in enumerate(index) if k != axis]
+    parts = [(index_equal(index[axis].shifted(number(-k))), x.indexed(others, shape)) for k, x in enumerate(args)]
+    return [chosen(shape, parts)]
+
+
+@rule("unstack")
+def _unstack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    axis = params["axis"]
+    out = []
+    for k, shape in enumerate(shapes):
+        index = list(own_index(shape))
+        index.insert(axis, of_const(number(k)))
+        out.append(x.indexed(index, shape))
+    return out
+
+
+@rule("split")
+def _split(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    (x,) = args
+    axis, start, out = params["axis"], NOTHING, []
+    for shape in shapes:
+        index = list(own_index(shape))
+        index[axis] = index[axis].shifted(start)
+        out.append(x.indexed(index, shape))
+        start = start + shape[axis]
+    return out
+
+
+@rule("pad")
+def _pad(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[t] = x[(t − low) / (interior + 1)] where that is a position of x, else the padding value."""
+    x, value = args
+    (shape,) = shapes
+    ranges = ranges_of(shape)
+    index: list[Ix] = []
+    guard = ONE
+    spread: list[tuple[int, Ix, int]] = []
+    for k, (ix, (low, high, interior)) in enumerate(zip(own_index(shape), params["padding_config"], strict=True)):
+        moved = ix.shifted(-dim_poly(low))
+        step = 1 + _whole(interior)
+        if step > 1 and x.shape[k] != ONE:
+            spread.append((k, moved, step))
+            index.append(ix)
+            continue
+        index.append(moved if x.shape[k] != ONE else of_const(NOTHING))
+        if not (dim_poly(low).is_zero and dim_poly(high).is_zero):
+            guard = guard * within(moved, x.shape[k], ranges)
+    if not spread:
+        entry = x.indexed(index, shape)
+        return [chosen(shape, [(guard, entry), (ONE - guard, replace(value, shape=shape))])]
+    # With interior padding an entry is Σ_j [t − low = step·j]·x[j]: at most one j counts.
+    dummies: Dummies = []
+    here = guard
+    for k, moved, step in spread:
+        v = fresh()
+        dummies.append((v, x.shape[k]))
+        index[k] = of_var(v)
+        here = here * index_equal(moved.minus(of_var(v).scaled(step)))
+    entry = x.indexed(index, shape)
+    body = sum_over(here * entry.body, dummies)
+    covered = sum_over(here, dummies)
+    defined, smooth = entry.conditions_for_all(v for v, _ in dummies)
+    padding = guarded(value, ONE - covered)
+    return [
+        Tensor(
+            shape,
+            body + (ONE - covered) * value.body,
+            x.kind,
+            merged(defined, padding[0]),
+            merged(smooth, padding[1]),
+            x.signs | value.signs,
+        )
+    ]
+
+
+# --- slices at a position that is a value --------------------------------------------------------------------------
+
+
+def clamped(case: Case, last: Poly) -> list[Case]:
+    """The case with its index clamped to [0, last]."""
+    if last.is_zero:
+        return [Case(case.guard, of_const(NOTHING), case.conditions)]
+    above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
+    over, under = index_pred(above), index_pred(below)
+    out = [
+        case.where(under, (below, ">="), of_const(NOTHING)),
+        case.where(over, (above, ">="), of_const(last)),
+        case.where((ONE - over) * (ONE - under), opposite((above, ">="))),
+    ]
+    return [c for c in out if not c.guard.is_zero]
+
+
+def _positions(starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly]) -> list[tuple[Poly, list[Ix]]]:
+    positions: list[tuple[Poly, list[Ix]]] = [(ONE, [])]
+    for start, size, room in zip(starts, sizes, rooms, strict=True):
+        cases = [c for case in index_cases(start.body) for c in clamped(case, room - size)]
+        positions = [(g * c.guard, [*ixs, c.ix]) for g, ixs in positions for c in cases]
+    return [(g, ixs) for g, ixs in positions if not g.is_zero]
+
+
+@rule("dynamic_slice")
+def _dynamic_slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    x, *starts = args
+    (shape,) = shapes
+    starts = starts[: x.rank]
+    parts = []
+    for guard, begin in _positions(starts, shape, x.shape):
+        index = [
+            of_const(NOTHING) if n == ONE else ix.plus(b)
+            for ix, b, n in zip(own_index(shape), begin, x.shape, strict=True)
+        ]
+        parts.append((guard, x.indexed(index, shape)))
+    return [chosen(shape, parts)]
+
+
+@rule("dynamic_update_slice")
+def _dynamic_update_slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    x, update, *starts = args
+    (shape,) = shapes
+    ranges = ranges_of(shape)
+    parts: list[tuple[Poly, Tensor]] = []
+    left = ONE
+    for guard, begin in _positions(starts, update.shape, shape):
+        index = [ix.minus(b) for ix, b in zip(own_index(shape), begin, strict=True)]
+        here = guard
+        for ix, n, room in zip(index, update.shape, shape, strict=True):
+            here = here if n == room else here * within(ix, n, ranges)
+        moved = [of_const(NOTHING) if n == ONE else ix for ix, n in zip(index, update.shape, strict=True)]
+        parts.append((here, update.indexed(moved, shape)))
+        left = left - here
+    return [chosen(shape, [*parts, (left, x)])]
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+
+def _window_axes(
+    rank: int, shape: Sequence[Poly], sizes: Sequence[object], params: Params
+) -> list[tuple[Ix, Poly, int, int, Poly]]:
+    """For each axis: stride · t − low, the window's size, its dilation, the operand's dilation, its low padding."""
+    steps = params["window_strides"]
+    padding = params["padding"]
+    base = params.get("base_dilation") or [1] * rank
+    dilation = params.get("window_dilation") or [1] * rank
+    out = []
+    for k, ix in enumerate(own_index(shape)):
+        low = dim_poly(padding[k][0])
+        out.append(
+            (ix.scaled(_whole(steps[k])).shifted(-low), dim_poly(sizes[k]), _whole(dilation[k]), _whole(base[k]), low)
+        )
+    return out
+
+
+@rule("reduce_window_sum")
+def _reduce_window_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[t] = Σ_k Σ_j [stride·t − low + dilation·k = base·j]·x[j], over the window's k and the operand's j."""
+    (x,) = args
+    (shape,) = shapes
+    if x.kind == "b":
+        raise UnprovedError("a sum of booleans")
+    index: list[Ix] = []
+    dummies: Dummies = []
+    guard = ONE
+    for k, (start, size, dilation, base, low) in enumerate(
+        _window_axes(x.rank, shape, params["window_dimensions"], params)
+    ):
+        if size == ONE and start.variable() is not None and base == 1 and low.is_zero and shape[k] == x.shape[k]:
+            index.append(axis_index(k, x.shape[k]))
+            continue
+        v, w = fresh(), fresh()
+        dummies += [(v, x.shape[k]), (w, size)]
+        index.append(of_var(v))
+        guard = guard * index_equal(start.plus(of_var(w).scaled(dilation)).minus(of_var(v).scaled(base)))
+    moved = x.indexed(index, shape)
+    body = sum_over(guard * moved.body, dummies)
+    defined, smooth = moved.conditions_for_all(v for v, _ in dummies)
+    signs = ANY if x.signs & 5 == 5 else x.signs | ZERO
+    return [Tensor(shape, body, x.kind, defined, smooth, signs)]
+
+
+@rule("conv_general_dilated")
+def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[b, o, t] = Σ_{c, k, j} [stride·t − low + dilation·k = base·j]·lhs[b, c, j]·rhs[o, c, k], group by group."""
+    x, y = args
+    (shape,) = shapes
+    spec = params["dimension_numbers"]
+    groups, batches = params["feature_group_count"], params["batch_group_count"]
+    dummies: Dummies = []
+    left: list[Ix] = [of_const(NOTHING)] * x.rank
+    right: list[Ix] = [of_const(NOTHING)] * y.rank
+    own = own_index(shape)
+    batch, out_feature = own[spec.out_spec[0]], own[spec.out_spec[1]]
+    features, outputs = y.shape[spec.rhs_spec[1]], shape[spec.out_spec[1]]
+    channel = fresh()
+    dummies.append((channel, features))
+    in_feature = of_var(channel)
+    count = groups if groups != 1 else batches
+    if count != 1:
+        per_group = divided(outputs, dim_poly(count))
+        if per_group is None:
+            raise UnprovedError("output features not shown to be a multiple of the groups")
+        group = quotient(out_feature, per_group)
+        if groups != 1:
+            in_feature = row_major(group, in_feature, features)
+        else:
+            batch = row_major(group, batch, shape[spec.out_spec[0]])
+    left[spec.lhs_spec[0]], left[spec.lhs_spec[1]] = batch, in_feature
+    right[spec.rhs_spec[0]], right[spec.rhs_spec[1]] = out_feature, of_var(channel)
+    guard = ONE
+    base = params["lhs_dilation"] or [1] * (x.rank - 2)
+    dilation = params["rhs_dilation"] or [1] * (x.rank - 2)
+    for k, axis in enumerate(spec.out_spec[2:]):
+        a, b = spec.lhs_spec[2 + k], spec.rhs_spec[2 + k]
+        v, w = fresh(), fresh()
+        dummies += [(v, x.shape[a]), (w, y.shape[b])]
+        left[a], right[b] = of_var(v), of_var(w)
+        start = own[axis].scaled(_whole(params["window_strides"][k])).shifted(-dim_poly(params["padding"][k][0]))
+        place = start.plus(of_var(w).scaled(_whole(dilation[k]))).minus(of_var(v).scaled(_whole(base[k])))
+        guard = guard * index_equal(place)
+    left = [of_const(NOTHING) if n == ONE else ix for ix, n in zip(left, x.shape, strict=True)]
+    right = [of_const(NOTHING) if n == ONE else ix for ix, n in zip(right, y.shape, strict=True)]
+    lhs, rhs = x.indexed(left, shape), y.indexed(right, shape)
+    # The equations come first: each leaves one variable of a spatial axis, and the entries then depend on it alone.
+    body = sum_over(guard * (lhs.body * rhs.body), dummies)
+    conditions = [t.conditions_for_all(v for v, _ in dummies) for t in (lhs, rhs)]
+    defined, smooth = [d for d, _ in conditions], [s for _, s in conditions]
+    signs = ANY if times(x.signs, y.signs) & 5 == 5 or (x.signs | y.signs) & 1 else NONNEG
+    if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
+        ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
+    return [Tensor(shape, body, x.kind, merged(*defined), merged(*smooth), signs)]
+
+
+@rule("cumsum")
+def cumsum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+    """out[t] = Σ_j [j ≤ t]·x[j], or over j ≥ t in reverse."""
+    (x,) = args
+    (shape,) = shapes
+    axis = params["axis"]
+    if x.kind == "b":
+        raise UnprovedError("a sum of booleans")
+    if x.shape[axis] == ONE:
+        return [x]
+    v = fresh()
+    index = list(own_index(shape))
+    order = index[axis].minus(of_var(v))
+    guard = index_pred(order.scaled(-1) if params["reverse"] else order)
+    index[axis] = of_var(v)
+    moved = x.indexed(index, shape)
+    defined, smooth = moved.conditions_for_all([v])
+    signs = ANY if x.signs & 5 == 5 else x.signs  # the entry itself is among the terms
+    return [Tensor(shape, sum_over(guard * moved.body, [(v, x.shape[axis])]), x.kind, defined, smooth, signs)]

@@ -1,0 +1,16 @@
+"""Inputs of a program as tensors of independent entries."""
+
+from __future__ import annotations
+
+from certgrad.obligations.assume.facts import ANY, NONNEG
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.terms import Poly, access
+
+
+def argument(name: str, shape: tuple[Poly, ...], dtype: str) -> Tensor:
+    """An arbitrary tensor: real entries, integer entries, or booleans read as [name > 0]."""
+    entry = access(name, own_index(shape))
+    if dtype == "bool":
+        return Tensor(shape, pred(entry), "b", signs=NONNEG)
+    return Tensor(shape, entry, "i" if dtype == "int" else "f", signs=ANY)

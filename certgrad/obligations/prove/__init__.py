@@ -1,0 +1,1 @@
+"""One obligation at one family of shapes: the problem, its proof, and a point that satisfies its hypotheses."""

@@ -1,0 +1,255 @@
+"""The value of a term at concrete dimensions and entries, as a ball: for sampling hypotheses and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cmp_to_key, reduce
+from itertools import product
+from math import prod
+
+from flint import arb, arb_mat, fmpq
+
+from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from certgrad.obligations.terms.terms import (
+    ONE,
+    PREDICATES,
+    Access,
+    Atom,
+    Base,
+    Carry,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Matrix,
+    Max,
+    Num,
+    Poly,
+    Pred,
+    Product,
+    Rec,
+    Sum,
+    carried,
+)
+
+from .evaluate_functions import UndecidedError, function
+from .sizes import size_at
+
+Values = Callable[[str, tuple[int, ...]], fmpq]
+
+
+def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int] | None = None) -> arb:
+    """The term's value. Raises UndecidedError where a predicate sits on its boundary inexactly."""
+    return _Evaluation(dims, values).poly(poly, dict(env or {}))
+
+
+def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
+    return type(factor[0]) not in PREDICATES
+
+
+def attained_once_at(a: Max, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]) -> bool:
+    """One of the values that the maximum is taken over is greater than each other one."""
+    found = [*_Evaluation(dims, values).entries(a.vars, a.ranges, a.body, a.where, dict(env)).values()]
+    return any(all(x > y for j, y in enumerate(found) if j != k) for k, x in enumerate(found))
+
+
+def all_different_at(
+    entry: Poly, v: Var, n: Poly, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]
+) -> bool:
+    """No two of the entries for v < n are equal."""
+    found = [*_Evaluation(dims, values).entries((v,), (n,), entry, ONE, dict(env)).values()]
+    return all(x != y for k, x in enumerate(found) for y in found[:k])
+
+
+class _Evaluation:
+    def __init__(self, dims: Mapping[str, int], values: Values) -> None:
+        self.dims, self.values = dims, values
+        self.carried: dict[str, dict[tuple[int, ...], arb]] = {}
+
+    def poly(self, p: Poly, env: dict[Var, int]) -> arb:
+        total = arb(0)
+        for mono, c in p.items():
+            product_ = arb(c)
+            for a, e in sorted(mono, key=_predicates_first):
+                if product_ == 0:
+                    break  # an unselected lane does not have to be defined
+                product_ *= self.power(self.atom(a, env), e)
+            total += product_
+        return total
+
+    def power(self, x: arb, e: Exponent) -> arb:
+        if isinstance(e, Fraction):
+            return x ** arb(fmpq(e.numerator, e.denominator))
+        whole = prod([x] * abs(e), start=arb(1))  # `**` is NaN for a ball around 0
+        return whole if e >= 0 else 1 / whole
+
+    def index(self, ix: Ix, env: dict[Var, int]) -> int:
+        const = self.poly(ix.const, env)
+        total = round(float(const.mid()))
+        return total + sum(c * self.integer(v, env) for v, c in ix.terms)
+
+    def integer(self, v: IxTerm, env: dict[Var, int]) -> int:
+        """The value of an index variable or an integer atom."""
+        if not isinstance(v, IntegerAtom):
+            return env[v]
+        inner = [self.index(ix, env) for ix in v.parts()]
+        if isinstance(v, Chosen):
+            return self.chosen(v, inner)
+        if isinstance(v, Entry):
+            return int(self.values(v.tensor, tuple(inner)))
+        if isinstance(v, RowMajor):
+            return inner[0] * self.size(v.stride, env) + inner[1]
+        assert isinstance(v, (Quotient, Remainder))
+        whole, rest = divmod(inner[0], self.size(v.divisor, env))
+        return whole if isinstance(v, Quotient) else rest
+
+    def size(self, n: Poly, env: dict[Var, int]) -> int:
+        return round(float(self.poly(n, env).mid()))
+
+    def atom(self, a: Atom, env: dict[Var, int]) -> arb:
+        if isinstance(a, Access):
+            place = tuple(self.index(ix, env) for ix in a.index)
+            if a.tensor in self.carried:
+                return self.carried[a.tensor][place[1:]]
+            return arb(self.values(a.tensor, place))
+        if isinstance(a, Rec):
+            return self.carry(a, env)
+        if isinstance(a, Dim):
+            return arb(size_at(a.name, self.dims))
+        if isinstance(a, Num):
+            return arb.pi() if a.name == "pi" else arb(int(a.name))
+        if isinstance(a, IndexNumber):
+            return arb(self.integer(a.var, env))
+        if isinstance(a, Exp):
+            return self.poly(Poly({a.mono: fmpq(1)}), env).exp()
+        if isinstance(a, Base):
+            return self.poly(a.poly, env)
+        if isinstance(a, Pred):
+            x = self.poly(a.poly, env)
+            if x > 0:
+                return arb(1)
+            if x <= 0:
+                return arb(0)
+            raise UndecidedError("a predicate on its boundary")
+        if isinstance(a, IxPred):
+            return arb(1 if self.index(a.ix, env) >= 0 else 0)
+        if isinstance(a, IxEq):
+            return arb(1 if self.index(a.ix, env) == 0 else 0)
+        if isinstance(a, Matrix):
+            return self.matrix(a, env)
+        if isinstance(a, Product):
+            return prod(self.entries(a.vars, a.ranges, a.body, a.where, env).values(), start=arb(1))
+        if isinstance(a, (Sum, Max)):
+            if isinstance(a, Max):
+                entries = self.entries(a.vars, a.ranges, a.body, a.where, env)
+                if not entries:
+                    raise UndecidedError("an extremum over nothing")
+                return reduce(arb.max, entries.values())
+            sizes = [self.size(n, env) for n in a.ranges]
+            places = product(*(range(n) for n in sizes))
+            term = Poly({a.body: fmpq(1)})
+            return sum((self.poly(term, {**env, **dict(zip(a.vars, k, strict=True))}) for k in places), arb(0))
+        if isinstance(a, Fn):
+            return function(a.name, [self.poly(p, env) for p in a.args])
+        raise TypeError(f"no value for {type(a).__name__}")
+
+    def entries(
+        self, variables: Sequence[Var], ranges: Sequence[Poly], body: Poly, where: Poly, env: dict[Var, int]
+    ) -> dict[tuple[int, ...], arb]:
+        """The values of a term over bound variables, where the 0/1-valued one is 1."""
+        found: dict[tuple[int, ...], arb] = {}
+        for place in product(*(range(self.size(n, env)) for n in ranges)):
+            here = {**env, **dict(zip(variables, place, strict=True))}
+            if self.poly(where, here) == 1:
+                found[place] = self.poly(body, here)
+        return found
+
+    def chosen(self, a: Chosen, inner: list[int]) -> int:
+        """The first arg-maximum, or the entry that comes to a place in a stable order."""
+        rule = a.comparison
+        place, arguments = (inner[0], inner[1:]) if rule.kind == "order" else (0, inner)
+        env: dict[Var, int] = {("p", k, 0): i for k, i in enumerate(arguments)}
+        columns = [self.entries(rule.variables, rule.ranges, b, rule.where, env) for b in rule.bodies]
+        places = sorted(columns[0])
+        if not places:
+            raise UndecidedError("an arg-maximum over nothing")
+        if rule.kind == "order":
+            if not 0 <= place < len(places):
+                raise UndecidedError("a place beyond the axis")
+            return self.sorted([[c[k] for c in columns] for k in places])[place]
+        best = places[0]
+        for k in places[1:]:
+            if self.before(columns[0][best], columns[0][k]):
+                best = k
+        return best[a.component]
+
+    def sorted(self, rows: list[list[arb]]) -> list[int]:
+        def order(i: int, j: int) -> int:
+            for x, y in zip(rows[i], rows[j], strict=True):
+                if self.before(x, y):
+                    return -1
+                if self.before(y, x):
+                    return 1
+            return 0
+
+        return sorted(range(len(rows)), key=cmp_to_key(order))
+
+    @staticmethod
+    def before(x: arb, y: arb) -> bool:
+        if x < y:
+            return True
+        if x >= y:
+            return False
+        raise UndecidedError("an order that the precision does not decide")
+
+    def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
+        n = self.size(a.ranges[0], env)
+        row, column = a.vars
+        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(n)] for i in range(n)])
+        where = tuple(self.index(ix, env) for ix in a.index)
+        if a.name == "determinant":
+            return inside.det()
+        if a.name == "smallest minor":
+            minors = [arb_mat([[inside[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
+            return reduce(arb.min, minors)
+        if a.name == "inverse":
+            return inside.inv()[where]
+        if a.name == "cholesky":
+            return _cholesky(inside)[where]
+        raise TypeError(f"no value for the {a.name} of a matrix")
+
+    def carry(self, a: Rec, env: dict[Var, int]) -> arb:
+        """A carry's entry, by running the loop up to its time."""
+        before = dict(self.carried)
+        places = [list(product(*(range(self.size(n, env)) for n in c.ranges))) for c in a.carries]
+
+        def entries(term: Callable[[Carry], Poly], s: int) -> dict[str, dict[tuple[int, ...], arb]]:
+            out: dict[str, dict[tuple[int, ...], arb]] = {}
+            for k, (c, index) in enumerate(zip(a.carries, places, strict=True)):
+                bound = [{("b", a.level, 1 + j): x for j, x in enumerate(place)} for place in index]
+                values = (self.poly(term(c), {**env, **b, ("b", a.level, 0): s}) for b in bound)
+                out[carried(a.level, k)] = dict(zip(index, values, strict=True))
+            return out
+
+        try:
+            state = entries(lambda c: c.init, 0)
+            for s in range(self.index(a.time, env)):
+                self.carried = {**before, **state}
+                state = entries(lambda c: c.step, s)
+            return state[carried(a.level, a.position)][tuple(self.index(ix, env) for ix in a.index)]
+        finally:
+            self.carried = before
+
+
+def _cholesky(a: arb_mat) -> arb_mat:
+    n = a.nrows()
+    out = arb_mat(n, n)
+    for j in range(n):
+        for i in range(j, n):
+            total = a[i, j] - sum((out[i, k] * out[j, k] for k in range(j)), arb(0))
+            out[i, j] = total.sqrt() if i == j else total / out[j, j]
+    return out

@@ -1,0 +1,282 @@
+"""One op at one family of shapes: its callables traced at symbolic dimensions, and what they mean as terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from certgrad.errors import RuleError, TraceError
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.certificate import CODES, OF_RULES
+from certgrad.obligations.decide.cases import facts_of
+from certgrad.obligations.laws.solutions import implicit, reserve
+from certgrad.obligations.meaning.domain import read_domain
+from certgrad.obligations.meaning.literals import Reading
+from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
+from certgrad.obligations.meaning.semantics_inputs import argument
+from certgrad.obligations.terms.sums import reset_fresh
+from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
+
+    `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
+    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
+    function that the forward is declared to equal. Each takes the parameters (real numbers, as scalars) last. These are
+    closures over the op's own functions.
+    """
+
+    forward: Callable[[list, list], list]
+    jvp: Callable[[list, list, list], list] | None
+    vjp: Callable[[list, list, list], list]
+    primal: Callable[[list, list], list] | None
+    reference: Callable[[list, list], list] | None = None
+
+
+def kinds_of(op: Any) -> tuple[str, ...]:
+    """The obligations of an op: none is about a JVP or a reference that it does not have."""
+    return getattr(op, "kinds", None) or (OF_RULES if op.reference_rule is None else tuple(CODES))
+
+
+def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
+    """The op's forward and rules with its structural arguments fixed."""
+    if hasattr(op, "rules"):  # a rule in a user's code makes its own
+        return op.rules(statics)
+    names = list(op.params)
+
+    def keywords(params: Sequence[Any]) -> dict[str, Any]:
+        return {**statics, **dict(zip(names, params, strict=True))}
+
+    def residuals(args: list, params: list) -> list:
+        if op.fwd_rule is None:
+            return args
+        return [op.call_rule(op.fwd_rule, *args, statics=keywords(params))[1]]
+
+    def forward(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.forward, *args, statics=keywords(params)))
+
+    def jvp(args: list, tangents: list, params: list) -> list:
+        out = op.call_rule(op.jvp_rule, *residuals(args, params), *tangents, statics=keywords(params))
+        return _leaves(out)
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        return _leaves(op.call_rule(op.vjp_rule, *residuals(args, params), *seeds, statics=keywords(params)))
+
+    def primal(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.fwd_rule, *args, statics=keywords(params))[0])
+
+    def reference(args: list, params: list) -> list:
+        return _leaves(op.call_rule(op.reference_rule, *args, statics=keywords(params)))
+
+    return Rules(
+        forward,
+        jvp,
+        vjp,
+        primal if op.fwd_rule is not None else None,
+        reference if op.reference_rule is not None else None,
+    )
+
+
+def _leaves(value: Any) -> list:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The arguments' shapes at one trace: dimensions are symbols of one scope, or integers."""
+
+    inputs: tuple[tuple[Any, ...], ...]
+    dtypes: tuple[str, ...]
+    """`float`, `int`, `bool`, or `held`: floats that the claim does not move."""
+    statics: Mapping[str, Any] = field(default_factory=dict)
+    """The structural arguments at these dimensions."""
+
+    @property
+    def floats(self) -> list[int]:
+        return [k for k, d in enumerate(self.dtypes) if d == "float"]
+
+
+@dataclass
+class Programs:
+    """The traces of one op at one family of shapes."""
+
+    forward: Program
+    jvp: Program | None
+    vjp: Program
+    primal: Program | None
+    out_shapes: tuple[tuple[Any, ...], ...]
+    reference: Program | None = None
+
+    def all(self) -> dict[str, Program]:
+        named = {
+            "forward": self.forward,
+            "jvp": self.jvp,
+            "vjp": self.vjp,
+            "primal": self.primal,
+            "reference": self.reference,
+        }
+        return {k: p for k, p in named.items() if p is not None}
+
+
+def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Programs:
+    """Trace all callables. Raises TraceError or RuleError, naming the rule and what it did."""
+    with wide_floats(wide):
+        real = np.float64 if wide else np.float32
+        dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
+        args = [abstract(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
+        tangents = [args[k] for k in shapes.floats]
+        scalars = [abstract((), real, weak=True)] * params
+        forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
+        outs = [v.aval for v in forward.jaxpr.outvars]
+        seeds = [abstract(a.shape, a.dtype) for a in outs]
+        jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
+        vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
+        primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
+        plain = _traced(rules.reference, (args, scalars), f"the reference of {where}") if rules.reference else None
+    if jvp is not None:
+        _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
+    _check_outputs(vjp, [args[k] for k in shapes.floats], f"the vjp of {where}", "cotangent", "float argument")
+    if primal is not None:
+        _check_outputs(primal, outs, f"the fwd of {where}", "primal output", "output of the forward")
+    if plain is not None:
+        _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
+    return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
+
+
+def _traced(fn: Callable, specs: tuple, what: str) -> Program:
+    try:
+        return trace(fn, specs)
+    except (TraceError, RuleError):
+        raise
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise TraceError(
+            f"JAX could not trace {what} at symbolic shapes: {type(error).__name__}: {first.rstrip(' .:')}. "
+            "Call it once on small arrays to see the full error; if it runs there, it depends on a concrete shape or "
+            "value."
+        ) from error
+
+
+def _check_outputs(program: Program, expected: Sequence[Any], what: str, returned: str, source: str) -> None:
+    found = [v.aval for v in program.jaxpr.outvars]
+    if len(found) != len(expected):
+        raise RuleError(
+            f"{what.capitalize()} returns {len(found)} arrays, but there are {len(expected)} ({source}s). "
+            f"Return one {returned} for each {source}, in order."
+        )
+    for k, (f, e) in enumerate(zip(found, expected, strict=True)):
+        if tuple(f.shape) != tuple(e.shape):
+            raise RuleError(
+                f"{what.capitalize()} returns {returned} {k} of shape ({', '.join(map(str, f.shape))}), but the "
+                f"{source} has shape ({', '.join(map(str, e.shape))}). Sum over broadcast axes, or transpose, so that "
+                "they agree."
+            )
+        if f.dtype != e.dtype:
+            raise RuleError(
+                f"{what.capitalize()} returns {returned} {k} of dtype {f.dtype}, but the {source} has dtype {e.dtype}. "
+                "Compute it in the dtype of the input."
+            )
+
+
+@dataclass
+class Problem:
+    """The programs as terms: everything that the obligations are about."""
+
+    names: list[str]
+    shapes: Shapes
+    inputs: list[Tensor]
+    forward: list[Tensor]
+    jvp: list[Tensor] | None
+    vjp: list[Tensor]
+    primal: list[Tensor] | None
+    reference: list[Tensor] | None
+    tangents: dict[str, str]
+    seeds: list[Tensor]
+    seed_names: list[str]
+    facts: Facts
+    domain: list[Clause]
+    notes: list[str] = field(default_factory=list)
+    used_facts: list[str] = field(default_factory=list)
+    primitives: list[str] = field(default_factory=list)
+    opaque: Mapping[str, Opaque] = field(default_factory=dict)
+    """The values of which nothing is known, by name."""
+
+    @property
+    def differentiable(self) -> list[int]:
+        return self.shapes.floats
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, primed until nothing else is called so."""
+    while name in taken:
+        name += "′"
+    taken.add(name)
+    return name
+
+
+def build(
+    op_names: Sequence[str],
+    params: Mapping[str, str | None],
+    domain: tuple[str, ...],
+    shapes: Shapes,
+    programs: Programs,
+    where: str,
+    reading: Reading | None = None,
+) -> Problem:
+    """Interpret the programs. `reading` says what float literals mean, if not their shortest decimals.
+
+    Raises UnprovedError where the calculus cannot follow them.
+    """
+    clear_caches()
+    reset_fresh()
+    names = list(op_names)
+    polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
+    inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]
+    taken = {*names, *params}
+    tangents = {names[k]: _unused(f"d{names[k]}", taken) for k in shapes.floats}
+    dxs = [argument(tangents[names[k]], polys[k], "float") for k in shapes.floats]
+    outs = [tuple(dim_poly(d) for d in s) for s in programs.out_shapes]
+    seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
+    seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
+    reserve(taken)
+    table = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
+    constraints = read_domain(tuple(c for c in params.values() if c), dict.fromkeys(params, ()), where)
+    facts = Facts(facts_of(constraints)[0])
+    scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
+    values: dict[str, Opaque] = {}
+    stopped = Context(facts, stop=True, reading=reading, opaque=values)
+    plain = Context(facts, reading=reading, opaque=values)
+    plain.known, plain.untouched = stopped.known, stopped.untouched
+
+    def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
+        context.untouched |= {id(x): x for x in args}
+        out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
+        return [t for t in out if t is not None]
+
+    return Problem(
+        names,
+        shapes,
+        inputs,
+        forward=run(stopped, programs.forward, [*inputs, *scalars]),
+        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
+        vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
+        primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
+        reference=run(plain, programs.reference, [*inputs, *scalars]) if programs.reference else None,
+        tangents=tangents | {s.name: f"d{s.name}" for s in implicit()},
+        seeds=seeds,
+        seed_names=seed_names,
+        facts=facts,
+        domain=read_domain(domain, table, where),
+        notes=[*stopped.notes, *plain.notes],
+        used_facts=[*stopped.used_facts, *plain.used_facts],
+        primitives=[*stopped.primitives, *plain.primitives],
+        opaque=values,
+    )

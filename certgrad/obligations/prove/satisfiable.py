@@ -1,0 +1,125 @@
+"""A checked rational point for each set of hypotheses: one that nothing satisfies would prove anything."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
+
+from flint import arb, fmpq
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, of_solver
+from certgrad.obligations.balls import precision
+from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.terms.index import Var
+from certgrad.obligations.terms.sums import indices_of
+from certgrad.obligations.terms.terms import Dim, Poly, Rec, deep_atoms
+
+from .evaluate import UndecidedError, Values, all_different_at, attained_once_at, evaluate
+from .sizes import names_in
+from .solution_values import NoRootError, has_solution, terms_of, with_solutions
+
+TRIES = 400
+ROOTLESS = 24
+"""After so many points at which the equation of a solver has no root that is found, there is none."""
+PRECISION = 128
+"""Bits; the roots of equations have fewer right."""
+
+
+def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bool:
+    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers."""
+    if not clauses:
+        return True
+    polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
+    polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
+    try:
+        dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
+    except ValueError:
+        return False  # the number of steps of a loop that ends by its values
+    rng = random.Random(20)
+    without_root = 0
+    for attempt in range(TRIES):
+        size = 2 + attempt % 2
+        # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
+        sizes = dict.fromkeys(dims, size)
+        table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
+        spread = (1, 4, 16)[attempt % 3]
+        low = 0 if attempt % 2 else -spread * 8
+
+        # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
+        weight = 8 * spread * size if attempt % 5 == 4 else 0
+
+        def value(
+            tensor: str,
+            index: tuple[int, ...],
+            low: int = low,
+            spread: int = spread,
+            weight: int = weight,
+            table: dict = table,
+        ) -> fmpq:
+            if tensor in integers:
+                return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
+            added = weight if len(index) > 1 and index[-1] == index[-2] else 0
+            return table.setdefault((tensor, index), fmpq(rng.randint(low, spread * 8) * 2 + 1, 16) + added)
+
+        try:
+            with precision(PRECISION):
+                values = with_solutions(value, sizes, rng)
+                if all(_holds(c, sizes, size, values) for c in clauses):
+                    return True
+        except NoRootError:
+            without_root += 1
+            if without_root == ROOTLESS:
+                return False
+        except (UndecidedError, ZeroDivisionError, KeyError, ValueError):
+            continue
+    return False
+
+
+def _all_atoms(poly: Poly) -> list:
+    out = list(deep_atoms(poly))
+    for a in list(out):
+        ranges = [n for c in a.carries for n in c.ranges] if isinstance(a, Rec) else getattr(a, "ranges", ())
+        for n in ranges:
+            out += deep_atoms(n)
+    for ix in indices_of(poly):
+        out += deep_atoms(ix.const)
+    return out
+
+
+def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values) -> bool:
+    variables: list[Var] = sorted(clause.free)
+    once, different = sole_maximum(clause), different_entries(clause)
+    for place in product(range(size), repeat=len(variables)):
+        env = dict(zip(variables, place, strict=True))
+        if once is not None and not clause.guards:
+            if not attained_once_at(once, dims, value, env):
+                return False
+            continue
+        if different is not None and not clause.guards:
+            if not all_different_at(*different, dims, value, env):
+                return False
+            continue
+        if any((evaluate(g, dims, value, env) == 1) != want for g, want in clause.guards):
+            continue
+        if of_solver(clause):
+            if not has_solution(clause, value):
+                return False
+            continue
+        if not any(_true(a, evaluate(a.poly, dims, value, env)) for a in clause.alternatives):
+            return False
+    return True
+
+
+def _true(a: Atomic, x: arb) -> bool:
+    if a.relation == "> 0":
+        return bool(x > 0)
+    if a.relation == ">= 0":
+        return bool(x >= 0)
+    if a.relation == "= 0":
+        return bool(x == 0)
+    if a.relation == "!= 0":
+        return bool(x != 0)
+    if a.relation == "not integer":
+        return not x.contains_integer()
+    return bool(x > 0) or not x.contains_integer()

@@ -1,0 +1,182 @@
+"""Index expressions as terms: as numbers, and as the conditions [e ≥ 0] and [e = 0].
+
+What is decided here is decided by form: from the ranges that the caller gives, and because an index is not negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from flint import fmpq
+
+from .index import Chosen, Entry, IntegerAtom, Ix, Remainder, RowMajor, Var, combine, of_atom, of_const, of_term
+from .terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, monomial, poly_of
+
+Ranges = Mapping[Var, Poly]
+"""Variables with their ranges: 0 ≤ v < range."""
+NO_RANGES: Ranges = {}
+
+
+def index_number(ix: Ix) -> Poly:
+    """An index expression as a number."""
+    total = ix.const
+    for v, c in ix.terms:
+        value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))
+        total = total + value.scale(c)
+    return total
+
+
+def as_index(poly: Poly) -> Ix | None:
+    """The term as an index expression, where it is an integer combination of indices, entries and dimensions.
+
+    Only for terms of integer tensors: an entry that occurs in it is one of an integer tensor.
+    """
+    parts: list[tuple[int, Ix]] = []
+    for mono, c in poly.items():
+        if c.q != 1:
+            return None
+        atom = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        if isinstance(atom, IndexNumber):
+            parts.append((int(c.p), of_term(atom.var)))
+        elif isinstance(atom, Access):
+            parts.append((int(c.p), of_atom(Entry(atom.tensor, atom.index))))
+        elif all(isinstance(a, Dim) and isinstance(e, int) and e > 0 for a, e in mono):
+            parts.append((1, of_const(Poly({mono: c}))))
+        else:
+            return None
+    return combine(parts)
+
+
+def index_pred(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix ≥ 0], oriented so that its first variable has a positive coefficient."""
+    if ix.terms and ix.terms[0][1] < 0:
+        return ONE - index_condition(ix.scaled(-1).shifted(-ONE), ranges)
+    return index_condition(ix, ranges)
+
+
+def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix ≥ 0] as it stands, so that renaming variables keeps a product a product."""
+    if not ix.terms:
+        return at_least(ix.const)
+    places = _row_major_places(ix)
+    if places is not None:
+        (a, b), (c, d), shift = places
+        return index_condition(a.minus(c).shifted(-ONE), ranges) + index_equal(a.minus(c), ranges) * index_condition(
+            b.minus(d).shifted(shift), ranges
+        )
+    least, most = bounds(ix, ranges)
+    if least is not None and at_least(least) == ONE:
+        return ONE
+    if most is not None and at_least(most).is_zero:
+        return ZERO
+    return poly_of(intern(IxPred(_reduced(ix))))
+
+
+def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
+    """[ix = 0], oriented so that its first variable has a positive coefficient."""
+    if not ix.terms:
+        return at_least(ix.const) * at_least(-ix.const)
+    places = _row_major_places(ix)
+    if places is not None and places[2].is_zero:
+        (a, b), (c, d), _ = places
+        return index_equal(a.minus(c), ranges) * index_equal(b.minus(d), ranges)
+    least, most = bounds(ix, ranges)
+    if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
+        return ZERO
+    if ix.terms[0][1] < 0:
+        ix = ix.scaled(-1)
+    common = gcd(*(c for _, c in ix.terms))
+    if all((c / common).q == 1 for mono, c in ix.const.items() if mono):
+        if any((c / common).q != 1 for _, c in ix.const.items()):
+            return ZERO  # [2i + 2n − 1 = 0]: what is left of the division by 2 is never 0
+        ix = Ix(tuple((v, c // common) for v, c in ix.terms), ix.const.scale(fmpq(1, common)))
+    return poly_of(intern(IxEq(ix)))
+
+
+def _row_major_places(ix: Ix) -> tuple[tuple[Ix, Ix], tuple[Ix, Ix], Poly] | None:
+    """((a, b), (c, d), t) where the expression is a·m + b − (c·m + d) + t: two places in row-major order are compared.
+
+    With 0 ≤ b < m and 0 ≤ d − t ≤ m, it is at least 0 where a > c, or a = c and b ≥ d − t: where a < c, a·m + b < c·m.
+    For t = 0 and 0 ≤ d < m it is 0 where a = c and b = d. The second place may be a size q·m, q·m + 1 or q·m − 1.
+    """
+    if len(ix.terms) == 2 and {c for _, c in ix.terms} == {1, -1} and ix.const.constant() in (0, -1):
+        (one, sign), (other, _) = ix.terms
+        if isinstance(one, RowMajor) and isinstance(other, RowMajor) and one.stride == other.stride:
+            first, second = (one, other) if sign == 1 else (other, one)
+            return (first.major, first.minor), (second.major, second.minor), ix.const
+    if len(ix.terms) == 1 and ix.terms[0][1] == 1 and isinstance(one := ix.terms[0][0], RowMajor):
+        size, m = -ix.const, one.stride
+        for rest, shift in ((ZERO, ZERO), (m - ONE, ZERO), (ZERO, -ONE)):
+            q = ZERO if (size - rest + shift).is_zero else divided(size - rest + shift, m)
+            if q is not None:
+                return (one.major, one.minor), (of_const(q), of_const(rest)), shift
+    return None
+
+
+def divided(n: Poly, divisor: Poly) -> Poly | None:
+    """n / divisor, where that is a dimension expression with whole coefficients."""
+    single = divisor.single()
+    if single is None:
+        return None
+    out = (n * monomial({a: -e for a, e in single[0]})).scale(1 / single[1])
+    whole = all(c.q == 1 and all(isinstance(e, int) and e > 0 for _, e in m) for m, c in out.items())
+    return out if whole and not out.is_zero else None
+
+
+def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
+    """[0 ≤ ix < size]."""
+    return index_pred(ix, ranges) * index_pred(ix.scaled(-1).shifted(size - ONE), ranges)
+
+
+def _reduced(ix: Ix) -> Ix:
+    """[ix ≥ 0] with common factors of the coefficients divided out: [2i − 1 ≥ 0] is [i − 1 ≥ 0]."""
+    common = gcd(*(c for _, c in ix.terms))
+    if common == 1:
+        return ix
+    whole = {m: (c / common) if m else fmpq((c / common).floor()) for m, c in ix.const.items()}
+    if any(c.q != 1 for c in whole.values()):
+        return ix
+    return Ix(tuple((v, c // common) for v, c in ix.terms), Poly({m: c for m, c in whole.items() if c != 0}))
+
+
+def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
+    """The least and the most that the expression can be, as dimension expressions; None where not known."""
+    least: Poly | None = ix.const
+    most: Poly | None = ix.const
+    for v, c in ix.terms:
+        top: Poly | None = None
+        if isinstance(v, Remainder):
+            top = v.divisor - ONE
+        elif isinstance(v, Chosen):
+            top = v.room - ONE
+        elif isinstance(v, IntegerAtom) or v[0] == "s":
+            return None, None
+        elif v in ranges:
+            top = ranges[v] - ONE
+        if c > 0:
+            most = most + top.scale(c) if most is not None and top is not None else None
+        else:
+            least = least + top.scale(c) if least is not None and top is not None else None
+    return least, most
+
+
+def at_least(const: Poly) -> Poly:
+    """[const ≥ 0] for a dimension expression: decided by its form, else a condition on sizes."""
+    if const.is_zero or const.positive or _at_least_by_sizes(const):
+        return ONE
+    if (-const).positive or _at_least_by_sizes(-const - ONE):
+        return ZERO
+    if const.sorted_items()[-1][1] < 0:
+        return ONE - poly_of(intern(IxPred(of_const(-const - ONE))))
+    return poly_of(intern(IxPred(of_const(const))))
+
+
+def _at_least_by_sizes(const: Poly) -> bool:
+    """Non-negative because every dimension is at least 1: with non-negative coefficients, const(1, …, 1) ≥ 0."""
+    total = 0
+    for mono, c in const.items():
+        if mono and (c < 0 or not all(isinstance(a, Dim) and a.positive and e in (1, 2, 3) for a, e in mono)):
+            return False
+        total = total + c
+    return bool(total >= 0)

@@ -1,0 +1,418 @@
+"""Powers, exp and log of polynomials, and predicates: the constructors that know algebra.
+
+Each returns a term equal to its definition wherever that definition makes sense; the conditions for that are recorded
+by the caller, before any of these simplifications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, floor
+
+from flint import fmpq, fmpz
+
+from .terms import (
+    INDEX_PREDICATES,
+    ONE,
+    PREDICATES,
+    Accumulator,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    Num,
+    Poly,
+    Pred,
+    Side,
+    exponent,
+    intern,
+    memo,
+    mono_positive,
+    monomial,
+    number,
+    poly_of,
+)
+
+_contents = memo()
+
+
+def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
+    """poly = c · Πaᵉ · rest, with `rest` free of common factors and its first coefficient ±1.
+
+    That coefficient is +1 unless `only_positive`; then only factors that are positive by themselves are taken out,
+    and c > 0.
+    """
+    found = _contents.get((poly, only_positive))
+    if found is None:
+        found = _contents[poly, only_positive] = _content(poly, only_positive)
+    return found
+
+
+def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
+    items = poly.sorted_items()
+    if not items:
+        return fmpq(1), {}, poly
+    common: dict[Atom, Exponent] | None = None
+    for mono, _ in items:
+        factors = dict(mono)
+        if common is None:
+            common = dict(factors)
+            continue
+        for a in list(common):
+            common[a] = min(common[a], factors.get(a, 0))
+        for a, e in factors.items():
+            if a not in common and e < 0:
+                common[a] = e
+    assert common is not None
+    taken: dict[Atom, Exponent] = {}
+    for a, e in common.items():
+        if e == 0 or type(a) in PREDICATES:
+            continue
+        if a.piecewise and e < 0 and not all(a in dict(m) for m, _ in items):
+            continue  # multiplying by it would lose the lanes that do not divide by it (see `cleared`)
+        if only_positive and not a.positive:
+            continue
+        taken[a] = e
+    rest = poly * monomial({a: -e for a, e in taken.items()}) if taken else poly
+    c = rest.sorted_items()[0][1]
+    if only_positive:
+        c = abs(c)
+    return c, taken, rest.scale(1 / c)
+
+
+def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]:
+    """poly = N · Π aᵏ over the returned atoms and (negative) k, with N free of negative whole powers of sums.
+
+    With `fractions`, negative fractional powers are cleared too, so that each sum's exponents in N are in [0, 1):
+    then N is zero exactly where its coefficients are, as far as the atoms are independent.
+
+    A divisor with predicates inside is left alone: it can be 0 in a lane that does not divide by it, and multiplying
+    by it would lose that lane.
+    """
+    denominators: dict[Atom, int] = {}
+    for _ in range(64):
+        worst: dict[Atom, int] = {}
+        for mono in poly:
+            for a, e in mono:
+                if type(a) is Base and not a.piecewise and (e <= -1 or (fractions and e < 0)):
+                    worst[a] = max(worst.get(a, 0), ceil(-e))
+                elif fractions and type(a) is Fn and a.name == "cbrt" and e < 0:
+                    worst[a] = max(worst.get(a, 0), 3 * ceil(Fraction(-e) / 3))
+        if not worst:
+            return poly, denominators
+        poly = _times_power(poly, worst)
+        for a, k in worst.items():
+            denominators[a] = denominators.get(a, 0) + k
+    raise ArithmeticError("nested denominators did not clear")
+
+
+def _times_power(poly: Poly, factor: dict[Atom, int]) -> Poly:
+    total = Accumulator()
+    for mono, c in poly.items():
+        merged = dict(mono)
+        for a, k in factor.items():
+            merged[a] = merged.get(a, 0) + k
+        total.add_poly(monomial(merged), c)
+    return total.poly()
+
+
+def power(poly: Poly, e: Exponent) -> Poly:
+    """polyᵉ for rational e."""
+    e = exponent(e)
+    if e == 1:
+        return poly
+    if isinstance(e, int) and e >= 0:
+        return poly**e
+    if poly.is_zero:
+        raise UndefinedTermError("0 to a negative or fractional power")
+    if poly.structured and len(poly) < 9 and (forms := _by_index_cases(poly, e)) is not None:
+        return forms
+    if isinstance(e, int):
+        return _integer_power(poly, e)
+    return _fractional_power(poly, e)
+
+
+def _by_index_cases(poly: Poly, e: Exponent) -> Poly | None:
+    """A power of a polynomial in index conditions alone, none of whose values is 0: (1 + [i = j])⁻¹ = 1 − ½·[i = j]."""
+    atoms = {a for m in poly for a, _ in m}
+    if not atoms or not all(type(a) in INDEX_PREDICATES for a in atoms):
+        return None
+    a = min(atoms, key=lambda a: a.key)
+    without = Poly({m: c for m, c in poly.items() if a not in dict(m)})
+    there = without
+    for m, c in poly.items():
+        if a in dict(m):
+            there = there + monomial({b: k for b, k in m if b is not a}).scale(c)
+    if without.is_zero or there.is_zero:
+        return None
+    low, high = (p if p == ONE else power(p, e) for p in (without, there))
+    return low + poly_of(a) * (high - low)
+
+
+class UndefinedTermError(ArithmeticError):
+    """A term that is undefined for every input, such as 1/0."""
+
+
+def _integer_power(poly: Poly, e: int) -> Poly:
+    single = poly.single()
+    if single and not any(type(a) in PREDICATES for a, _ in single[0]):
+        mono, c = single
+        return monomial({a: k * e for a, k in mono}).scale(c**e)
+    if single:
+        return poly_of(intern(Base(poly)), e)
+    numerator, denominators = cleared(poly)
+    if numerator.is_zero:
+        raise UndefinedTermError("0 to a negative power")
+    result = ONE
+    for base, k in denominators.items():
+        result = result * poly_of(base, -k * e)
+    if len(numerator) == 1:
+        return result * _integer_power(numerator, e)
+    c, taken, rest = content(numerator)
+    result = result * monomial({a: k * e for a, k in taken.items()}).scale(c**e)
+    if len(rest) == 1:
+        return result * _integer_power(rest, e)
+    return result * poly_of(intern(Base(rest)), e)
+
+
+def _fractional_power(poly: Poly, e: Fraction) -> Poly:
+    single = poly.single()
+    if single is None:
+        numerator, denominators = cleared(poly)
+        if denominators and all(a.positive for a in denominators):
+            result = power(numerator, e)
+            for base, whole in denominators.items():
+                result = result * power(poly_of(base), -whole * e)
+            return result
+        c, taken, rest = content(poly, only_positive=True)
+        result = number_power(c, e) * monomial({a: exponent(k * e) for a, k in taken.items()})
+        if len(rest) == 1:
+            return result * _fractional_power(rest, e)
+        return result * poly_of(intern(Base(rest)), e)
+    mono, c = single
+    result = number_power(abs(c), e)
+    left: list[tuple[Atom, Exponent]] = []
+    for a, k in mono:
+        if a.positive or (isinstance(k, Fraction)):
+            # A fractional power is only defined where its base is not negative.
+            result = result * monomial({a: exponent(k * e)})
+        elif isinstance(k, int) and k % 2 == 0 and isinstance(exponent(k * e), int):
+            whole = int(k * e)
+            result = result * monomial({a: whole})
+            if whole % 2:
+                result = result * sign_of(poly_of(a))
+        elif type(a) in PREDICATES:
+            if e < 0:
+                left.append((a, k))
+            else:
+                result = result * poly_of(a)
+        else:
+            left.append((a, k))
+    if not left:
+        if c < 0:
+            result = result * poly_of(intern(Base(number(-1))), e)
+        return result
+    if (
+        len(left) == 1
+        and c > 0
+        and isinstance(left[0][1], int)
+        and left[0][1] % 2
+        and type(left[0][0]) not in PREDICATES
+    ):
+        a, k = left[0]  # an odd power is non-negative exactly where its base is
+        return result * monomial({a: exponent(k * e)})
+    rest = monomial(dict(left)).scale(1 if c > 0 else -1)
+    return result * poly_of(intern(Base(rest)), e)
+
+
+def number_power(c: fmpq, e: Exponent) -> Poly:
+    """cᵉ for a positive rational c: primes carry the fractional exponents."""
+    if c == 1:
+        return ONE
+    factors: dict[Atom, Exponent] = {}
+    for part, sign in ((c.p, 1), (c.q, -1)):
+        for prime, k in fmpz(part).factor():
+            factors[intern(Num(str(prime)))] = exponent(Fraction(int(k) * sign) * e)
+    return monomial(factors)
+
+
+def exp_of(poly: Poly) -> Poly:
+    """exp(Σ c·m) = Π exp(m)ᶜ; exp(c·log p) = pᶜ."""
+    result = ONE
+    for mono, c in poly.items():
+        c_exponent = exponent(Fraction(int(c.p), int(c.q)))
+        if len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Fn) and mono[0][0].name == "log":
+            result = result * power(mono[0][0].args[0], c_exponent)
+        else:
+            result = result * poly_of(intern(Exp(mono)), c_exponent)
+    return result
+
+
+def log_of(poly: Poly) -> Poly:
+    """log, with factors that are positive by themselves split off."""
+    c = poly.constant()
+    if c is not None:
+        if c <= 0:
+            raise UndefinedTermError(f"log of {c}")
+        return log_number(c)
+    numerator = poly
+    denominators: dict[Atom, int] = {}
+    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
+        numerator, denominators = cleared(poly)
+    c, taken, rest = content(numerator, only_positive=True)
+    result = log_number(c)
+    for base, whole in denominators.items():
+        result = result - log_atom(base).scale(whole)
+    for a, k in taken.items():
+        result = result + log_atom(a).scale(fmpq(Fraction(k).numerator, Fraction(k).denominator))
+    if rest == ONE:
+        return result
+    single = rest.single()
+    if single and single[1] == 1 and len(single[0]) == 1:
+        a, k = single[0][0]
+        if isinstance(k, Fraction) or k % 2:
+            return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(
+                fmpq(Fraction(k).numerator, Fraction(k).denominator)
+            )
+    return result + poly_of(intern(Fn("log", (rest,))))
+
+
+def log_number(c: fmpq) -> Poly:
+    result = Poly({})
+    for part, sign in ((c.p, 1), (c.q, -1)):
+        for prime, k in fmpz(part).factor():
+            result = result + poly_of(intern(Fn("log", (number(int(prime)),)))).scale(int(k) * sign)
+    return result
+
+
+def log_atom(a: Atom) -> Poly:
+    if isinstance(a, Exp):
+        return Poly({a.mono: fmpq(1)})
+    if isinstance(a, Num) and a.name != "pi":
+        return poly_of(intern(Fn("log", (number(int(a.name)),))))
+    if isinstance(a, Base):
+        return poly_of(intern(Fn("log", (a.poly,))))
+    return poly_of(intern(Fn("log", (poly_of(a),))))
+
+
+_predicates = memo()
+
+
+def pred(poly: Poly) -> Poly:
+    """[poly > 0], with positive factors dropped from the inside."""
+    found = _predicates.get(poly)
+    if found is None:
+        found = _predicates[poly] = _pred(poly)
+    return found
+
+
+def _pred(poly: Poly) -> Poly:
+    c = poly.constant()
+    if c is not None:
+        return ONE if c > 0 else Poly({})
+    numerator = poly
+    if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
+        numerator, _ = cleared(poly)
+        if numerator.is_zero:
+            return Poly({})
+    _, _, rest = content(numerator, only_positive=True)
+    single = rest.single()
+    if single:
+        mono, c = single
+        if mono_positive(mono):
+            return ONE if c > 0 else Poly({})
+        if len(mono) == 1 and type(mono[0][0]) in PREDICATES:
+            return rest if c > 0 else Poly({})
+    if rest.positive:
+        return ONE
+    if (-rest).positive:
+        return Poly({})
+    return poly_of(intern(Pred(rest)))
+
+
+def side(poly: Poly) -> Poly:
+    """[poly > 0] as it stands in a derivative."""
+    plain = pred(poly)
+    atom = plain.atom()
+    return poly_of(intern(Side(atom.poly))) if isinstance(atom, Pred) else plain
+
+
+def sign_of(poly: Poly) -> Poly:
+    """sign(p) = [p > 0] − [−p > 0]."""
+    return pred(poly) - pred(-poly)
+
+
+_ODD = {"sin", "erf", "asin", "atan", "asinh", "atanh", "erf_inv", "cbrt", "bessel_i1"}
+_EVEN = {"cos", "bessel_i0"}
+_ONE_AT_ZERO = {"cos", "bessel_i0"}
+_ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even": round}
+
+
+def fn(name: str, *args: Poly) -> Poly:
+    """A named function applied, with the sign of its argument fixed where the function is odd or even.
+
+    Whole numbers come out of floor, and out of the exponent of an integer power of x (there x ≠ 0).
+    """
+    if name == "whole_power":
+        return _whole_power(*args)
+    if name == "igamma" and args[1].is_zero:
+        return args[1]
+    if len(args) == 1:
+        (p,) = args
+        if p.is_zero and name in _ODD:
+            return p
+        if p.is_zero and name in _ONE_AT_ZERO:
+            return ONE
+        c = p.constant()
+        if c is not None and name in _ROUNDINGS:
+            return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
+        if name == "floor" and (whole := _whole_part(p)) is not None:
+            return fn(name, p - whole) + whole
+        if name in _ODD | _EVEN and p.sorted_items() and _leading(p) < 0:
+            return fn(name, -p).scale(-1 if name in _ODD else 1)
+        special = _SPECIAL.get((name, p.key))
+        if special is not None:
+            return special[0](special[1])
+    return poly_of(intern(Fn(name, args)))
+
+
+def _whole_part(poly: Poly) -> Poly | None:
+    """The integers among the summands: whole constants, dimensions and indices; None if there are none."""
+    kept = {
+        m: c
+        for m, c in poly.items()
+        if c.q == 1 and all(isinstance(a, (Dim, IndexNumber)) and isinstance(e, int) and e > 0 for a, e in m)
+    }
+    return Poly(kept) if kept else None
+
+
+def _whole_power(x: Poly, k: Poly) -> Poly:
+    """xᵏ for an integer term k and x ≠ 0: exp(k·log x) where x is positive by its form."""
+    if x.positive:
+        return exp_of(log_of(x) * k)
+    c = dict(k.items()).get((), fmpq(0))
+    if c.q != 1 or c == 0:
+        return poly_of(intern(Fn("whole_power", (x, k)))) if not k.is_zero else ONE
+    return _whole_power(x, k - number(c)) * power(x, int(c.p))
+
+
+def _leading(poly: Poly) -> fmpq:
+    return poly.sorted_items()[0][1]
+
+
+def _pi_times(c: Fraction) -> Poly:
+    return poly_of(intern(Num("pi"))).scale(fmpq(c.numerator, c.denominator))
+
+
+_SPECIAL: dict[tuple[str, str], tuple[Callable[[Fraction], Poly], Fraction]] = {
+    ("atan", "1"): (_pi_times, Fraction(1, 4)),
+    ("asin", "1"): (_pi_times, Fraction(1, 2)),
+    ("acos", "-1"): (_pi_times, Fraction(1)),
+    ("acos", "0"): (_pi_times, Fraction(1, 2)),
+    ("lgamma", "1"): (number, Fraction(0)),
+    ("lgamma", "2"): (number, Fraction(0)),
+}

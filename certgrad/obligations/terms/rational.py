@@ -1,0 +1,58 @@
+"""Exact polynomials over ℚ by flint: factorisation of terms whose atoms count as independent unknowns."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from flint import fmpq, fmpq_mpoly_ctx
+
+from .power import content
+from .terms import ONE, Atom, Exponent, Poly, atoms_of, memo, monomial
+
+Factors = tuple[fmpq, list[tuple[Poly, int]]] | None
+_known: dict[Poly, Factors] = memo()
+
+
+def factored(poly: Poly) -> Factors:
+    """poly = c · Π factorᵏ, or None where an exponent is not a whole number."""
+    if poly not in _known:
+        _known[poly] = _factored(poly)
+    return _known[poly]
+
+
+def _factored(poly: Poly) -> Factors:
+    _, taken, rest = content(poly)
+    if any(isinstance(e, Fraction) for m in rest for _, e in m):
+        return None
+    if any(e < 0 for m in rest for _, e in m):
+        return None
+    atoms = sorted(atoms_of(rest), key=lambda a: a.key)
+    if not atoms:
+        return None
+    ctx = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(atoms))], "deglex")
+    place = {a: k for k, a in enumerate(atoms)}
+    terms = {}
+    for m, c in poly.scale(1).items() if not taken else rest.items():
+        powers = [0] * len(atoms)
+        for a, e in m:
+            powers[place[a]] = int(e)
+        terms[tuple(powers)] = c
+    scale, factors = ctx.from_dict(terms).factor()
+    out = [(_back(f.to_dict(), atoms), int(k)) for f, k in factors]
+    if taken:
+        c = content(poly)[0]
+        scale = scale * c
+        out += [
+            (monomial({a: 1 if e > 0 else -1}), abs(int(e))) for a, e in taken.items() if not isinstance(e, Fraction)
+        ]
+        if any(isinstance(e, Fraction) for e in taken.values()):
+            return None
+    return fmpq(scale), sorted(out, key=lambda t: t[0].key)
+
+
+def _back(terms: dict, atoms: list[Atom]) -> Poly:
+    total = Poly({})
+    for powers, c in terms.items():
+        factors: dict[Atom, Exponent] = {a: int(e) for a, e in zip(atoms, powers, strict=True) if e}
+        total = total + (monomial(factors) if factors else ONE).scale(fmpq(c))
+    return total

@@ -1,0 +1,114 @@
+"""Programs on scalars evaluated in float64 by numpy, at several points at once.
+
+Every primitive here is arithmetic that IEEE 754 or C's mathematics library fixes, special values included, so numpy
+gives what JAX gives, without a compilation. A program with another primitive has no value here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .jax_internals import Program, inner_program, is_dropped, is_literal, live_equations
+
+_SAME: dict[str, Callable[..., Any]] = {
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "add": np.add,
+    "add_any": np.add,
+    "and": np.bitwise_and,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "ceil": np.ceil,
+    "clamp": lambda low, x, high: np.minimum(np.maximum(x, low), high),
+    "copy": np.positive,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "eq": np.equal,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "floor": np.floor,
+    "ge": np.greater_equal,
+    "gt": np.greater,
+    "le": np.less_equal,
+    "log": np.log,
+    "log1p": np.log1p,
+    "lt": np.less,
+    "max": np.maximum,
+    "min": np.minimum,
+    "mul": np.multiply,
+    "ne": np.not_equal,
+    "neg": np.negative,
+    "not": np.bitwise_not,
+    "or": np.bitwise_or,
+    "pow": np.power,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sign": np.sign,
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "stop_gradient": np.positive,
+    "sub": np.subtract,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "xor": np.bitwise_xor,
+}
+
+
+class NoValueError(Exception):
+    """The program has a primitive that is not evaluated here."""
+
+
+def evaluate(program: Program, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a program on scalars, for each row of its inputs. Raises NoValueError."""
+    with np.errstate(all="ignore"):
+        out = _run(program, columns, [True] * len(program.jaxpr.outvars))
+    return [np.broadcast_to(v, columns[0].shape) for v in out]
+
+
+def _run(program: Program, inputs: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+    jaxpr = program.jaxpr
+    if any(v.aval.shape for v in (*jaxpr.invars, *jaxpr.constvars)):
+        raise NoValueError
+    env = dict(zip((*jaxpr.invars, *jaxpr.constvars), (*inputs, *map(np.asarray, program.consts)), strict=True))
+
+    def read(v: Any) -> Any:
+        return np.asarray(v.val) if is_literal(v) else env.get(v)
+
+    for eqn, use in live_equations(jaxpr, needed):
+        operands = [read(v) for v in eqn.invars]
+        inner = inner_program(eqn)
+        out = _run(inner, operands, use) if inner is not None else [_value(eqn, operands)]
+        env.update((v, x) for v, x in zip(eqn.outvars, out, strict=True) if not is_dropped(v))
+    return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _value(eqn: Any, operands: list[Any]) -> Any:
+    name, params = eqn.primitive.name, eqn.params
+    if len(eqn.outvars) != 1 or eqn.outvars[0].aval.shape:
+        raise NoValueError
+    if name == "select_n" and len(operands) == 3 and operands[0].dtype == bool:
+        which, no, yes = operands
+        return np.where(which, yes, no)
+    if name == "div" and operands[0].dtype.kind == "f":
+        return np.divide(*operands)
+    if name == "integer_pow" and operands[0].dtype.kind == "f":
+        return np.power(operands[0], float(params["y"]))
+    if name == "convert_element_type":
+        return operands[0].astype(params["new_dtype"])
+    if name == "broadcast_in_dim":
+        return operands[0]
+    if name == "round" and int(params["rounding_method"]) == 1:  # to the nearest even
+        return np.rint(operands[0])
+    if name not in _SAME:
+        raise NoValueError
+    return _SAME[name](*operands)

@@ -1,0 +1,129 @@
+"""Programs as JAX makes them: jaxprs with their constants, what is inside them, and what their outputs need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from jax._src import source_info_util as _source_info
+from jax.extend import core as jex
+
+from certgrad.obligations.terms.terms import Poly
+
+CALLS = frozenset(
+    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "
+    "composite custom_vmap_call linear_call remat_opt".split()
+)
+"""Primitives that run an inner program on their operands."""
+
+
+_INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
+"""The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A question about dimensions that Python answered while tracing: the answer held for symbols, unproved.
+
+    `difference` was taken to be nonzero; it is None where a dimension was hashed, printed or ordered in vain,
+    which asks no question that could be answered otherwise. `asker` is `rule`; `linalg` where JAX's linear algebra
+    asked, which has formulas of its own for some sizes; `library` where other code of JAX did: it asks in every
+    broadcast, and each time that one of its caches compares two keys.
+    """
+
+    difference: Poly | None
+    asker: str
+
+    @property
+    def by_library(self) -> bool:
+        """JAX's own code asked."""
+        return self.asker != "rule"
+
+
+@dataclass
+class Program:
+    """A traced program: a jaxpr with its constants, and the decisions on dimensions that tracing took unproved."""
+
+    jaxpr: Any
+    consts: Sequence[Any]
+    out_tree: Any = None
+    decisions: tuple[Decision, ...] = ()
+
+
+def jaxpr_of(closed: Any) -> Any:
+    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    return getattr(closed, "jaxpr", closed)
+
+
+def inner_program(eqn: Any) -> Program | None:
+    """The program that a call-like equation runs."""
+    if eqn.primitive.name not in CALLS:
+        return None
+    held = [eqn.params[key] for key in _INNER if key in eqn.params]
+    return program_of(held[0]) if len(held) == 1 else None
+
+
+def program_of(closed: Any) -> Program:
+    """A closed jaxpr as a program."""
+    return Program(jaxpr_of(closed), getattr(closed, "consts", ()))
+
+
+def of_equation(eqn: Any) -> Program:
+    """The program that consists of one equation."""
+    seen = dict.fromkeys(v for v in eqn.invars if not is_literal(v))
+    return Program(SimpleNamespace(invars=list(seen), constvars=[], eqns=[eqn], outvars=list(eqn.outvars)), [])
+
+
+def is_literal(atom: Any) -> bool:
+    """A constant written into the equation."""
+    return isinstance(atom, jex.Literal)
+
+
+def is_dropped(var: Any) -> bool:
+    """An output that nothing reads."""
+    return type(var).__name__ == "DropVar"
+
+
+def primal_body(closed: Any) -> Program:
+    """The program inside, where all that a program does is to call one custom function: without the custom rule."""
+    program = program_of(closed)
+    while len(program.jaxpr.eqns) == 1:
+        (eqn,) = program.jaxpr.eqns
+        inner = inner_program(eqn)
+        same = list(eqn.invars) == list(program.jaxpr.invars) and list(eqn.outvars) == list(program.jaxpr.outvars)
+        if inner is None or not same:
+            break
+        program = inner
+    return program
+
+
+def evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], seen: Callable[[Any, list], list]) -> list[Any]:
+    """Run a program, called programs inlined; `seen(equation, outputs)` may replace what an equation gives.
+
+    A custom function with a rule in forward mode keeps it; of one in reverse mode its primal function runs.
+    """
+    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=False)) | dict(
+        zip(jaxpr.invars, args, strict=True)
+    )
+
+    def read(atom: Any) -> Any:
+        return atom.val if is_literal(atom) else values[atom]
+
+    for eqn in jaxpr.eqns:
+        operands = [read(v) for v in eqn.invars]
+        inner = inner_program(eqn) if eqn.primitive.name not in ("custom_jvp_call", "custom_lin") else None
+        if inner is not None:
+            outs = evaluate(inner.jaxpr, inner.consts, operands, seen)
+        else:
+            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+            outs = seen(eqn, list(found) if eqn.primitive.multiple_results else [found])
+        values |= dict(zip(eqn.outvars, outs, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def source_line(eqn: Any) -> tuple[str, int]:
+    """File and line of the user's code that made an equation; an empty file where that is not known."""
+    frame = _source_info.user_frame(eqn.source_info.traceback)
+    return (frame.file_name, frame.start_line) if frame is not None else ("", 0)

@@ -1,0 +1,130 @@
+"""JAX's own linear solvers and determinants, recognised by their programs; solvers that users marked."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.lax import linalg as _linalg
+from jax._src.numpy import linalg as _dense
+
+from certgrad.obligations.terms.terms import Poly
+
+from ._programs import Program, jaxpr_of, program_of
+from ._text import serialised
+from ._tracing import wide_floats
+from ._values import shape_polys
+
+
+@dataclass(frozen=True)
+class LuSolve:
+    """What JAX's LU solver does: with the matrix or its transpose, along `axis` of its right-hand side.
+
+    `batch` says which axis of the right-hand side each batch axis of the factors belongs to.
+    """
+
+    transposed: bool
+    axis: int
+    batch: tuple[int, ...]
+
+
+def lu_solve(closed: Any) -> LuSolve | None:
+    """Recognise JAX's own LU solver: the program is the one that JAX makes of it, under any number of `vmap`s."""
+    program = program_of(closed)
+    avals = [v.aval for v in program.jaxpr.invars]
+    if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
+        return None
+    text = serialised(program)
+    axis, count = len(avals[2].shape) - 1, len(avals[0].shape) - 2
+    for transposed in (False, True):
+        for batch in itertools.combinations(range(axis), count):
+            if [avals[0].shape[k] for k in range(count)] != [avals[2].shape[k] for k in batch]:
+                continue
+            solver = partial(_lu_solve, transposed)
+            for k in reversed(range(axis)):
+                solver = jax.vmap(solver, (0, 0, 0) if k in batch else (None, None, 0))
+            specs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+            with wide_floats(avals[0].dtype == np.float64):
+                same = serialised(program_of(jax.make_jaxpr(solver)(*specs))) == text
+            if same:
+                return LuSolve(transposed, axis, batch)
+    return None
+
+
+_UNWRAPPED = {f: getattr(f, "__wrapped__") for f in (_dense.slogdet, _dense.det)}  # noqa: B009 (without their `jit`)
+
+
+_library_texts: dict[tuple[str, str], str] = {}
+
+
+def is_slogdet(eqn: Any) -> bool:
+    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it."""
+    if eqn.primitive.name != "custom_jvp_call" or not _of_a_matrix(eqn, 2):
+        return False
+    return _is_library(_dense.slogdet, eqn.invars[0].aval, eqn.params["call_jaxpr"])
+
+
+def is_det(eqn: Any) -> bool:
+    """JAX's own determinant, recognised in the same way."""
+    if eqn.primitive.name not in ("jit", "pjit") or not _of_a_matrix(eqn, 1):
+        return False
+    return _is_library(_dense.det, eqn.invars[0].aval, eqn.params["jaxpr"])
+
+
+def _of_a_matrix(eqn: Any, outputs: int) -> bool:
+    """The equation makes so many numbers of each square matrix."""
+    if len(eqn.invars) != 1 or len(eqn.outvars) != outputs:
+        return False
+    aval = eqn.invars[0].aval
+    shape: Any = getattr(aval, "shape", ())
+    square = len(shape) >= 2 and shape[-1] == shape[-2] and aval.dtype in (np.float32, np.float64)
+    return square and all(tuple(v.aval.shape) == tuple(shape[:-2]) for v in eqn.outvars)
+
+
+def _is_library(function: Any, aval: Any, closed: Any) -> bool:
+    """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
+    key = (function.__name__, str(aval))
+    if key not in _library_texts:
+        with wide_floats(aval.dtype == np.float64):
+            traced: Any = jax.make_jaxpr(_UNWRAPPED[function])(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+        equations = jaxpr_of(traced).eqns
+        if function is _dense.slogdet:
+            traced = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
+        _library_texts[key] = serialised(program_of(traced)) if traced is not None else ""
+    return bool(_library_texts[key]) and serialised(program_of(closed)) == _library_texts[key]
+
+
+def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:
+    return _linalg.lu_solve(factors, permutation, b, trans=int(transposed))
+
+
+@dataclass(frozen=True)
+class MarkedSolver:
+    """A call of a solver that is marked by `certgrad.solves`: both programs, and which operands each takes."""
+
+    name: str
+    solver: Program
+    residual: Program
+    counts: tuple[int, int]
+    shape: tuple[Poly, ...]
+
+    def of_solver(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands that the solver takes."""
+        first, second = self.counts
+        return [*operands[:first], *operands[first + second :]]
+
+    def of_residual(self, operands: Sequence[Any], unknown: Any) -> list[Any]:
+        """What the residual takes, at a value of the unknown."""
+        return [unknown, *operands[self.counts[0] :]]
+
+
+def marked_solver(eqn: Any) -> MarkedSolver:
+    """The parts of a `certgrad_solution` equation."""
+    p = eqn.params
+    shape = shape_polys(eqn.outvars[0].aval)
+    return MarkedSolver(p["called"], program_of(p["solver"]), program_of(p["residual"]), p["counts"], shape)

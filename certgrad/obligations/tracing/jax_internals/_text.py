@@ -1,0 +1,270 @@
+"""A program as a canonical text: its identity."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex
+
+from certgrad.errors import TraceError
+from certgrad.obligations.terms.terms import memo
+
+from ..jax_dimensions import number_of
+from ._primitives import equations_of, genuine
+from ._programs import Program, is_literal, jaxpr_of
+from ._values import DimExpr, kind_of
+
+
+def serialised(
+    program: Program, dims: Callable[[Any], str] = str, erase_dtypes: bool = False, fold_sizes: bool = False
+) -> str:
+    """A canonical text of a program, nested programs and constants included; variables are numbered in order.
+
+    With `fold_sizes`, equations that only make a number of a dimension are written as that number.
+    `dims` renders dimensions. With `erase_dtypes`, dtypes are left out and float literals are rounded to float32.
+    """
+    return Serialiser(dims, erase_dtypes, fold_sizes).program(program)
+
+
+def serialised_all(
+    programs: Mapping[str, Program],
+    dims: Callable[[Any], str] = str,
+    erase_dtypes: bool = False,
+    fold_sizes: bool = False,
+) -> dict[str, str]:
+    """The texts of several programs, as `serialised` writes each."""
+    serialiser = Serialiser(dims, erase_dtypes, fold_sizes)
+    return {name: serialiser.program(p) for name, p in programs.items()}
+
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
+class Serialiser:
+    """Writes programs as text; subclasses choose how dimensions and parameters are written.
+
+    What is written often (a dimension, a type, an inner program) is remembered by object, which lives as long.
+    """
+
+    IGNORED = frozenset(
+        "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
+    )
+
+    def __init__(self, dims: Callable[[Any], str], erase: bool, fold: bool = False) -> None:
+        self.render, self.erase, self.fold = dims, erase, fold
+        self.rendered: dict[int, tuple[Any, str]] = {}
+        self.types: dict[int, tuple[Any, str]] = {}
+        self.others: dict[int, tuple[Any, str]] = {}
+
+    def dims(self, dim: Any) -> str:
+        """One dimension as text."""
+        return remembered(self.rendered, dim, self.render)
+
+    def program(self, program: Program) -> str:
+        names: dict[Any, str] = {}
+        numbers: dict[Any, float] = {}
+        count = itertools.count()
+        aval = self.aval
+
+        def name(v: Any) -> str:
+            if isinstance(v, _LITERAL):
+                return self.literal(v)
+            found = names.get(v)
+            if found is None:
+                found = names[v] = f"v{next(count)}"
+            return found
+
+        def folded(eqn: Any) -> str | None:
+            """Sizes as literals: a symbolic size is an equation, a concrete one is a number in the program."""
+            if eqn.primitive.name == "dim_as_value":
+                return f"lit({self.dims(eqn.params['dim'])})"
+            if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
+                source = name(eqn.invars[0])
+                if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
+                    if eqn.invars[0] in numbers:
+                        numbers[eqn.outvars[0]] = numbers[eqn.invars[0]]
+                    return f"lit({source[4:-1].removesuffix('.0')})"
+            if len(eqn.outvars) == 1 and not eqn.outvars[0].aval.shape and kind_of(eqn.outvars[0].aval.dtype) == "f":
+                operands = [number(v) for v in eqn.invars]
+                if all(x is not None for x in operands):
+                    value = number_of(eqn.primitive.name, operands, eqn.params)  # type: ignore[arg-type]
+                    if value is not None:
+                        numbers[eqn.outvars[0]] = value
+                        shown = str(np.float32(value)) if self.erase else repr(value)
+                        return f"lit({shown.removesuffix('.0')})"
+            return None
+
+        def number(v: Any) -> float | None:
+            """The number that a scalar stands for: as it was computed, or as it is written."""
+            if is_literal(v):
+                return float(np.asarray(v.val)) if not v.aval.shape and np.asarray(v.val).dtype.kind in "fiu" else None
+            if v in numbers:
+                return numbers[v]
+            text = names.get(v, "")
+            return float(text[4:-1]) if text.startswith("lit(") and _NUMBER.fullmatch(text[4:-1]) else None
+
+        jaxpr = program.jaxpr
+        lines = ["in " + " ".join([f"{name(v)}:{aval(v.aval)}" for v in jaxpr.invars])]
+        for v, c in zip(jaxpr.constvars, program.consts, strict=False):
+            lines.append(f"const {name(v)}={self.value(c)}")
+        for eqn in jaxpr.eqns:
+            if self.erase and _between_wide_integers(eqn):
+                names[eqn.outvars[0]] = name(eqn.invars[0])
+                continue
+            literal = folded(eqn) if self.fold else None
+            if literal is not None:
+                names[eqn.outvars[0]] = literal
+                continue
+            if self.unused(eqn):
+                continue
+            params = self.params(eqn) if eqn.params else ""
+            out = " ".join([f"{name(v)}:{aval(v.aval)}" for v in eqn.outvars])
+            lines.append(f"{out} = {eqn.primitive.name}[{params}] {' '.join([name(v) for v in self.operands(eqn)])}")
+        lines.append("out " + " ".join(map(name, jaxpr.outvars)))
+        return "\n".join(lines)
+
+    def unused(self, eqn: Any) -> bool:
+        """Whether the equation is left out."""
+        return False
+
+    def operands(self, eqn: Any) -> Sequence[Any]:
+        """The operands that are written."""
+        return eqn.invars
+
+    def literal(self, v: Any) -> str:
+        """A literal operand."""
+        if self.fold and not v.aval.shape:
+            value = np.asarray(v.val)
+            if self.erase and value.dtype.kind == "f":
+                return f"lit({str(_narrow(value)).removesuffix('.0')})"
+            return f"lit({self.value(v.val).removesuffix('.0')})"
+        return f"lit({self.value(v.val)}:{self.aval(v.aval)})"
+
+    def params(self, eqn: Any) -> str:
+        ignored, param = self.IGNORED, self.param
+        return ",".join([f"{k}={param(v)}" for k, v in sorted(eqn.params.items()) if k not in ignored])
+
+    def aval(self, aval: Any) -> str:
+        found = self.types.get(id(aval))
+        if found is None:
+            found = self.types[id(aval)] = aval, self.type(aval)
+        return found[1]
+
+    def type(self, aval: Any) -> str:
+        shape = ",".join(self.dims(d) for d in getattr(aval, "shape", ()))
+        dtype = getattr(aval, "dtype", None)
+        return f"{'?' if dtype is None else kind_of(dtype) if self.erase else _dtype_text(dtype)}[{shape}]"
+
+    def value(self, value: Any) -> str:
+        if isinstance(value, jax.core.Tracer):
+            raise TraceError(
+                "A custom rule closes over a traced value: its gradient there would silently be 0. "
+                "Pass it as an argument."
+            )
+        array = np.asarray(value) if not isinstance(value, np.ndarray) else value
+        if self.erase and array.dtype.kind == "f":
+            array = _narrow(array)
+            return f"float{array.shape}{array.tobytes().hex()}"
+        if array.ndim == 0:
+            return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
+        return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
+
+    def nested(self, closed: Any) -> str:
+        return self.program(Program(jaxpr_of(closed), getattr(closed, "consts", ())))
+
+    def param(self, value: Any) -> str:
+        kind = type(value)
+        if kind in _PLAIN:
+            return str(value)
+        if kind is tuple:
+            return "(" + ",".join(map(self.param, value)) + ")"
+        if kind is DimExpr:
+            return self.dims(value)
+        return remembered(self.others, value, self._param)
+
+    def _param(self, value: Any) -> str:
+        if isinstance(value, np.generic):  # a number, never the name of its dtype
+            value = value.item()
+        if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
+            return self.dims(value)
+        if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+            return f"{{{self.nested(value)}}}"
+        if isinstance(value, (tuple, list)):
+            return "(" + ",".join(map(self.param, value)) + ")"
+        if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):
+            try:
+                return kind_of(np.dtype(value)) if self.erase else str(np.dtype(value))
+            except TypeError:
+                return str(value)
+        if callable(value):
+            return "callable"
+        return str(value)
+
+
+_identities: dict[Any, tuple[Any, int]] = memo()
+
+
+class _Identity(Serialiser):
+    """Tells apart the Python functions that a program calls back, by equality."""
+
+    IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
+
+    def _param(self, value: Any) -> str:
+        if callable(value) and not hasattr(value, "eqns") and not hasattr(value, "jaxpr"):
+            return f"callable{_numbered(value)}"
+        return super()._param(value)
+
+
+def identity(program: Program) -> str:
+    """A text that is equal for two programs of one proof only if they compute the same function."""
+    foreign = [str(_numbered(e.primitive)) for e in equations_of(program.jaxpr) if not genuine(e.primitive)]
+    return " ".join([_Identity(str, False).program(program), *foreign])
+
+
+def _numbered(value: Any) -> int:
+    """A number for each of what Python tells apart."""
+    try:
+        return _identities.setdefault(value, (value, len(_identities)))[1]
+    except TypeError:  # it has no hash
+        return _identities.setdefault(id(value), (value, len(_identities)))[1]
+
+
+_LITERAL: Any = jex.Literal
+
+
+_PLAIN = frozenset({int, bool, str, type(None)})
+"""Types of parameters that are written as they are."""
+
+
+def remembered(table: dict[int, tuple[Any, str]], key: Any, write: Callable[[Any], str]) -> str:
+    found = table.get(id(key))
+    if found is None:
+        found = table[id(key)] = key, write(key)
+    return found[1]
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """In float32; what is too large for it is infinite there, as it is when it runs."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32)
+
+
+@lru_cache(maxsize=64)
+def _dtype_text(dtype: Any) -> str:
+    return str(dtype)
+
+
+def _between_wide_integers(eqn: Any) -> bool:
+    """A cast between 32- and 64-bit integers: JAX inserts it where it wants an index, and only in 64-bit mode."""
+    wide = (np.dtype("int32"), np.dtype("int64"))
+    return (
+        eqn.primitive.name == "convert_element_type"
+        and eqn.params["new_dtype"] in wide
+        and eqn.invars[0].aval.dtype in wide
+    )

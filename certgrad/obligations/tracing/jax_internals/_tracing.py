@@ -1,0 +1,248 @@
+"""Tracing at symbolic dimensions, with every question about dimensions recorded."""
+
+from __future__ import annotations
+
+import dis
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import jax
+import numpy as np
+from jax import api_util, export
+from jax.core import ShapedArray
+from jax.extend import linear_util
+from jax.interpreters import partial_eval
+
+from certgrad.ops import _fit
+
+from ..jax_dimensions import arithmetic_of_dimensions
+from ._programs import Decision, Program, jaxpr_of
+from ._values import DimExpr, dim_poly
+
+_LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__file__) + (
+    os.path.join(os.path.dirname(os.path.dirname(jax.__file__)), "opt_einsum"),
+)
+"""Folders of code that is trusted to treat dimensions uniformly: JAX, numpy, opt_einsum, the standard library."""
+
+
+_OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
+
+
+@lru_cache(maxsize=1024)
+def _asker(file: str) -> str:
+    if file == _fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+        return "library"
+    if not from_library(file):
+        return "rule"
+    return "linalg" if os.path.basename(file) == "linalg.py" else "library"
+
+
+@lru_cache(maxsize=1024)
+def _asks_for_others(file: str) -> bool:
+    """A file of the standard library or of numpy: what it asks of a size is what its caller wants to know."""
+    if file.startswith("<frozen "):
+        return True
+    return from_library(file) and not file.startswith((_LIBRARIES[0], _LIBRARIES[3]))
+
+
+def from_library(file: str) -> bool:
+    """A file of JAX's, numpy's, opt_einsum's or Python's own."""
+    if file.startswith((*_LIBRARIES[:2], _LIBRARIES[3])):
+        return True
+    return file.startswith(_LIBRARIES[2]) and not file.startswith(_OUTSIDE)
+
+
+_OF_TYPES = frozenset(
+    f.__code__
+    for f in (getattr(member, "__func__", member) for member in vars(ShapedArray).values())
+    if isinstance(f, FunctionType)
+)
+"""The methods of the type of an array. Types are interned: a call there looks a shape up among those of other types."""
+
+
+def _by_chance(frame: Any) -> bool:
+    """Types of arrays are looked up in a hash table, which compares shapes that share a bucket, as chance has it.
+
+    What the code of the methods itself compares is no call, and what it calls in Python has a frame of its own.
+    """
+    code = frame.f_code
+    return code in _OF_TYPES and dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
+
+
+@contextmanager
+def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
+    """Record each comparison that JAX answers "different", each truth test and, from outside JAX, each hash.
+
+    Order comparisons need no record: JAX raises where it cannot decide them.
+    """
+    record: list[tuple[Any, Any, str]] = []
+    eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
+    text, shown = DimExpr.__str__, DimExpr.__repr__
+
+    def asker() -> str:
+        """Who asks: the standard library and numpy ask for whoever called them."""
+        frame: Any = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file == "<string>":
+                # Generated, as the methods of a dataclass are: it belongs to the module of its names.
+                file = str(frame.f_globals.get("__file__", ""))
+            if not _asks_for_others(file):
+                return _asker(file)
+            frame = frame.f_back
+        return "library"
+
+    def compared(a: Any, b: Any) -> tuple[Any, ...]:
+        """What the size is compared with: another one, or a number that a size can be; (None,) where it is several."""
+        if isinstance(b, int) or (type(b) is DimExpr and b.scope is a.scope):
+            return (b,)
+        if isinstance(b, np.ndarray) and b.ndim:
+            return (None,)
+        if isinstance(b, (float, np.generic, np.ndarray)) and np.result_type(b).kind in "iuf" and b == np.rint(b):
+            return (int(b),) if np.isfinite(b) else ()
+        return ()
+
+    def record_eq(self: Any, other: Any) -> Any:
+        answer = eq(self, other)
+        if answer is False and not _by_chance(sys._getframe(1)):
+            for number in compared(self, other):
+                record.append((self, number, asker()))
+        return answer
+
+    def record_ne(self: Any, other: Any) -> Any:
+        answer = ne(self, other)
+        if answer is True and not _by_chance(sys._getframe(1)):
+            for number in compared(self, other):
+                record.append((self, number, asker()))
+        return answer
+
+    def record_attribute(self: Any, name: str) -> Any:
+        if hasattr(int, name) and asker() == "rule":
+            record.append((self, None, "rule"))  # the code may go on without what a number has
+        raise AttributeError(f"a symbolic size has no attribute {name!r}")
+
+    def record_hash(self: Any) -> int:
+        if asker() == "rule":
+            record.append((self, None, "rule"))
+        return hashed(self)
+
+    def record_text(self: Any) -> str:
+        if asker() == "rule":
+            record.append((self, None, "rule"))
+        return text(self)
+
+    def record_bool(self: Any) -> bool:
+        record.append((self, 0, asker()))
+        return truth(self) if truth is not None else True
+
+    def recording_order(compare: Callable) -> Callable:
+        def order(self: Any, other: Any) -> bool:
+            try:
+                return compare(self, other)
+            except Exception:
+                if asker() == "rule":
+                    record.append((self, None, "rule"))  # the code may go on as if it had been answered
+                raise
+
+        return order
+
+    orders = {name: getattr(DimExpr, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")}
+    try:
+        for name, compare in orders.items():
+            setattr(DimExpr, name, recording_order(compare))
+        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
+            record_eq,
+            record_ne,
+            record_hash,
+            record_bool,
+        )
+        DimExpr.__str__ = DimExpr.__repr__ = record_text
+        DimExpr.__getattr__ = record_attribute
+        yield record
+    finally:
+        for name, compare in orders.items():
+            setattr(DimExpr, name, compare)
+        DimExpr.__str__, DimExpr.__repr__ = text, shown
+        del DimExpr.__getattr__
+        DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__ = eq, ne, hashed
+        if truth is None:
+            del DimExpr.__bool__
+        else:
+            DimExpr.__bool__ = truth
+
+
+_SHARED_SCOPE = export.SymbolicScope()
+
+
+def symbols(names: Sequence[str], constraints: Sequence[str] = (), shared: bool = False) -> dict[str, Any]:
+    """Dimension variables of one scope. A dimension is at least 1.
+
+    `shared` variables are equal whenever their names are, so JAX finds in its caches what it traced before; that is
+    five times faster, and hides the questions about dimensions that a cached function asked.
+    """
+    if not names:
+        return {}
+    if shared and not constraints:
+        return {name: _shared_symbol(name) for name in names}
+    return dict(zip(names, export.symbolic_shape(", ".join(names), constraints=constraints), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _shared_symbol(name: str) -> Any:
+    return export.symbolic_shape(name, scope=_SHARED_SCOPE)[0]
+
+
+@contextmanager
+def wide_floats(on: bool = True) -> Iterator[None]:
+    """Trace with 64-bit numbers, whatever the caller's configuration."""
+    with jax.enable_x64(on):
+        yield
+
+
+def trace(fn: Callable, specs: Sequence[Any]) -> Program:
+    """The jaxpr of `fn` at abstract arguments, without running it."""
+    with recorded_decisions() as record, arithmetic_of_dimensions(from_library):
+        jaxpr, consts, tree = _jaxpr(fn, specs)
+    pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
+    decisions = {
+        Decision(None if b is None else dim_poly(a) - dim_poly(b), asker): None
+        for (_, _, asker), (a, b) in pairs.items()
+    }
+    return Program(jaxpr, consts, tree, tuple(decisions))
+
+
+_UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names=None)
+"""Messages of JAX's errors need not name arguments: only their first line is shown."""
+
+
+def abstract(shape: Sequence[Any], dtype: Any, weak: bool = False) -> Any:
+    """An argument of a trace. Unlike a ShapeDtypeStruct it is taken as it is in each of several traces."""
+    return api_util.shaped_abstractify(jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=weak))
+
+
+def _jaxpr(fn: Callable, specs: Sequence[Any]) -> tuple[Any, Sequence[Any], Any]:
+    """The jaxpr, its constants and the tree of its outputs, as `jax.make_jaxpr` gives them.
+
+    `make_jaxpr` goes through all of `jit`, which takes longer than tracing a rule. What is under it traces the same
+    program; how it returns captured arrays differs between versions of JAX, so a function with some is left to
+    `make_jaxpr`.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(tuple(specs))
+    out_tree: Any = None
+
+    def flat(*values: Any) -> list[Any]:
+        nonlocal out_tree
+        out, out_tree = jax.tree_util.tree_flatten(fn(*jax.tree_util.tree_unflatten(tree, values)))
+        return out
+
+    avals = [api_util.shaped_abstractify(x) for x in leaves]
+    jaxpr, _, consts = partial_eval.trace_to_jaxpr_dynamic(linear_util.wrap_init(flat, debug_info=_UNNAMED), avals)
+    if not consts:
+        return jaxpr, (), out_tree
+    closed, out = jax.make_jaxpr(fn, return_shape=True)(*specs)
+    return jaxpr_of(closed), closed.consts, jax.tree_util.tree_structure(out)

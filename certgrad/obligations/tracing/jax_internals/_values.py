@@ -1,0 +1,79 @@
+"""Dimensions, literals and types, in the kernel's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src.export import shape_poly as _shape_poly
+
+from certgrad.obligations.terms.terms import ONE, ZERO, Poly, dimension, number
+
+DimExpr: Any = _shape_poly._DimExpr
+
+
+def dim_poly(dim: Any) -> Poly:
+    """A dimension, symbolic or not, as a polynomial."""
+    if not isinstance(dim, DimExpr):
+        return number(int(dim))
+    total = ZERO
+    for term, count in dim._sorted_terms:
+        product = ONE
+        for factor, power in term._factors:
+            if factor.var is not None:
+                atom = dimension(factor.var)
+            else:
+                atom = dimension(str(factor), positive=_lower_bound(factor, dim) >= 1)
+            product = product * atom**power
+        total = total + product.scale(count)
+    return total
+
+
+def _lower_bound(factor: Any, dim: Any) -> float:
+    expr = DimExpr._from_term(_shape_poly._DimTerm.from_factor(factor, 1), 1, dim.scope)
+    return _shape_poly._bounds_decision(expr, _shape_poly.BoundsPrecision.BEST)[0]
+
+
+def shape_polys(aval: Any) -> tuple[Poly, ...]:
+    return tuple(dim_poly(d) for d in aval.shape)
+
+
+def literal_value(value: Any) -> Fraction | None:
+    """A number as it was meant: the shortest decimal that rounds to it. None for infinities and NaN."""
+    array = np.asarray(value)
+    if array.dtype.kind in "biu":
+        return Fraction(int(array))
+    if array.dtype.kind == "c":
+        raise TypeError("complex")
+    if not np.isfinite(array):
+        return None
+    text = repr(float(array)) if array.dtype == np.float64 else str(array[()])
+    return Fraction(text)
+
+
+@lru_cache(maxsize=64)
+def kind_of(dtype: Any) -> str:
+    """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
+    if dtype == jax.dtypes.float0:
+        return "0"
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return "k"
+    for kind, types in (("f", np.floating), ("i", np.integer), ("c", np.complexfloating), ("b", np.bool_)):
+        if jax.dtypes.issubdtype(dtype, types):
+            return kind
+    return "?"
+
+
+def bits_of(dtype: Any) -> int:
+    """The width of an integer type."""
+    return int(jax.numpy.iinfo(dtype).bits)
+
+
+def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
+    """A lax function of machine integers, computed by JAX."""
+    with jax.enable_x64(True):
+        return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))

@@ -1,0 +1,63 @@
+"""Terms as they were probably written: for a reader, never for a proof."""
+
+from __future__ import annotations
+
+from flint import fmpq
+
+from certgrad.obligations.terms.terms import (
+    ONE,
+    ZERO,
+    Atom,
+    Base,
+    Exp,
+    Exponent,
+    Fn,
+    Mono,
+    Poly,
+    deep_atoms,
+    intern,
+    monomial,
+    poly_of,
+)
+
+
+def with_tanh(poly: Poly) -> Poly:
+    """The term with E/(1 + E) − 1/(1 + E) written as tanh p, where E = exp(2p), outside of other functions."""
+    for a in deep_atoms(poly):
+        exponential = _exponential(a)
+        if exponential is not None:
+            poly = _folded(poly, a, exponential)
+    return poly
+
+
+def _exponential(a: Atom) -> Mono | None:
+    """E where the atom is 1 + E for an exponential E."""
+    if not isinstance(a, Base) or len(a.poly) != 2 or a.poly.coefficient(()) != 1:
+        return None
+    mono, c = (a.poly - ONE).single() or ((), fmpq(0))
+    return mono if c == 1 and mono and all(isinstance(b, Exp) for b, _ in mono) else None
+
+
+def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
+    """With A·(E − 1)/(1 + E) as A·tanh p."""
+    shared = dict(exponential)
+    argument = sum((Poly({b.mono: fmpq(1)}).scale(_half(e)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
+    plain, times = ZERO, ZERO
+    other = ZERO
+    for mono, c in poly.items():
+        factors: dict[Atom, Exponent] = dict(mono)
+        if factors.pop(base, 0) != -1:
+            other = other + Poly({mono: c})
+        elif all(factors.get(b) == e for b, e in shared.items()):
+            times = times + monomial({b: e for b, e in factors.items() if b not in shared}).scale(c)
+        elif shared.keys().isdisjoint(factors):
+            plain = plain + monomial(factors).scale(c)
+        else:
+            return poly
+    if plain.is_zero or not (plain + times).is_zero:
+        return poly
+    return other + times * poly_of(intern(Fn("tanh", (argument,))))
+
+
+def _half(e: Exponent) -> fmpq:
+    return fmpq(e.numerator, 2 * e.denominator)

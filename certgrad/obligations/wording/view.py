@@ -1,0 +1,162 @@
+"""Terms as sympy expressions: entries are `Indexed`, sums are `Sum`, predicates are `Piecewise`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy
+from flint import fmpq
+
+from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
+from certgrad.obligations.terms.terms import (
+    ONE,
+    Access,
+    Atom,
+    Base,
+    Dim,
+    Exp,
+    Exponent,
+    Fn,
+    IndexNumber,
+    IxEq,
+    IxPred,
+    Matrix,
+    Max,
+    Mono,
+    Num,
+    Poly,
+    Pred,
+    Product,
+    Rec,
+    Side,
+    Sum,
+)
+
+_FUNCTIONS = {
+    "log": sympy.log,
+    "sin": sympy.sin,
+    "cos": sympy.cos,
+    "asin": sympy.asin,
+    "acos": sympy.acos,
+    "atan": sympy.atan,
+    "asinh": sympy.asinh,
+    "acosh": sympy.acosh,
+    "atanh": sympy.atanh,
+    "erf": sympy.erf,
+    "erf_inv": sympy.erfinv,
+    "atan2": sympy.atan2,
+    "floor": sympy.floor,
+    "cbrt": sympy.real_root,
+    "lgamma": lambda x: sympy.log(sympy.Abs(sympy.gamma(x))),
+    "digamma": sympy.digamma,
+    "polygamma": sympy.polygamma,
+    "bessel_i0": lambda x: sympy.besseli(0, x),
+    "bessel_i1": lambda x: sympy.besseli(1, x),
+    "igamma": lambda a, x: sympy.lowergamma(a, x) / sympy.gamma(a),
+    "incomplete_beta": lambda a, b, x: sympy.betainc_regularized(a, b, 0, x),
+    "zeta": sympy.zeta,
+    "whole_power": lambda x, k: x**k,
+    "stop": lambda x: x,
+}
+
+
+class SympyView:
+    """Converts terms; `names` gives the letters of free index variables."""
+
+    def __init__(self, names: Mapping[Var, str]) -> None:
+        self.names = {v: sympy.Symbol(n, integer=True, nonnegative=True) for v, n in names.items()}
+
+    def __call__(self, poly: Poly) -> sympy.Expr:
+        return sympy.Add(*(self.mono(m, c) for m, c in poly.sorted_items()))
+
+    def mono(self, mono: Mono, c: fmpq) -> sympy.Expr:
+        return sympy.Mul(sympy.Rational(int(c.p), int(c.q)), *(self.power(a, e) for a, e in mono))
+
+    def power(self, a: Atom, e: Exponent) -> sympy.Expr:
+        exponent = sympy.Rational(e.numerator, e.denominator)
+        if isinstance(a, Exp):
+            return sympy.exp(exponent * self.mono(a.mono, fmpq(1)))
+        return self.atom(a) ** exponent
+
+    def atom(self, a: Atom) -> sympy.Expr:
+        if isinstance(a, Access):
+            if not a.index:
+                return sympy.Symbol(a.tensor, real=True)
+            return sympy.IndexedBase(a.tensor, real=True)[tuple(self.index(ix) for ix in a.index)]
+        if isinstance(a, Dim):
+            return sympy.Symbol(a.name, integer=True, positive=True)
+        if isinstance(a, Num):
+            return sympy.pi if a.name == "pi" else sympy.Integer(int(a.name))
+        if isinstance(a, IndexNumber):
+            return self.integer(a.var)
+        if isinstance(a, Fn):
+            f = _FUNCTIONS.get(a.name) or sympy.Function(a.name)
+            args = [self(p) for p in a.args]
+            return sympy.real_root(args[0], 3) if a.name == "cbrt" else f(*args)
+        if isinstance(a, Base):
+            return self(a.poly)
+        if isinstance(a, (Pred, Side)):
+            return sympy.Piecewise((1, sympy.StrictGreaterThan(self(a.poly), 0)), (0, True))
+        if isinstance(a, IxPred):
+            return sympy.Piecewise((1, sympy.GreaterThan(self.index(a.ix), 0)), (0, True))
+        if isinstance(a, IxEq):
+            return sympy.KroneckerDelta(self.index(a.ix), 0)
+        if isinstance(a, Sum):
+            return self.sum(a)
+        if isinstance(a, Max):
+            inner, _ = self.inside(a)
+            return sympy.Function("max")(inner(a.body))
+        if isinstance(a, Product):
+            return self.product(a)
+        if isinstance(a, Matrix):
+            inner, bounds = self.inside(a)
+            at = [self.index(ix) for ix in a.index]
+            return sympy.Function(a.name.replace(" ", "_"))(sympy.Lambda(tuple(bounds), inner(a.body)), *at)
+        if isinstance(a, Rec):
+            name = f"c{a.loop.key[-6:]}_{a.position}"
+            return sympy.IndexedBase(name, real=True)[tuple(self.index(ix) for ix in (a.time, *a.index))]
+        raise TypeError(type(a).__name__)
+
+    def sum(self, a: Sum) -> sympy.Expr:
+        inner, bounds = self.inside(a)
+        limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
+        return sympy.Sum(inner.mono(a.body, fmpq(1)), *limits)
+
+    def product(self, a: Product) -> sympy.Expr:
+        inner, bounds = self.inside(a)
+        limits = [(v, 0, self(n) - 1) for v, n in zip(bounds, a.ranges, strict=True)]
+        body = inner(a.body)
+        if a.where != ONE:
+            body = sympy.Piecewise((body, sympy.Eq(inner(a.where), 1)), (1, True))
+        return sympy.Product(body, *limits)
+
+    def inside(self, a: Sum | Max | Product | Matrix) -> tuple[SympyView, list[sympy.Symbol]]:
+        used = {s.name for s in self.names.values()}
+        letters = iter(c for c in "jklabcdefghimnop" if c not in used)
+        inner = SympyView({})
+        inner.names = dict(self.names)
+        bounds = []
+        for v in a.vars:
+            inner.names[v] = sympy.Symbol(next(letters), integer=True, nonnegative=True)
+            bounds.append(inner.names[v])
+        return inner, bounds
+
+    def var(self, v: Var) -> sympy.Symbol:
+        return self.names.get(v) or sympy.Symbol(f"{v[0]}{v[1]}", integer=True)
+
+    def index(self, ix: Ix) -> sympy.Expr:
+        return sympy.Add(self(ix.const), *(c * self.integer(v) for v, c in ix.terms))
+
+    def integer(self, v: IxTerm) -> sympy.Expr:
+        if not isinstance(v, IntegerAtom):
+            return self.var(v)
+        inner = [self.index(ix) for ix in v.parts()]
+        if isinstance(v, Entry):
+            return sympy.IndexedBase(v.tensor, integer=True)[tuple(inner)] if inner else sympy.Symbol(v.tensor)
+        if isinstance(v, RowMajor):
+            return inner[0] * self(v.stride) + inner[1]
+        if isinstance(v, Chosen):
+            return sympy.Function(f"{v.comparison.kind}{v.component}", integer=True)(*inner)
+        assert isinstance(v, (Quotient, Remainder))
+        whole = sympy.floor(inner[0] / self(v.divisor))
+        return whole if isinstance(v, Quotient) else inner[0] - self(v.divisor) * whole

@@ -1,0 +1,132 @@
+"""Signs never exclude a sign that occurs: random facts that hold at a point, and a random question about it."""
+
+from fractions import Fraction
+from math import prod
+
+from flint import arb, ctx, fmpq
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from certgrad.obligations.assume.facts import ANY, NEG, POS, ZERO, Fact, Facts, negated, plus, times
+from certgrad.obligations.terms.power import fn
+from certgrad.obligations.terms.terms import ONE, access, clear_caches, number
+from tests.obligations.terms_strategy import pairs, tables
+
+quick = settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def sign_of_value(value: arb | None) -> int | None:
+    if value is None:
+        return None
+    return POS if value > 0 else NEG if value < 0 else ZERO if value == 0 else None
+
+
+@quick
+@given(
+    st.lists(st.tuples(pairs(indexed=False, size=4), st.integers(0, 7)), max_size=3),
+    pairs(indexed=False, size=5),
+    tables,
+)
+def test_signs_never_exclude_the_truth(assumed, question, table):
+    truth = sign_of_value(question.at(table, {}))
+    assume(truth is not None)
+    facts = []
+    for pair, wider in assumed:
+        sign = sign_of_value(pair.at(table, {}))
+        if sign is not None:
+            facts.append(Fact(pair.poly, sign | wider, universal=False))
+    known = Facts(facts)
+    assert not known.contradictory
+    assert known.signs(question.poly) & truth
+
+
+@quick
+@given(st.lists(st.tuples(pairs(indexed=False, size=3), st.integers(0, 7)), min_size=1, max_size=3), tables)
+def test_facts_that_hold_together_do_not_contradict(assumed, table):
+    facts = []
+    for pair, wider in assumed:
+        sign = sign_of_value(pair.at(table, {}))
+        assume(sign is not None)
+        facts.append(Fact(pair.poly, sign | wider, universal=False))
+    assert not Facts(facts).contradictory
+
+
+@quick
+@given(pairs(size=5), tables)
+def test_signs_of_terms_with_sums(question, table):
+    env = {("f", 900 + k, 0): k % 2 for k in range(4)}
+    truth = sign_of_value(question.at(table, env))
+    assume(truth is not None)
+    assert Facts().signs(question.poly) & truth
+
+
+def test_a_fact_says_nothing_of_an_unrelated_factor():
+    clear_caches()
+    x, y = access("x", ()), access("y", ())
+    assert Facts([Fact(x, ZERO, universal=False)]).signs(y) == ANY
+    assert Facts([Fact(x * y, ZERO, universal=False)]).signs(y) == ANY
+    assert Facts([Fact(x * y, POS, universal=False)]).signs(x * x * x * y) == POS
+    assert Facts([Fact(x, ZERO, universal=False)]).signs(x * y) == ZERO
+
+
+def test_tables_of_signs():
+    values = {NEG: [-2, -1], ZERO: [0], POS: [1, 3]}
+    members = {s: [v for bit, vs in values.items() if s & bit for v in vs] for s in range(8)}
+    bit = {True: POS, False: NEG}
+    for a in range(8):
+        for b in range(8):
+            for x in members[a]:
+                assert negated(a) & (ZERO if x == 0 else bit[x < 0])
+                for y in members[b]:
+                    product, total = x * y, x + y
+                    assert times(a, b) & (ZERO if product == 0 else bit[product > 0])
+                    assert plus(a, b) & (ZERO if total == 0 else bit[total > 0])
+
+
+halves = st.integers(-4, 4).map(lambda k: Fraction(k, 2))
+
+
+@settings(quick, max_examples=150)
+@given(
+    st.fixed_dictionaries({"a": halves.filter(bool), "b": halves, "x": halves}),
+    st.integers(-2, 3),
+    st.lists(
+        st.tuples(st.integers(-2, 2), st.lists(st.sampled_from(["a", "b", "x", "power"]), max_size=3)), max_size=4
+    ),
+    st.lists(st.integers(0, 7), min_size=6, max_size=6),
+)
+def test_bounds_by_one_never_exclude_the_truth(values, exponent, question, wider):
+    """Products of numbers up to 1, and powers of them, are below what they shrink: only where the facts say so."""
+    terms = {name: access(name, ()) for name in values}
+    power = fn("whole_power", terms["a"], access("t", ()))
+    exact = {**values, "power": values["a"] ** exponent}
+    known = [*((terms[n], v) for n, v in values.items()), *((ONE - terms[n], 1 - values[n]) for n in ("a", "b"))]
+    facts = [
+        Fact(p, sign_of_value(v) | extra, universal=False)
+        for (p, v), extra in zip([*known, (access("t", ()), exponent)], wider, strict=True)
+    ]
+    asked, truth = number(0), Fraction(0)
+    for c, factors in question:
+        asked = asked + prod([(terms | {"power": power})[f] for f in factors], start=ONE).scale(fmpq(c))
+        truth += c * prod(exact[f] for f in factors)
+    signs = Facts(facts)
+    assert not signs.contradictory
+    assert signs.signs(asked) & sign_of_value(truth)
+
+
+def test_products_of_numbers_up_to_one():
+    a, x, t = access("a", ()), access("x", ()), access("t", ())
+    unit = [Fact(a, POS, universal=False), Fact(ONE - a, POS, universal=False)]
+    power = fn("whole_power", a, t)
+    counted = Facts([*unit, Fact(t, POS | ZERO, universal=False)])
+    assert Facts(unit).signs(x * x - a * x * x) == POS | ZERO
+    assert Facts(unit).signs(x - a * x) == ANY
+    assert counted.signs(ONE - a * power) == POS
+    assert counted.signs(ONE - power) == POS | ZERO
+    assert Facts(unit).signs(ONE - power) == ANY, "the exponent may be negative"
+    assert Facts([unit[1], Fact(t, POS, universal=False)]).signs(ONE - power) == ANY, "the base may be below −1"
+    assert Facts([unit[0], Fact(ONE - a, POS | ZERO, universal=False)]).signs(ONE - a * a) == POS | ZERO
+    clear_caches()
+
+
+_ = ctx

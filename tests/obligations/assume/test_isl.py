@@ -1,0 +1,67 @@
+"""Feasibility: what isl calls impossible has no small example; sizes that isl has no words for stay open."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certgrad.obligations.assume.isl import feasible
+from certgrad.obligations.terms.index import Entry, of_atom, of_const, of_var, quotient
+from certgrad.obligations.terms.terms import ONE, dimension, number
+
+quick = settings(max_examples=200, derandomize=True, deadline=None)
+I, J = ("u", 0, 0), ("u", 1, 0)
+N, M = dimension("n"), dimension("m")
+RANGES = {I: N, J: M}
+small = st.integers(-3, 3)
+RELATIONS = {">=": lambda k: k >= 0, "=": lambda k: k == 0, "!=": lambda k: k != 0}
+
+
+@st.composite
+def conditions(draw):
+    a, b, c, d = (draw(small) for _ in range(4))
+    halved, relation = draw(st.booleans()), draw(st.sampled_from(list(RELATIONS)))
+    ix = of_var(I).scaled(a).plus(of_var(J).scaled(b)).shifted(number(c) + N.scale(d))
+
+    def holds(i, j, n):
+        k = a * i + b * j + c + d * n
+        return RELATIONS[relation](k // 2 if halved else k)
+
+    return (quotient(ix, number(2)) if halved else ix, relation), holds
+
+
+@quick
+@given(st.lists(conditions(), min_size=1, max_size=4))
+def test_what_is_impossible_has_no_small_example(pairs):
+    if feasible([c for c, _ in pairs], RANGES):
+        return
+    for n in range(1, 6):
+        for m in range(1, 6):
+            for i in range(n):
+                for j in range(m):
+                    assert not all(holds(i, j, n) for _, holds in pairs)
+
+
+def test_plain_cases():
+    i = of_var(I)
+    assert not feasible([(i.shifted(-N), ">=")], RANGES)
+    assert feasible([(i.shifted(-N + ONE), "=")], RANGES)
+    assert not feasible([(i.scaled(2).shifted(ONE - N.scale(2)), "=")], RANGES)
+    assert not feasible([(of_const(N - ONE).scaled(-1).shifted(-ONE), ">=")], RANGES)
+
+
+def test_products_and_opaque_sizes_stay_open():
+    product = dimension("n") * dimension("m")
+    assert feasible([(of_const(product - N.scale(7) - ONE), "=")], RANGES)
+    assert feasible([(of_const(dimension("max(n, 3)") - ONE), "=")], RANGES)
+    half = dimension("floordiv(n, 2)", positive=False)
+    assert not feasible([(of_const(half - N), ">=")], {})
+
+
+def test_what_is_known_of_an_entry_is_used_of_that_tensor_only():
+    one, other = (of_atom(Entry(name, (of_var(I),))) for name in ("k", "l"))
+    negative = [(x.scaled(-1).shifted(-ONE), ">=") for x in (one, other)]
+
+    def known(entry):
+        return [(of_atom(entry), ">=")] if entry.tensor == "k" else []
+
+    assert not feasible(negative[:1], RANGES, known)
+    assert feasible(negative[1:], RANGES, known)

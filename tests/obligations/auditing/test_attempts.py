@@ -1,0 +1,47 @@
+"""A first attempt that is too short, a search for a witness, and the long attempt: together they say what one would."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.obligations.auditing import audit as _audit
+
+
+@pytest.fixture(autouse=True)
+def _no_first_attempt(monkeypatch):
+    monkeypatch.setattr(_audit, "FIRST_STEPS", -1)
+
+
+RULES = {
+    "undefined where x is 0": (
+        ("*s, *s -> *s", lambda x, y: x * y, lambda x, y, g: (g * (x * y) / x, g * x)),
+        "proved under hypotheses",
+    ),
+    "a kink": (
+        ("*s -> *s", lambda x: jnp.maximum(x, 0), lambda x, g: (jnp.where(x > 0, g, 0 * g),)),
+        "proved under hypotheses",
+    ),
+    "an inverse": (
+        ("n n -> ", lambda a: jnp.linalg.det(a), lambda a, g: (g * jnp.linalg.det(a) * jnp.linalg.inv(a).T,)),
+        "proved under hypotheses",
+    ),
+    "labels in range": (
+        ("n, b:int -> b", lambda x, i: x[i], lambda x, i, g: (jnp.zeros_like(x).at[i].add(g), None)),
+        "proved under hypotheses",
+    ),
+    "no hypothesis": (("*s -> *s", lambda x: x**3, lambda x, g: (3 * x * x * g,)), "proved"),
+    "wrong": (("*s -> *s", lambda x: x**3, lambda x, g: (2 * x * x * g,)), "refuted"),
+    "wrong at one point": (
+        ("*s -> *s", lambda x: x**3, lambda x, g: (jnp.where(x == 3, 0 * g, 3 * x * x * g),)),
+        "refuted",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_verdict(name):
+    (signature, function, backward), verdict = RULES[name]
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda *args: (function(*args), args), lambda args, g: backward(*args, g))
+    assert certgrad.check(rule, signature).verdict == verdict

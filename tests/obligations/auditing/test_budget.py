@@ -1,0 +1,114 @@
+"""Budgets count what is done: products and rewritten monomials alike, the same on every machine."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.obligations.auditing import audit as _audit
+from certgrad.obligations.terms.budget import STEPS, BudgetError, budget, limited
+from certgrad.obligations.terms.index import of_const, of_var, template
+from certgrad.obligations.terms.sums import Rewriter
+from certgrad.obligations.terms.terms import (
+    Accumulator,
+    FractionalExponent,
+    access,
+    clear_caches,
+    exponent,
+    monomial,
+    number,
+)
+
+I, J = template(0), template(1)
+
+
+@pytest.fixture(autouse=True)
+def _own_terms():
+    clear_caches()
+    yield
+    clear_caches()
+
+
+def wide(entries: int):
+    """x0[i] + x1[i] + …"""
+    total = Accumulator()
+    for k in range(entries):
+        total.add_poly(access(f"x{k}", (of_var(I),)))
+    return total.poly()
+
+
+def spent(work) -> int:
+    with limited():
+        work()
+        return STEPS - budget.left
+
+
+def test_rewriting_counts_each_monomial():
+    poly = wide(50)
+    assert spent(lambda: Rewriter({I: of_const(number(0))})(poly)) == 50
+    with limited(steps=49), pytest.raises(BudgetError, match="steps"):
+        Rewriter({I: of_const(number(1))})(poly)
+
+
+def test_what_does_not_change_counts_nothing():
+    poly = wide(50)
+    assert spent(lambda: Rewriter({J: of_const(number(0))})(poly)) == 0
+
+
+def test_fractional_exponents_are_fractions():
+    half = exponent(Fraction(1, 2))
+    assert half == Fraction(1, 2) == exponent(Fraction(2, 4))
+    assert hash(half) == hash(Fraction(1, 2))
+    assert half is exponent(Fraction(3, 2) - 1)
+    assert type(exponent(half + Fraction(1, 2))) is int
+    assert exponent(half + half) == 1
+    ((mono, _),) = monomial({access("x", ()).atom(): Fraction(-3, 2)}).items()
+    assert type(mono[0][1]) is FractionalExponent
+    assert mono[0][1] == Fraction(-3, 2)
+
+
+def _rule(backward):
+    """√½·sin(x), with √½ as a float."""
+
+    @jax.custom_vjp
+    def f(x):
+        return 0.7071067811865476 * jnp.sin(x)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (backward(x, g),))
+    return f
+
+
+def test_the_second_reading_ends_with_the_first_obligation_that_is_open(monkeypatch):
+    """Where an obligation is open with the literals as closed forms, the others are not tried with them."""
+    tried: list[tuple[bool, str]] = []
+    prove, build = _audit.prove, _audit.build
+    meant = [False]
+
+    def built(*args):
+        meant[0] = bool(args[-1].meant)
+        return build(*args)
+
+    def proved(problem, kind):
+        tried.append((meant[0], kind))
+        return prove(problem, kind)
+
+    monkeypatch.setattr(_audit, "build", built)
+    monkeypatch.setattr(_audit, "prove", proved)
+    off = 1 + 2.0**-44  # too little for a witness, too much for a rounding
+    report = certgrad.check(_rule(lambda x, g: 0.7071067811865476 * off * jnp.cos(x) * g), "*s -> *s")
+    assert report.verdict == "unproved"
+    kinds = {kind for of_meant, kind in tried if not of_meant}
+    again = [kind for of_meant, kind in tried if of_meant]
+    assert len(kinds) > 1
+    assert len(again) == 1
+
+
+def test_work_outside_of_a_proof_does_not_add_up():
+    before = budget.left
+    budget.spend(10 * STEPS)
+    budget.left = before
+    with pytest.raises(BudgetError), limited(10):
+        budget.spend(11)
+    assert budget.left == before

@@ -1,0 +1,121 @@
+"""Examples of the elementwise primitives."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.ad_checkpoint import checkpoint_name
+from jax.experimental.layout import Layout, with_layout_constraint
+
+from tests.obligations.meaning.semantics.example import Example, example, real, truth, whole
+
+X = real("x", "n")
+Y = real("y", "n")
+K = whole("k", "n")
+L = whole("l", "n")
+P = truth("p", "n")
+Q = truth("q", "n")
+
+UNARY = (
+    "abs acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cbrt ceil cos cosh digamma erf erf_inv erfc exp exp2 "
+    "expm1 floor is_finite lgamma log log1p logistic neg rsqrt sign sin sinh sqrt square tan tanh"
+).split()
+BINARY = "add atan2 div eq ge gt le lt max min mul ne pow rem sub".split()
+BITS = "and or xor".split()
+INTEGERS = "population_count clz".split()
+
+
+def _rounded(x, method):
+    return lax.round(x, lax.RoundingMethod(method))
+
+
+def _cast(x, dtype):
+    return lax.convert_element_type(x, dtype)
+
+
+def one_device():
+    return jax.sharding.SingleDeviceSharding(jax.devices()[0])
+
+
+def _to_total(name):
+    primitive = getattr(jax.lax, f"{name}_to_p", None) or getattr(jax._src.lax.lax, f"{name}_to_p")
+    return lambda x, y: primitive.bind(x, y)
+
+
+ELEMENTWISE: list[Example] = [
+    *(example(name, getattr(lax, name), X, derivative=name != "is_finite") for name in UNARY),
+    *(example(name, getattr(lax, name), X, Y) for name in BINARY),
+    *(example(name, getattr(lax, f"bitwise_{name}"), P, Q, name="booleans") for name in BITS),
+    *(example(name, getattr(lax, f"bitwise_{name}"), K, L, name="integers") for name in BITS),
+    *(example(name, getattr(lax, name), K) for name in INTEGERS),
+    example("not", lax.bitwise_not, P, name="booleans"),
+    example("not", lax.bitwise_not, K, name="integers"),
+    example("not", lambda k: lax.bitwise_not(abs(k).astype(jnp.uint32)).astype(int), K, name="unsigned", refused=True),
+    example("shift_left", lambda k, places: lax.shift_left(k, places), K, places=(0, 1, 3)),
+    example("shift_left", lax.shift_left, K, whole("l", "n", 0, 5), name="by an array"),
+    example("shift_right_arithmetic", lambda k, places: lax.shift_right_arithmetic(k, places), K, places=(0, 1, 2)),
+    example("shift_right_arithmetic", lax.shift_right_arithmetic, K, whole("l", "n", 0, 5), name="by an array"),
+    example("shift_right_logical", lambda k, places: lax.shift_right_logical(k, places), K, places=(0, 1, 2)),
+    example("shift_right_logical", lambda k: lax.shift_right_logical(abs(k), 1), K, name="not negative"),
+    example("mulhi", lax.mulhi, K, L),
+    example("eq_to", _to_total("eq"), X, Y),
+    example("le_to", _to_total("le"), X, Y),
+    example("lt_to", _to_total("lt"), X, Y),
+    example("eq", lax.eq, P, Q, name="booleans"),
+    example("ne", lax.ne, P, Q, name="booleans"),
+    example("lt", lax.lt, P, Q, name="booleans"),
+    example("max", lax.max, P, Q, name="booleans"),
+    example("min", lax.min, P, Q, name="booleans"),
+    example("select_n", lax.select_n, P, X, Y),
+    example("select_n", lax.select_n, whole("k", "n", 0, 2), X, Y, real("z", "n"), name="three"),
+    example("clamp", lambda x, low, high: lax.clamp(low, x, high), X, low=(-0.5, 0.0), high=(0.25, 1.0)),
+    example("clamp", lambda x, y: lax.clamp(jnp.ones_like(x), x, y), X, Y, name="bounds crossed", derivative=False),
+    example("integer_pow", lambda x, y: lax.integer_pow(x, y), X, y=(3, -2, 0, 1, 2, -1, 5)),
+    example("pow", lambda x, e: x**e, X, e=(0.75, -1.5, 0.5, 2.5), name="rational"),
+    example("pow", lambda x: lax.pow(x, 3.0), X, name="whole"),
+    example("pow", lambda x: lax.pow(0.0 * x, x), X, name="of 0"),
+    example("pow", lax.pow, X, K, name="integer array"),
+    example("round", _rounded, X, method=(0, 1)),
+    example("copy", jnp.copy, X),
+    example("add_any", lambda x: jax.vjp(lambda y: y * y, x)[1](x)[0], X),
+    example("tie", lambda x, y: jax._src.lax.lax.tie_p.bind(x, y), X, Y),
+    example("stop_gradient", lax.stop_gradient, X, derivative=False),
+    example("optimization_barrier", lax.optimization_barrier, X),
+    example("reduce_precision", lambda x: lax.reduce_precision(x, 11, 52), X),
+    example("convert_element_type", _cast, X, name="reals", dtype=(int, bool, jnp.int32)),
+    example("convert_element_type", _cast, K, name="integers", dtype=(float, bool, jnp.int32)),
+    example("convert_element_type", _cast, P, name="booleans", dtype=(float, int, jnp.int32)),
+    example("add", lambda k: (k + 1 > 0) & (2 * k <= 3), K, name="integers"),
+    example("sign", lambda k: jnp.sign(k) * jnp.abs(k) ** 3, K, name="integers"),
+    example("div", lambda k, by: lax.div(k, jnp.full_like(k, by)), K, name="integers by a number", by=(2, -2, 3)),
+    example("div", lax.div, K, whole("l", "n", 1, 3), name="integers"),
+    example("rem", lambda k, by: lax.rem(k, jnp.full_like(k, by)), K, name="integers by a number", by=(2, -2, 3)),
+    example("rem", lax.rem, K, whole("l", "n", 1, 3), name="integers"),
+    example("log2", jnp.log2, X),  # primitives of their own in some versions of JAX
+    example("one_minus_square", lambda x: jax.jvp(jnp.tanh, (x,), (x,))[1], X),
+    example("name", lambda x: checkpoint_name(x, "x"), X),
+    example("device_put", lambda x: jax.device_put(x, jax.devices()[0]), X),
+    example("sharding_constraint", lambda x: lax.with_sharding_constraint(x, one_device()), X),
+    example("layout_constraint", lambda x: with_layout_constraint(x, Layout((0,))), X),
+    example("nextafter", lax.nextafter, X, Y, refused=True, derivative=False),
+    example("bitcast_convert_type", lambda x: lax.bitcast_convert_type(x, jnp.int64), X, refused=True),
+]
+
+SHAPE = real("a", "n", 0.25, 3)
+UNIT = real("x", "n", 0.0, 1.0)
+
+SPECIAL: list[Example] = [
+    example("polygamma", lambda x, m: lax.polygamma(jnp.full_like(x, m), x), X, m=(0.0, 1.0, 2.0, 3.0)),
+    example("igamma", lax.igamma, SHAPE, real("x", "n", 0, 3)),
+    example("igammac", lax.igammac, SHAPE, real("x", "n", 0, 3)),
+    example("igamma_grad_a", lax.igamma_grad_a, SHAPE, real("x", "n", 0, 3), derivative=False),
+    example("zeta", lax.zeta, real("s", "n", 1, 4), real("q", "n", 0, 3), derivative=False),
+    example(
+        "regularized_incomplete_beta", lax.betainc, SHAPE, real("b", "n", 0.25, 3), UNIT, derivative=False
+    ),
+    example(
+        "regularized_incomplete_beta", lambda x: lax.betainc(jnp.full_like(x, 2.5), jnp.full_like(x, 0.75), x), UNIT,
+        name="of x",
+    ),
+]  # fmt: skip

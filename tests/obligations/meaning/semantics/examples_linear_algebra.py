@@ -1,0 +1,87 @@
+"""Examples of the primitives that solve matrix equations."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tests.obligations.meaning.semantics.example import Example, example, real
+
+S = real("s", "n n")
+X = real("x", "n")
+M = real("a", "n m")
+N = real("b", "m n")
+
+
+def triangular(a, b, **options):
+    return lax.linalg.triangular_solve(a, b, **options)
+
+
+def gram(a):
+    return a @ a.T
+
+
+def solve(name, program, *arguments):
+    return example("custom_linear_solve", program, *arguments, name=name, largest=3)
+
+
+LINEAR_ALGEBRA: list[Example] = [
+    solve("", lambda a, b: jnp.linalg.solve(a, b), S, M),
+    solve("a vector", lambda a, x: jnp.linalg.solve(a, x), S, X),
+    solve("a batch", lambda a, b: jnp.linalg.solve(a[None] + b[:, :, None], b[..., None]), S, N),
+    solve("transposed", lambda a, b: jnp.linalg.solve(a.T, b) @ b.T @ jnp.linalg.solve(a, b), S, M),
+    solve("a sum", lambda a, b: (a + a.T) @ jnp.linalg.solve(a + 2 * a.T, b), S, M),
+    solve("undone", lambda a, b: a @ jnp.linalg.solve(3 * a, b), S, M),
+    solve("twice", lambda a, b: jnp.linalg.solve(a, jnp.linalg.solve(a.T, a @ b)), S, M),
+    solve("a Gram matrix", lambda a, b: jnp.linalg.solve(b @ a, b @ a @ b), M, N),
+    example("triangular_solve", lambda a, b: triangular(a, b, left_side=True, lower=True) + jnp.tril(a) @ b, S, M),
+    example(
+        "triangular_solve",
+        lambda a, b: triangular(a, b, left_side=False, lower=False) + b @ jnp.triu(a, 1),
+        S,
+        N,
+        name="upper on the right",
+    ),
+    example(
+        "triangular_solve",
+        lambda a, b, unit, transposed: triangular(a, b, left_side=True, unit_diagonal=unit, transpose_a=transposed),
+        S,
+        M,
+        name="unit and transposed",
+        unit=(True, False),
+        transposed=(True, False),
+    ),
+    example(
+        "triangular_solve",
+        lambda a, b: jnp.tril(a) @ triangular(a, b, left_side=True, lower=True),
+        S,
+        M,
+        name="undone",
+    ),
+    example("cholesky", lambda a: jnp.linalg.cholesky(gram(a) + jnp.eye(a.shape[0])), S, largest=2),
+    example("cholesky", lambda a: gram(jnp.linalg.cholesky(gram(a))), S, name="undone"),
+    example(
+        "cholesky",
+        lambda a: lax.linalg.cholesky(a + 9 * jnp.eye(a.shape[0]), symmetrize_input=False),
+        S,
+        name="of what is not symmetric",
+        derivative=False,  # JAX's rule assumes a symmetric matrix
+    ),
+    example(
+        "cholesky",
+        lambda a, b: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(gram(a)), True), b),
+        S,
+        M,
+        name="its inverse twice",
+    ),
+    example(
+        "cholesky",
+        lambda a: jnp.linalg.solve(gram(a), jnp.linalg.cholesky(gram(a))),
+        S,
+        name="undone from the left",
+        largest=2,
+    ),
+    example("jax.numpy.linalg.slogdet", lambda a: tuple(jnp.linalg.slogdet(a)), S),
+    example("jax.numpy.linalg.det", lambda a: jnp.linalg.det(a), S),
+]
