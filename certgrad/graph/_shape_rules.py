@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from certgrad.graph._axes import Axis, NoFamilyError, Shape, Sizes, unified, unify
+from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 
 Result = tuple[list[Shape], Callable[[Sizes], dict[str, Any]]]
 Rule = Callable[[dict[str, Any], list[Shape], list[tuple[Any, ...]]], Result]
@@ -36,12 +37,8 @@ def rule_for(name: str) -> Rule:
     return _RULES[name]
 
 
-_ELEMENTWISE = frozenset(
-    "abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp conj "
-    "convert_element_type copy copy_p cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma "
-    "igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not one_minus_square "
-    "optimization_barrier or pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n shift_left "
-    "shift_right_arithmetic shift_right_logical sign sin sinh sqrt square stop_gradient sub tan tanh xor zeta".split()
+_ELEMENTWISE = ELEMENTWISE.union(
+    "conj copy_p nextafter optimization_barrier shift_left shift_right_arithmetic shift_right_logical".split()
 )
 
 

@@ -14,6 +14,7 @@ from itertools import product
 from flint import fmpq
 
 from certgrad.obligations.terms.determinants import explicit_determinant
+from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import Ix, Var, of_const
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
@@ -263,14 +264,11 @@ class Facts:
         return any(m.name == "smallest minor" and m.ranges == a.ranges and m.body == body for m in minors)
 
     def _fn_signs(self, a: Fn) -> int:
-        if a.name in ("erf", "atan", "asinh", "asin", "atanh", "erf_inv", "cbrt", "bessel_i1", "stop"):
-            return self.signs(a.args[0])
+        known = FUNCTIONS.get(a.name)
+        if known is not None and known.sign:
+            return self.signs(a.args[0]) if known.sign == "of its argument" else _SIGNS[known.sign]
         if a.name == "log":
             return self.signs(a.args[0] - ONE)
-        if a.name in ("acosh", "acos", "igamma", "incomplete_beta"):
-            return NONNEG
-        if a.name in ("bessel_i0", "zeta"):
-            return POS
         if a.name == "whole_power" and self.signs(a.args[0]) == POS:
             return POS
         if a.name == "polygamma" and (m := a.args[0].constant()) is not None and m.p % 2:
@@ -413,8 +411,8 @@ class Facts:
                 here.append(Constraint(-term, signs == NEG))
             if len(mono) == 1 and mono[0][1] == 1:
                 a = mono[0][0]
-                if isinstance(a, Fn) and a.name in _UNIT:
-                    strict = a.name == "erf"
+                if isinstance(a, Fn) and (size := _size(a)):
+                    strict = size == "below 1"
                     here += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
                 if isinstance(a, PREDICATES):
                     here.append(Constraint(ONE - term, False))
@@ -479,11 +477,16 @@ class Facts:
 
 def _bounded(a: Atom) -> bool:
     """`_side_constraints` says more of the atom than its sign."""
-    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and a.name in _UNIT)
+    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and bool(_size(a)))
 
 
-_UNIT = {"erf", "sin", "cos", "igamma", "incomplete_beta"}
-"""Functions whose values are between −1 and 1."""
+_SIGNS = {">= 0": NONNEG, "> 0": POS}
+
+
+def _size(a: Fn) -> str:
+    """Whether the function's values are between −1 and 1, and which ends they leave out."""
+    known = FUNCTIONS.get(a.name)
+    return "" if known is None else known.size
 
 
 def _instances(fact: Fact, accesses: list[Access]) -> Iterable[Fact]:

@@ -9,6 +9,7 @@ from math import lcm
 
 from flint import fmpq
 
+from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index_terms import as_index
 from certgrad.obligations.terms.power import cleared, content, log_of
 from certgrad.obligations.terms.rational import factored
@@ -30,8 +31,6 @@ from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
 from .facts import POS, Facts
 from .index_cases import failing, holding
 from .isl import feasible
-
-_ZERO_ONLY_AT_ZERO = {"cbrt", "asinh", "atan", "erf", "erf_inv", "asin", "atanh", "bessel_i1"}
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
@@ -206,7 +205,7 @@ def _nonzero_factors(poly: Poly) -> list[Poly]:
 def _root(poly: Poly) -> Poly:
     """A term that is zero at the same points."""
     atom = poly.atom()
-    if isinstance(atom, Fn) and atom.name in _ZERO_ONLY_AT_ZERO:
+    if isinstance(atom, Fn) and (known := FUNCTIONS.get(atom.name)) is not None and known.only_zero:
         return _root(atom.args[0])
     return _root(atom.poly) if isinstance(atom, Base) else poly
 

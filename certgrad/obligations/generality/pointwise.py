@@ -44,6 +44,7 @@ from certgrad.obligations.terms.terms import (
     intern,
     poly_of,
 )
+from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,
     DimExpr,
@@ -54,17 +55,6 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     live_equations,
 )
-
-POINTWISE = frozenset(
-    """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp
-    convert_element_type copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a
-    igammac integer_pow is_finite le lgamma log log1p logistic lt max min mul ne neg not one_minus_square or polygamma
-    pow reduce_precision regularized_incomplete_beta rem round rsqrt select_n sign sin sinh sqrt square stop_gradient
-    sub tan tanh xor zeta
-    """.split()
-)
-"""Primitives that compute each entry of their results from the entries of their operands at the same index."""
 
 Names = tuple[str, ...]
 
@@ -185,7 +175,7 @@ class Pointwise:
             raise _NotPointwiseError
         aval = eqn.outvars[0].aval
         shape = self._shape(aval.shape)
-        if name in POINTWISE:
+        if name in ELEMENTWISE:
             if any(v.summed or not _fits(v.shape, shape) for v in operands):
                 raise _NotPointwiseError
             if any(isinstance(p, DimExpr) for p in params.values()):

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from certgrad.obligations.terms.terms import Dim, Poly, dimension, monomial
+from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
@@ -313,13 +314,9 @@ _ALONG_ONE_AXIS = {
 }
 """Primitives that treat all lines along one axis alike, and the parameter that names it."""
 
-_WITHOUT_AXES = set(
+_WITHOUT_AXES = ELEMENTWISE.union(
     """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt ceil clamp clz
-    convert_element_type copy cos cosh digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma
-    igamma_grad_a igammac integer_pow is_finite jit le le_to lgamma log log1p log2 logistic lt lt_to max min mul mulhi
-    name ne neg not one_minus_square optimization_barrier or polygamma population_count pow reduce_precision
-    regularized_incomplete_beta rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign
-    sin sinh sqrt square stop_gradient sub tan tanh xor zeta custom_jvp_call custom_vjp_call pjit closed_call
+    clz eq_to jit le_to log2 lt_to mulhi name optimization_barrier population_count shift_left shift_right_arithmetic
+    shift_right_logical custom_jvp_call custom_vjp_call pjit closed_call
     """.split()
 )

@@ -15,36 +15,9 @@ from functools import cache
 import sympy
 from flint import fmpq
 
+from certgrad.obligations.terms.functions import FUNCTIONS, A, Q
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power
 from certgrad.obligations.terms.terms import ONE, ZERO, Num, Poly, intern, number, poly_of
-
-_X, _Y = sympy.symbols("x y", real=True)
-_A, _B, _S, _Q = sympy.symbols("a b s q", positive=True)
-_M = sympy.Symbol("m", integer=True, nonnegative=True)
-_P = sympy.lowergamma(_A, _Q) / sympy.gamma(_A)  # the regularised incomplete gamma function P(a, x)
-
-# lgamma is log|Γ|, which sympy's loggamma is only for x > 0; the derivative, digamma, is the same off the poles.
-_SYMPY: dict[str, tuple[sympy.Expr, tuple[sympy.Symbol, ...]]] = {
-    "log": (sympy.log(_X), (_X,)),
-    "sin": (sympy.sin(_X), (_X,)),
-    "cos": (sympy.cos(_X), (_X,)),
-    "asin": (sympy.asin(_X), (_X,)),
-    "acos": (sympy.acos(_X), (_X,)),
-    "atan": (sympy.atan(_X), (_X,)),
-    "asinh": (sympy.asinh(_X), (_X,)),
-    "acosh": (sympy.acosh(_X), (_X,)),
-    "atanh": (sympy.atanh(_X), (_X,)),
-    "erf": (sympy.erf(_X), (_X,)),
-    "erf_inv": (sympy.erfinv(_X), (_X,)),
-    "lgamma": (sympy.loggamma(_X), (_X,)),
-    "digamma": (sympy.polygamma(0, _X), (_X,)),
-    "polygamma": (sympy.polygamma(_M, _X), (_M, _X)),
-    "bessel_i0": (sympy.besseli(0, _X), (_X,)),
-    "atan2": (sympy.atan2(_X, _Y), (_X, _Y)),
-    "igamma": (_P, (_A, _Q)),
-    "incomplete_beta": (sympy.betainc_regularized(_A, _B, 0, _Q), (_A, _B, _Q)),
-    "zeta": (sympy.zeta(_S, _Q), (_S, _Q)),
-}
 
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),
@@ -54,8 +27,12 @@ _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("bessel_i1", 0): lambda p: fn("bessel_i0", p) - fn("bessel_i1", p) * power(p, -1),
     ("whole_power", 0): lambda p, k: k * fn("whole_power", p, k) * power(p, -1),
     ("igamma", 0): lambda a, x: fn("igamma_grad_a", a, x),
-    ("igamma_grad_a", 1): lambda a, x: _read(sympy.diff(_P, _A, _Q), {_A: a, _Q: x}),
+    ("igamma_grad_a", 1): lambda a, x: _slope_by_both(a, x),
 }
+
+
+NEVER = {"stop", "cbrt", "floor", "whole_power"}
+"""Functions whose derivative no expression of sympy gives."""
 
 
 class NoDerivativeError(Exception):
@@ -66,18 +43,25 @@ def derivative_of(name: str, args: tuple[Poly, ...], position: int) -> Poly:
     """∂f/∂(argument `position`) at the arguments."""
     if (name, position) in _FROM_EQUATION:
         return _FROM_EQUATION[name, position](*args)
-    if name not in _SYMPY:
+    known = FUNCTIONS.get(name)
+    if known is None or known.expression is None or name in NEVER:
         raise NoDerivativeError(f"{name} by its argument {position}")
     try:
-        return _read(_differentiated(name, position), dict(zip(_SYMPY[name][1], args, strict=True)))
+        return _read(_differentiated(name, position), dict(zip(known.symbols, args, strict=True)))
     except NoDerivativeError as error:
         raise NoDerivativeError(f"{name} by its argument {position} ({error})") from error
 
 
 @cache
-def _differentiated(name: str, position: int) -> sympy.Expr:
-    expr, symbols = _SYMPY[name]
-    return sympy.diff(expr, symbols[position])
+def _differentiated(name: str, *positions: int) -> sympy.Expr:
+    known = FUNCTIONS[name]
+    assert known.expression is not None
+    whole = known.expression(*known.symbols) if known.antiderivative is None else known.antiderivative
+    return sympy.diff(whole, *(known.symbols[k] for k in positions))
+
+
+def _slope_by_both(a: Poly, x: Poly) -> Poly:
+    return _read(_differentiated("igamma", 0, 1), {A: a, Q: x})
 
 
 def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
@@ -102,7 +86,7 @@ def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
         base, e = expr.args
         if e.is_Rational:
             return power(_read(base, values), Fraction(int(e.p), int(e.q)))
-        if base.is_positive or base == 1 - _Q:  # 0 < x < 1 where the incomplete beta function is differentiable
+        if base.is_positive or base == 1 - Q:  # 0 < x < 1 where the incomplete beta function is differentiable
             return exp_of(_read(e, values) * log_of(_read(base, values)))
     args = [_read(a, values) for a in expr.args]
     if isinstance(expr, sympy.exp):

@@ -10,6 +10,7 @@ from math import prod
 
 from flint import arb, arb_mat, fmpq
 
+from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from certgrad.obligations.terms.terms import (
     ONE,
@@ -36,7 +37,7 @@ from certgrad.obligations.terms.terms import (
     carried,
 )
 
-from .evaluate_functions import UndecidedError, function
+from .evaluate_functions import function
 from .sizes import size_at
 
 Values = Callable[[str, tuple[int, ...]], fmpq]

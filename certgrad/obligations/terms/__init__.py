@@ -1,1 +1,1 @@
-"""Terms: atoms, polynomials, index expressions, powers, sums, rewriting. The lowest floor: it knows no hypothesis and no JAX."""
+"""Terms: atoms, polynomials, index expressions, powers, sums. The lowest floor: it knows no hypothesis and no JAX."""

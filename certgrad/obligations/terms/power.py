@@ -12,6 +12,7 @@ from math import ceil, floor
 
 from flint import fmpq, fmpz
 
+from .functions import FUNCTIONS
 from .terms import (
     INDEX_PREDICATES,
     ONE,
@@ -346,9 +347,6 @@ def sign_of(poly: Poly) -> Poly:
     return pred(poly) - pred(-poly)
 
 
-_ODD = {"sin", "erf", "asin", "atan", "asinh", "atanh", "erf_inv", "cbrt", "bessel_i1"}
-_EVEN = {"cos", "bessel_i0"}
-_ONE_AT_ZERO = {"cos", "bessel_i0"}
 _ROUNDINGS: dict[str, Callable[[Fraction], int]] = {"floor": floor, "round_even": round}
 
 
@@ -363,17 +361,16 @@ def fn(name: str, *args: Poly) -> Poly:
         return args[1]
     if len(args) == 1:
         (p,) = args
-        if p.is_zero and name in _ODD:
-            return p
-        if p.is_zero and name in _ONE_AT_ZERO:
-            return ONE
+        known = FUNCTIONS.get(name)
+        if p.is_zero and known is not None and known.at_zero is not None:
+            return number(known.at_zero)
         c = p.constant()
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
         if name == "floor" and (whole := _whole_part(p)) is not None:
             return fn(name, p - whole) + whole
-        if name in _ODD | _EVEN and p.sorted_items() and _leading(p) < 0:
-            return fn(name, -p).scale(-1 if name in _ODD else 1)
+        if known is not None and known.parity and p.sorted_items() and _leading(p) < 0:
+            return fn(name, -p).scale(-1 if known.parity == "odd" else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:
             return special[0](special[1])

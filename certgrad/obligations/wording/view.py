@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import sympy
 from flint import fmpq
 
+from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
 from certgrad.obligations.terms.terms import (
     ONE,
@@ -31,33 +32,6 @@ from certgrad.obligations.terms.terms import (
     Side,
     Sum,
 )
-
-_FUNCTIONS = {
-    "log": sympy.log,
-    "sin": sympy.sin,
-    "cos": sympy.cos,
-    "asin": sympy.asin,
-    "acos": sympy.acos,
-    "atan": sympy.atan,
-    "asinh": sympy.asinh,
-    "acosh": sympy.acosh,
-    "atanh": sympy.atanh,
-    "erf": sympy.erf,
-    "erf_inv": sympy.erfinv,
-    "atan2": sympy.atan2,
-    "floor": sympy.floor,
-    "cbrt": sympy.real_root,
-    "lgamma": lambda x: sympy.log(sympy.Abs(sympy.gamma(x))),
-    "digamma": sympy.digamma,
-    "polygamma": sympy.polygamma,
-    "bessel_i0": lambda x: sympy.besseli(0, x),
-    "bessel_i1": lambda x: sympy.besseli(1, x),
-    "igamma": lambda a, x: sympy.lowergamma(a, x) / sympy.gamma(a),
-    "incomplete_beta": lambda a, b, x: sympy.betainc_regularized(a, b, 0, x),
-    "zeta": sympy.zeta,
-    "whole_power": lambda x, k: x**k,
-    "stop": lambda x: x,
-}
 
 
 class SympyView:
@@ -90,9 +64,9 @@ class SympyView:
         if isinstance(a, IndexNumber):
             return self.integer(a.var)
         if isinstance(a, Fn):
-            f = _FUNCTIONS.get(a.name) or sympy.Function(a.name)
-            args = [self(p) for p in a.args]
-            return sympy.real_root(args[0], 3) if a.name == "cbrt" else f(*args)
+            known = FUNCTIONS.get(a.name)
+            written = known.expression if known is not None and known.expression is not None else sympy.Function(a.name)
+            return written(*(self(p) for p in a.args))
         if isinstance(a, Base):
             return self(a.poly)
         if isinstance(a, (Pred, Side)):
