@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from certgrad._subject import Subject
 
 if TYPE_CHECKING:
     from certgrad.obligations.cache import Cache
     from certgrad.obligations.certificate import Certificate
 
 
-def audit(op: Any, cache: Cache | None = None) -> Certificate:
+def audit(op: Subject, cache: Cache | None = None) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     An op with rules of its own is proved by the calculus, a composed one by induction over the nodes of its program.

@@ -17,6 +17,7 @@ from typing import Any
 
 import certgrad
 from certgrad._garbage import without_collection
+from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError
 from certgrad.graph._certify import Certification, certification
 from certgrad.graph._conclusions import ASSUMPTIONS
@@ -32,7 +33,6 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
-    OF_RULES,
     OFF_BOUNDARIES,
     PROOFS,
     CaseClaim,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from certgrad._subject import OF_RULES, Subject
 from certgrad.errors import CertgradError, DomainError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
@@ -29,7 +30,7 @@ from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.auditing.witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
 from certgrad.obligations.balls.domain_points import inside
-from certgrad.obligations.certificate import HOLDS, KERNEL, OF_RULES, PROOFS, VerdictName, worst
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import Fixed, _solution
 from certgrad.obligations.generality.decisions import _render as rendering
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
@@ -675,7 +676,7 @@ def _signature(operation: Operation, shapes: ActiveShapes, programs: Programs, c
     return f"{args} -> {', '.join(shape(s) for s in programs.out_shapes)}"
 
 
-def domain_of(op: Any, statics: Mapping[str, Any]) -> tuple[str, ...]:
+def domain_of(op: Subject, statics: Mapping[str, Any]) -> tuple[str, ...]:
     """The op's domain with its parameters' values put in."""
 
     class Fill(ast.NodeTransformer):

@@ -9,8 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._subject import Rules
 from certgrad.graph._jaxpr import Equation, primal_function, without_linear
-from certgrad.obligations.prove.problem import Rules, Shapes
+from certgrad.obligations.prove.problem import Shapes
 
 Outputs = Callable[..., list[Any]]
 

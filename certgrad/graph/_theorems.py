@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from certgrad._subject import Rules
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import Theorem
 from certgrad.obligations.certificate import KERNEL
-from certgrad.obligations.prove.problem import Programs, Rules, build, trace_rules
+from certgrad.obligations.prove.problem import Programs, build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.tracing.jax_internals import serialised, symbols, versions, wide_floats
 

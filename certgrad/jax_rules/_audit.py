@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 import certgrad
+from certgrad._subject import OF_RULES
 from certgrad.errors import CertgradError
 from certgrad.obligations.auditing.audit import audit as audited
 from certgrad.obligations.cache import Cache
@@ -22,7 +23,6 @@ from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
     KERNEL,
-    OF_RULES,
     CaseClaim,
     Certificate,
     Claim,

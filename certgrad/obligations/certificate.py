@@ -5,9 +5,11 @@ order, no timestamps, no paths, no floats.
 """
 
 import hashlib
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from certgrad._subject import OF_REFERENCE, Subject
 
 FORMAT = 3
 OFF_BOUNDARIES = "nothing in the forward is on a boundary"
@@ -25,10 +27,6 @@ CODES: dict[str, str] = {
     "rule_runs_forward": "CG103",
     "forward_equals_reference": "CG104",
 }
-OF_REFERENCE = "forward_equals_reference"
-"""The obligation of an op that is declared with a reference, and of no other."""
-OF_RULES = tuple(kind for kind in CODES if kind != OF_REFERENCE)
-"""The obligations of every op."""
 OF_VALUES = ("rule_runs_forward", OF_REFERENCE)
 """The obligations that say of two programs that they compute the same."""
 
@@ -194,16 +192,16 @@ _STATEMENTS: dict[str, str] = {
 _WITHOUT_JVP = "for all {x}, {dx} and seed{where}: ⟨d/dt {op}({moved}) at t = 0, seed⟩ = ⟨{tangent}, vjp({x}, seed)⟩"
 
 
-def statement(op: Any, kind: str, conditional: bool) -> str:
+def statement(op: Subject, kind: str, conditional: bool) -> str:
     """The obligation in words over the op's own argument names; whether it stands under hypotheses."""
     floats = [n for n, s in zip(op.arg_names, op.cases[0].signature.inputs, strict=True) if s.dtype == "float"]
     dx = ", ".join(f"d{n}" for n in floats)
-    reverse_only = kind == "vjp_is_adjoint" and "jvp_is_derivative" not in getattr(op, "kinds", _STATEMENTS)
+    reverse_only = kind == "vjp_is_adjoint" and "jvp_is_derivative" not in op.kinds
     return (_WITHOUT_JVP if reverse_only else _STATEMENTS[kind]).format(
         x=", ".join(op.arg_names),
         where=" under the hypotheses" if conditional else "",
         dx=dx,
         tangent=f"({dx})" if len(floats) > 1 else dx,
-        op=getattr(op, "derivative_of", "") or op.name.rpartition(":")[2],
+        op=op.derivative_of or op.name.rpartition(":")[2],
         moved=", ".join(f"{n} + t·d{n}" if n in floats else n for n in op.arg_names),
     )

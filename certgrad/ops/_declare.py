@@ -24,6 +24,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from certgrad._subject import OF_REFERENCE, OF_RULES, Rules, Subject
 from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
 from certgrad.ops._registry import Registry
@@ -63,8 +64,10 @@ def case(signature: str, **statics: Any) -> Case:
     return Case(parse(signature, names_in(tuple(statics.values()))), statics)
 
 
-class Op:
+class Op(Subject):
     """A function with derivative rules, called like any JAX function, and all that its proof needs to know of it."""
+
+    is_op = True
 
     def __init__(
         self,
@@ -150,6 +153,44 @@ class Op:
             setattr(other, name if name == "forward" else f"{name}_rule", rule)
         return other
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The obligations: a reference is part of one only where it is declared."""
+        return OF_RULES if self.reference_rule is None else (*OF_RULES, OF_REFERENCE)
+
+    @property
+    def code(self) -> list[Rule]:
+        """The declared functions."""
+        declared = (self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, self.reference_rule)
+        return [rule for rule in declared if rule is not None]
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The forward and the rules over flat lists, with the structural arguments fixed."""
+
+        def call(rule: Rule | None, args: Sequence[Any], params: Sequence[Any]) -> Any:
+            return self.call_rule(rule, *args, statics={**statics, **dict(zip(self.params, params, strict=True))})
+
+        def of(rule: Rule | None) -> Callable[[list, list], list]:
+            return lambda args, params: _leaves(call(rule, args, params))
+
+        def with_residuals(rule: Rule | None) -> Callable[[list, list, list], list]:
+            def run(args: list, moves: list, params: list) -> list:
+                known = args if self.fwd_rule is None else [call(self.fwd_rule, args, params)[1]]
+                return _leaves(call(rule, [*known, *moves], params))
+
+            return run
+
+        def primal(args: list, params: list) -> list:
+            return _leaves(call(self.fwd_rule, args, params)[0])
+
+        return Rules(
+            of(self.forward),
+            with_residuals(self.jvp_rule),
+            with_residuals(self.vjp_rule),
+            None if self.fwd_rule is None else primal,
+            None if self.reference_rule is None else of(self.reference_rule),
+        )
+
     def call_rule(self, rule: Rule | None, *args: Any, statics: Mapping[str, Any]) -> Any:
         """The rule's value, with those keyword arguments that it accepts. Raises DeclarationError if there is none."""
         if rule is None:
@@ -230,6 +271,10 @@ class Op:
 
     def _wrong(self, problem: str) -> DeclarationError:
         return DeclarationError(f"Op '{self.name}' ({self.where}) {problem}.")
+
+
+def _leaves(value: Any) -> list:
+    return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 @lru_cache(maxsize=1024)

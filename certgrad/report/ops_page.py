@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from certgrad.ops import Composed
+from certgrad.ops._declare import Op
 from certgrad.report.markdown import code, row
 from certgrad.report.torchlean import LEGEND, STATUS
 
@@ -38,7 +39,7 @@ def render(ops: Iterable[Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _cells(op: Any) -> list[str]:
+def _cells(op: Op) -> list[str]:
     also = f" (also {', '.join(map(code, op.aliases))})" if op.aliases else ""
     also += " (composed)" if isinstance(op, Composed) else ""
     constraints = [constraint for constraint in op.params.values() if constraint]

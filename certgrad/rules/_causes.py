@@ -16,11 +16,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._subject import Rules
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import CaseClaim, Certificate
 from certgrad.obligations.certificate import worst as worst_of
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import Rules, build, trace_rules
+from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.tracing.jax_internals import live_inputs

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._subject import Rules
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import Rules
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, source_line, trace
 
 from ._user_rule import UserRule

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import msgspec
 
+from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
-from certgrad.obligations.certificate import HOLDS, OF_REFERENCE, Certificate, Claim, VerdictName, Witness, sealed
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._elementwise import IN_RANGE
-from certgrad.obligations.prove.problem import Rules
 
 from ._check import PROVED, untraced
 from ._examine import examine
@@ -140,7 +140,7 @@ class _Pair(UserRule):
         super().__init__(left, signature, differentiable=(), **declared)
         self.said = frozenset(static)
         self.other = UserRule(right, signature, static=static, differentiable=())
-        self.kinds = (OF_REFERENCE,)
+        self.claimed = (OF_REFERENCE,)
         self.fwd_rule, self.vjp_rule, self.jvp_rule = None, None, None
         self.further = (self.other.plain, *self.further, *self.other.further)
 

@@ -12,7 +12,7 @@ from itertools import product
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import rules_of, trace_rules
+from certgrad.obligations.prove.problem import trace_rules
 
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped
@@ -74,7 +74,7 @@ def _traces(function: Callable, declared: Declaration) -> bool:
         try:
             rule = UserRule(function, declared.signature, static=declared.static)
             instance = family(rule, rule.cases[0]).prove[0]
-            programs = rules_of(rule, instance.statics)
+            programs = rule.rules(instance.statics)
             trace_rules(programs, instance.shapes(), len(rule.params), rule.name, wide)
         except (CertgradError, RecursionError) as error:
             if "float" not in str(error):  # it does not fail for its dtype

@@ -20,9 +20,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations.prove.problem import Rules
-from certgrad.obligations.terms.budget import SECONDS
 from certgrad.ops._declare import Case
 
 from ._declaration import named_function
@@ -41,9 +40,8 @@ from ._parameters import POSITIONAL, Parameters
 from ._statics import combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read
 
-BOTH_MODES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
-REVERSE_ONLY = ("vjp_is_adjoint", "rule_runs_forward")
-VALUE_ONLY = ("rule_runs_forward",)
+REVERSE_ONLY = OF_RULES[1:]
+VALUE_ONLY = OF_RULES[2:]
 PATTERN = "perturbed arguments"
 """In place of a static argument: the arguments that move, for a rule that can see which ones do."""
 USED = "used outputs"
@@ -55,7 +53,7 @@ _TAKES_ARRAYS = ("jax.custom_vjp", "jax.custom_jvp", "flax.nnx.custom_vjp")
 """Kinds whose arguments, those of `nondiff_argnums` aside, are arrays for the rule even where they are numbers."""
 
 
-class UserRule:
+class UserRule(Subject):
     """What the audit asks of an op, answered by a function and the shapes it is declared for.
 
     Args:
@@ -73,15 +71,6 @@ class UserRule:
         SignatureError: the signature does not fit the function.
         UsageError: a name is not one of the function's arguments, or the function has no rule.
     """
-
-    broadcast = False
-    defaults: Mapping[str, Any] = {}
-    convention: Mapping[str, str] = {}
-    torch_at: Mapping[str, str] = {}
-    like = None
-    source = ""
-    seconds = SECONDS
-    """For one proof."""
 
     def __init__(
         self,
@@ -131,7 +120,7 @@ class UserRule:
         if self.ideal is not None and not callable(self.ideal):
             raise UsageError(f"What {self.name} ({self.where}) approximates is no function, but {self.ideal!r}.")
         self.value_only = value_only or integers
-        self.claim(REVERSE_ONLY if self.kind in REVERSE else BOTH_MODES)
+        self.claim(REVERSE_ONLY if self.kind in REVERSE else OF_RULES)
         self.forward = self.plain
         self.fwd_rule = getattr(self.custom, "fwd", None) or getattr(self.custom, "fn_fwd", None)
         self.vjp_rule = getattr(self.custom, "bwd", None) or getattr(self.custom, "fn_bwd", None)
@@ -162,6 +151,17 @@ class UserRule:
         return [*self.parameters.positional, *self.rest]
 
     @property
+    def code(self) -> list[Any]:
+        """The function with all that it is made of, and the parts of its rule."""
+        own = (self.function, self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, *self.further)
+        return [part for part in own if part is not None]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The obligations that were taken."""
+        return self.claimed
+
+    @property
     def derivative_of(self) -> str:
         """The name of the function that the claims about the derivative speak of, where it is another one."""
         if self.ideal is None:
@@ -173,10 +173,7 @@ class UserRule:
         """Take these obligations, but for those that another rule stands for."""
         if self.value_only:
             kinds = VALUE_ONLY
-        self.kinds: tuple[str, ...] = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
-
-    def check_complete(self) -> None:
-        """A function is complete as it is."""
+        self.claimed = tuple(k for k in kinds if self.ideal is None or k != "rule_runs_forward")
 
     # --- the declaration ---
 
@@ -359,10 +356,6 @@ class UserRule:
         return Rules(
             forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal if self.ideal is None else None
         )
-
-    def call_rule(self, rule: Callable, *args: Any, statics: Mapping[str, Any]) -> Any:
-        """Call one of the rules with its structural arguments."""
-        return rule(*args, **statics)
 
 
 def is_whole(value: Any) -> bool:

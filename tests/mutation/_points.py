@@ -28,7 +28,6 @@ from certgrad.obligations.balls import (
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
 from certgrad.obligations.balls._gaps import GAPS, _differ
 from certgrad.obligations.balls.domain_points import inside
-from certgrad.obligations.prove.problem import rules_of
 from certgrad.ops import Case, Op
 
 BITS = 128
@@ -58,7 +57,7 @@ class Place:
 
     def rule(self, op: Op) -> Rule:
         """The rules of the op (or of a mutant of it) as the evaluator takes them."""
-        rules, count = rules_of(op, self.statics), len(op.arg_names)
+        rules, count = op.rules(self.statics), len(op.arg_names)
         primal = rules.primal
         return Rule(
             forward=lambda xs: rules.forward(xs[:count], xs[count:]),

@@ -19,7 +19,7 @@ from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupp
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
-from certgrad.obligations.prove.problem import build, rules_of, trace_rules
+from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -54,7 +54,7 @@ def mutants_of(op: Op) -> Iterator[tuple[Op, Mutation]]:
             sites: list[Site] = []
             probe = one.with_rules(**{role: interposed(rule, recording(sites))})
             shapes = instance.shapes()
-            trace_rules(rules_of(probe, shapes.statics), shapes, len(op.params), op.name)
+            trace_rules(probe.rules(shapes.statics), shapes, len(op.params), op.name)
             yield from ((one, mutation) for mutation in mutations(role, sites))
 
 
@@ -142,7 +142,7 @@ def _by_family(mutant: Op, mutation: Mutation, found: Break, refute: bool) -> Ju
 def attempts(op: Op, instance: Instance, kinds: list[str]) -> Iterator[tuple[str, Outcome]]:
     """The kernel's outcome for some obligations at one family of shapes."""
     shapes = instance.shapes()
-    programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
+    programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
     try:
         with limited():
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")

@@ -17,7 +17,7 @@ from flint import fmpq
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
-from certgrad.obligations.prove.problem import build, rules_of, trace_rules
+from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
@@ -80,7 +80,7 @@ def hypotheses_of(f):
     try:
         with limited():
             shapes = scalars.shapes()
-            programs = trace_rules(rules_of(rule, {}), shapes, 0, "a random program")
+            programs = trace_rules(rule.rules({}), shapes, 0, "a random program")
             problem = build(rule.arg_names, {}, (), shapes, programs, "a random program")
             outcome = prove(problem, "jvp_is_derivative")
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from certgrad.errors import UsageError
+from certgrad.ops._declare import Op
 
 if TYPE_CHECKING:
     from certgrad.graph.tape._tape import Tape
@@ -104,7 +105,7 @@ class Value:
     def __array_function__(self, function: Any, types: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return self.tape.apply(_of_jax(function), *args, **kwargs)
 
-    def __certgrad_apply__(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def __certgrad_apply__(self, op: Op, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """An op of certgrad called with values of a tape."""
         return self.tape.apply(op, *args, **kwargs)
 

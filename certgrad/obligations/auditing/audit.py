@@ -11,6 +11,7 @@ import msgspec
 
 import certgrad
 from certgrad._garbage import without_collection
+from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Clause, of_solver
 from certgrad.obligations.cache import Cache
@@ -46,7 +47,7 @@ from certgrad.obligations.generality.ranks import SplitGroupError
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build, kinds_of
+from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
@@ -55,6 +56,7 @@ from certgrad.obligations.tracing.jax_internals import serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.obligations.wording.formula import formula
 from certgrad.obligations.wording.present import negligible, prose, show, show_clause
+from certgrad.ops._declare import Case
 
 from . import witnesses as _witnesses
 from .conventions import conventions
@@ -96,7 +98,7 @@ class _Record:
         return self.notes, self.facts, self.primitives
 
 
-def audit(op: Any, cache: Cache | None = None) -> Certificate:
+def audit(op: Subject, cache: Cache | None = None) -> Certificate:
     """The certificate of an op. A rule that is wrong is a verdict, not an exception.
 
     With a cache the op is traced as ever; where all traces are those of an earlier audit, its proofs are not repeated.
@@ -168,14 +170,14 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
     texts: list[str] = []
     identities: list[TracedCase] = []
     record = _Record({}, {}, {}, reading)
-    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in kinds_of(op)}
+    claims: dict[str, list[CaseClaim]] = {kind: [] for kind in op.kinds}
     for case, instances in zip(op.cases, traces.families, strict=True):
         results, scope, programs, general = _case(traces, instances, record)
         texts += programs
         identities.append(_identity(op, case, general))
-        for kind in kinds_of(op):
+        for kind in op.kinds:
             claims[kind].append(_case_claim(case, scope, results[kind]))
-    finished = [_claim(op, kind, claims[kind], record) for kind in kinds_of(op)]
+    finished = [_claim(op, kind, claims[kind], record) for kind in op.kinds]
     unsealed = Certificate(
         format=FORMAT,
         op=op.name,
@@ -194,7 +196,7 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
     return sealed(unsealed)
 
 
-def _identity(op: Any, case: Any, programs: Programs) -> TracedCase:
+def _identity(op: Subject, case: Case, programs: Programs) -> TracedCase:
     return TracedCase(
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},
@@ -208,7 +210,7 @@ def _case(
     """What came of each obligation at all families of shapes, in each dtype that needs a proof of its own."""
     general = instances.prove[0]
     dtypes = _dtypes(traces, general)
-    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(traces.op)}
+    results: dict[str, list[_Result]] = {kind: [] for kind in traces.op.kinds}
     texts: list[str] = []
     traced: list[Programs] = []
     split = ""
@@ -246,11 +248,10 @@ def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
     user's rule; an op of the library has to be one program in every dtype.
     """
     narrow = traces.narrow()
-    of_library = not hasattr(traces.op, "rules")
     try:
         programs = traces.at(instance).programs
     except CertgradError as error:
-        if of_library:
+        if traces.op.is_op:
             raise
         try:
             narrow.at(instance)
@@ -261,12 +262,12 @@ def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
     try:
         in_float32 = programs if stable else narrow.at(instance).programs
     except CertgradError as error:
-        if of_library:
+        if traces.op.is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance))
     name = None if stable else _different(programs, in_float32)
     reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
-    if of_library:
+    if traces.op.is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
     only = f"float32 and float64 ({reason})" if reason else ""
     if name is None:
@@ -290,7 +291,7 @@ def _in_one_dtype(
 ) -> tuple[dict[str, list[_Result]], str, list[str], Programs]:
     """The results, why a group of axes was taken apart (if it was), the traces as texts, the general programs."""
     op = traces.op
-    results: dict[str, list[_Result]] = {kind: [] for kind in kinds_of(op)}
+    results: dict[str, list[_Result]] = {kind: [] for kind in op.kinds}
     texts: list[str] = []
     covered = Covered(op.arg_names)
     visited = {shapes_text(instance, {}) for instance in instances.prove}
@@ -329,7 +330,7 @@ def _in_one_dtype(
                 examine(other, fixed)
                 continue
             where = ", ".join(f"{n} = {v}" for n, v in sorted(fixed.items()))
-            for kind in kinds_of(op):
+            for kind in op.kinds:
                 results[kind].append(_Result("unproved", [], f"at {where}: {other}" if where else str(other)))
 
     first, *others = instances.prove
@@ -350,7 +351,7 @@ def _in_one_dtype(
     return results, split, texts, programs
 
 
-def _scope(op: Any, instances: Family, split: str) -> str:
+def _scope(op: Subject, instances: Family, split: str) -> str:
     """For which ranks the claim stands: any, where the traces and the code are blind to rank; else those shown."""
     if not instances.ranked:
         return ALL_SHAPES
@@ -370,14 +371,14 @@ def _prove_all(
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
-        for kind in kinds_of(op):
+        for kind in op.kinds:
             outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
             results[kind] = _judged(traces, instance, kind, outcomes[kind], record)
             _give_up(results[kind], record)
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
-    for kind in kinds_of(op):
+    for kind in op.kinds:
         outcome, result = _attempt(problem, traces, instance, kind, record, programs)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
@@ -391,9 +392,9 @@ def _give_up(result: _Result, record: _Record) -> None:
         raise _StillOpenError
 
 
-def _limits(op: Any) -> tuple[int, float]:
+def _limits(op: Subject) -> tuple[int, float]:
     """The steps and seconds of one proof of the op."""
-    return getattr(op, "steps", STEPS), getattr(op, "seconds", SECONDS)
+    return op.steps or STEPS, op.seconds or SECONDS
 
 
 def _attempt(
@@ -491,7 +492,7 @@ def _listed(outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequenc
     return [table[k] for k in sorted(table)]
 
 
-def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
+def _case_claim(case: Case, scope: str, results: Sequence[_Result]) -> CaseClaim:
     """The worst of the families of shapes; hypotheses are those of all of them."""
     verdict = worst([r.verdict for r in results])
     decisive = next(r for r in results if r.verdict == verdict)
@@ -508,7 +509,7 @@ def _case_claim(case: Any, scope: str, results: Sequence[_Result]) -> CaseClaim:
     )
 
 
-def _claim(op: Any, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
+def _claim(op: Subject, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
     merged = {h.text: h for c in reversed(cases) for h in c.hypotheses}
     return Claim(
         id=f"{op.name}.{kind}",

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Atomic
 from certgrad.obligations.assume.decided import decided
@@ -72,7 +73,7 @@ def _conditions_of(point: str, names: Mapping[str, tuple], where: str) -> list[A
     return [c.alternatives[0] for c in read_domain((text,), names, where)]
 
 
-def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
+def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> str:
     if problem is None:
         return promised
     names: dict[str, tuple] = {n: t.shape for n, t in zip(problem.names, problem.inputs, strict=True)}
@@ -103,7 +104,7 @@ def _value(problem: Problem | None, point: str, op: Any, promised: str) -> str:
     return ", ".join(shown)
 
 
-def _jax_value(op: Any, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
+def _jax_value(op: Subject, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
     """The gradient of the function that the op names as its like, at the point; empty where there is none."""
     near, further = (_sample(op, point, distance) for distance in (1, 2))
     if near is None or further is None:
@@ -116,7 +117,7 @@ def _jax_value(op: Any, point: str, gradients: dict[tuple[Fraction, ...], str]) 
     return f"{here} at {at}; {there} at {away}"
 
 
-def _gradients_of_like(op: Any) -> dict[tuple[Fraction, ...], str]:
+def _gradients_of_like(op: Subject) -> dict[tuple[Fraction, ...], str]:
     """The gradients of the op's like at all points of its conventions. Empty if it has none."""
     function = _resolve(op.like)
     samples = (_sample(op, point, distance) for point in op.convention for distance in (1, 2))
@@ -145,7 +146,7 @@ def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Se
         return jax.jit(jax.vmap(gradient))(*map(jnp.asarray, columns))
 
 
-def _sample(op: Any, point: str, distance: int = 1) -> list[Fraction] | None:
+def _sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:
     """A point that satisfies the text: equal names share a value, a strict inequality is met at the distance."""
     values = {n: Fraction(1) for n in op.arg_names}
     defaults = {p: Fraction(str(op.defaults[p])) for p in op.params if isinstance(op.defaults.get(p), (int, float))}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import sympy
 
+from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.errors import UsageError
 from certgrad.obligations.assume.tensor import own_index
-from certgrad.obligations.certificate import CODES, OF_REFERENCE
+from certgrad.obligations.certificate import CODES
 from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import Problem, build, rules_of, trace_rules
+from certgrad.obligations.prove.problem import Problem, build, trace_rules
 from certgrad.obligations.prove.prove import inner_product
 from certgrad.obligations.terms.terms import Poly, access, mentions
 from certgrad.obligations.wording.present import name_variables, show
@@ -57,7 +57,7 @@ class Obligation:
         return "\n".join(f"{left} = {right}" for left, right in self.sides)
 
 
-def obligation(op: Any, kind: str) -> Obligation:
+def obligation(op: Subject | str, kind: str) -> Obligation:
     """The obligation of an op, by name or object: `obligation("softmax", "vjp_is_adjoint")`.
 
     Raises UsageError for an unknown kind, UnknownOpError for an unknown op.
@@ -73,11 +73,11 @@ def obligation(op: Any, kind: str) -> Obligation:
         )
     if kind not in CODES:
         raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
-    if kind == OF_REFERENCE and op.reference_rule is None:
+    if kind == OF_REFERENCE and OF_REFERENCE not in op.kinds:
         raise UsageError(f"The op '{op.name}' is declared without a reference, so that nothing is claimed of one.")
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
-    programs = trace_rules(rules_of(op, shapes.statics), shapes, len(op.params), f"'{op.name}'")
+    programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
     problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 

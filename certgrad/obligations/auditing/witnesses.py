@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from flint import arb
 
+from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.obligations.balls import (
     BallError,
     Distance,
@@ -26,16 +27,15 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS
-from certgrad.obligations.certificate import OF_REFERENCE, Ball, Witness
+from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.generality.instances import Instance
-from certgrad.obligations.prove.problem import rules_of
 from certgrad.obligations.tracing.jax_internals import wide_floats
 
 ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 
 
-def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bool = True) -> Witness | None:
+def search(op: Subject, instance: Instance, kind: str, early: bool = False, wide: bool = True) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
@@ -44,7 +44,7 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bo
     """
     if early and "int" in instance.dtypes:
         return None
-    if kind == "rule_runs_forward" and rules_of(op, instance.statics).primal is None:
+    if kind == "rule_runs_forward" and op.rules(instance.statics).primal is None:
         return None
     kind, of_reference = _of_values(kind)
     try:
@@ -56,10 +56,10 @@ def search(op: Any, instance: Instance, kind: str, early: bool = False, wide: bo
             domain=lambda values: _inside(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
-            undefined=not early and getattr(op, "undefined_differs", True),
+            undefined=not early and op.undefined_differs,
             generic=early,
-            at_least=ROUNDING if hasattr(op, "rules") else Fraction(0),
-            seconds=min(SECONDS, getattr(op, "seconds", SECONDS)),
+            at_least=Fraction(0) if op.is_op else ROUNDING,
+            seconds=min(SECONDS, op.seconds or SECONDS),
         )
     except BallError:
         return None
@@ -71,7 +71,7 @@ def _of_values(kind: str) -> tuple[str, bool]:
     return ("rule_runs_forward", True) if kind == OF_REFERENCE else (kind, False)
 
 
-def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
+def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
     """Somewhere the marked solvers return solutions of their equations, and the two sides of the obligation agree."""
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
@@ -84,7 +84,7 @@ def solvers_work(op: Any, instance: Instance, kind: str, wide: bool = True) -> b
     )
 
 
-def finite_somewhere(op: Any, instance: Instance, kind: str, wide: bool = True) -> bool:
+def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
     """At some drawn point both programs of an obligation, as they run, return finite numbers."""
     rng = seeded(op.name, kind, "finite")
     inputs = _inputs(op, instance)
@@ -119,7 +119,7 @@ def _array(values: np.ndarray) -> Any:
     return jnp.asarray(values.astype(float) if values.dtype == object else values)
 
 
-def apart(op: Any, other: Any, instance: Instance) -> Distance:
+def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
     """How far the forward of an op is from that of another one with the same arguments, at drawn points.
 
     In float64 where a program cannot be evaluated in ball arithmetic.
@@ -135,7 +135,7 @@ def apart(op: Any, other: Any, instance: Instance) -> Distance:
     return found if found.entries or not found.problem else _apart_in_floats(op, other, instance)
 
 
-def _apart_in_floats(op: Any, other: Any, instance: Instance) -> Distance:
+def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
     found = Distance(in_floats=True)
     rng = seeded(op.name, "floats")
     inputs = _inputs(op, instance)
@@ -167,16 +167,16 @@ def _exact(values: Any) -> np.ndarray:
     return out
 
 
-def _inputs(op: Any, instance: Instance) -> list[Input]:
+def _inputs(op: Subject, instance: Instance) -> list[Input]:
     return [
         Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 
-def _rule(op: Any, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
+def _rule(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
     """The op at these structural arguments, as plain callables of arguments and parameters."""
-    rules = rules_of(op, statics)
+    rules = op.rules(statics)
     count = len(op.arg_names)
     jvp, primal = rules.jvp, rules.reference if of_reference else rules.primal
     return Rule(
@@ -188,7 +188,7 @@ def _rule(op: Any, statics: Mapping[str, Any], wide: bool, of_reference: bool = 
     )
 
 
-def _inside(op: Any, values: Mapping[str, Any]) -> bool:
+def _inside(op: Subject, values: Mapping[str, Any]) -> bool:
     """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
     from certgrad.obligations.balls.domain_points import inside
 

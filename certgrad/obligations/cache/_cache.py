@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
+from certgrad._subject import Subject
 from certgrad.obligations.certificate import HOLDS, Certificate, TracedCase
 from certgrad.obligations.generality.rank_blind import searched
 from certgrad.obligations.generality.traces import Spec, Traces
@@ -77,7 +77,7 @@ class Cache:
         steps = [Step(spec, traces.fingerprint(spec)) for spec in traces.asked]
         self._write(_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
 
-    def recall(self, op: Any, traced: Sequence[TracedCase]) -> Certificate | None:
+    def recall(self, op: Subject, traced: Sequence[TracedCase]) -> Certificate | None:
         """The certificate that an earlier audit gave for a composed op whose programs came out as these."""
         data = self.folder.read(key) if (key := self._of_composed(op, traced)) else None
         if data is None:
@@ -89,19 +89,19 @@ class Cache:
         self.folder.used(key)
         return found if found.op == op.name and found.traced == list(traced) else None
 
-    def remember(self, op: Any, traced: Sequence[TracedCase], certificate: Certificate) -> None:
+    def remember(self, op: Subject, traced: Sequence[TracedCase], certificate: Certificate) -> None:
         """Keep the certificate of a composed op, if it is proved."""
         key = self._of_composed(op, traced)
         if key and certificate.verdict in HOLDS and kernel_state(parts=True) == self._parts:
             self.folder.write(key, msgspec.msgpack.encode(certificate))
 
-    def _of_composed(self, op: Any, traced: Sequence[TracedCase]) -> str:
+    def _of_composed(self, op: Subject, traced: Sequence[TracedCase]) -> str:
         """The name of a composed op's entry; empty where its parts may be code that no key speaks of."""
         if not self._parts or not of_library(op):
             return ""
         return _name(op.name, subject_of_composed(op, [one.digest for one in traced]))
 
-    def specs(self, op: Any) -> list[Spec]:
+    def specs(self, op: Subject) -> list[Spec]:
         """What the audit that the entry of the op comes from traced, in order; empty if there is none."""
         entry = self._entry(_name(op.name, subject(op)))
         return [step.spec for step in entry.steps] if entry else []

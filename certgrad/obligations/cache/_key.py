@@ -12,23 +12,22 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import jax
 import jaxlib
 import numpy as np
 
 import certgrad
+from certgrad._subject import Subject
 from certgrad.obligations.certificate import FORMAT, KERNEL
 from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.prove.problem import kinds_of
 from certgrad.obligations.tracing.jax_internals import versions
 
 _PACKAGE = Path(certgrad.__file__).resolve().parent
 
 
-def subject(op: Any) -> str:
+def subject(op: Subject) -> str:
     """A digest of the op's declaration and of everything around it that a verdict may depend on."""
     declaration = [
         op.name,
@@ -43,14 +42,14 @@ def subject(op: Any) -> str:
         list(op.torch_at.items()),
         op.source,
         sorted((k, repr(v)) for k, v in op.defaults.items()),
-        kinds_of(op),
+        op.kinds,
     ]
     flags = sorted((k, repr(v)) for k, v in jax.config.values.items())
     variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
     return _digest(f"{declaration}\n{flags}\n{variables}\n{_surroundings()}".encode(errors="surrogatepass"))
 
 
-def subject_of_composed(op: Any, digests: Sequence[str]) -> str:
+def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
     """As `subject`, with the programs of the op and the source of all ops and of the induction over their graph.
 
     An audit of it traces the rules of its parts at further sizes: what these are follows from that source.
@@ -58,7 +57,7 @@ def subject_of_composed(op: Any, digests: Sequence[str]) -> str:
     return _digest("\n".join([subject(op), _parts_source(), *digests]).encode())
 
 
-def of_library(op: Any) -> bool:
+def of_library(op: Subject) -> bool:
     """The op is certgrad's own, and so are the ops that it is composed of."""
     return str(op.__module__).startswith(f"{certgrad.__name__}.ops.")
 
@@ -69,13 +68,13 @@ def facts(traces: Traces) -> list[str]:
     return [dtype_sensitive(traces.op), *ranks]
 
 
-def known_by_version(op: Any) -> bool:
+def known_by_version(op: Subject) -> bool:
     """Nothing outside the traces enters the certificate but what comes from a package whose version is in the key.
 
     That is: the op says what it is like by a function of JAX, and its rules are those of the op itself.
     """
     like = str(op.like or "jax").split(".")[0]
-    return not hasattr(op, "rules") and (like == "jax" or not op.convention)
+    return op.is_op and (like == "jax" or not op.convention)
 
 
 @lru_cache(maxsize=1)

@@ -54,7 +54,7 @@ def contrary_cases(
     if general and len(names) > 1:
         combined.append(dict.fromkeys(names[1:], names[0]))
     suspicious = False
-    everything = suspects_library(traces.op)
+    everything = traces.op.suspects_library
     for fixed in combined:
         other = _traced(traces, instance, fixed)
         if isinstance(other, CertgradError) or _differs(programs, other.programs, fixed):
@@ -86,11 +86,6 @@ def contrary_cases(
         queue += contrary(other.programs, fixed, everything)
         if _differs(programs, other.programs, fixed):
             yield fixed, other
-
-
-def suspects_library(op: Any) -> bool:
-    """The op is JAX's own code: then what JAX asks of dimensions is what the rule asks."""
-    return bool(getattr(op, "suspects_library", False))
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:

@@ -15,8 +15,11 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from certgrad._subject import Subject
 from certgrad.obligations.prove.problem import Shapes
 from certgrad.obligations.tracing.jax_internals import symbols
+from certgrad.ops._declare import Case
+from certgrad.ops._signature import Star
 from certgrad.ops._static import at_sizes, names_in
 
 from .rank_blind import traced_every_time
@@ -97,17 +100,17 @@ class Family:
     """The structural arguments that are axis positions."""
 
 
-def family(op: Any, case: Any) -> Family:
+def family(op: Subject, case: Case) -> Family:
     """All instances of a case."""
     found = _family(op, case)
-    if getattr(op, "suspects_library", False) or not traced_every_time(op):
+    if op.suspects_library or not traced_every_time(op):
         return found
     prove = [replace(i, shared=True) for i in found.prove]
     compare = [replace(i, shared=True) for i in found.compare]
     return replace(found, prove=prove, compare=compare)
 
 
-def _family(op: Any, case: Any) -> Family:
+def _family(op: Subject, case: Case) -> Family:
     if op.broadcast:
         prove = list(_broadcast_instances(case))
         shapes = (", ".join(" ".join(shape) or "scalar" for shape in i.inputs) for i in prove)
@@ -134,7 +137,7 @@ def _family(op: Any, case: Any) -> Family:
     )
 
 
-def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
+def _ranked(case: Case, ranks: Mapping[str, int]) -> Instance:
     """The case with star groups of these ranks. Axes are counted from the left: a call canonicalises them."""
     signature = case.signature
     groups = {s: ((s,) if r == 1 else tuple(f"{s}_{k}" for k in range(r))) for s, r in ranks.items()}
@@ -142,7 +145,7 @@ def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
     for spec in signature.inputs:
         shape: list[str] = []
         for dim in spec.dims:
-            shape.extend(groups[dim.name] if hasattr(dim, "text") is False else [dim.text])
+            shape.extend(groups[dim.name] if isinstance(dim, Star) else [dim.text])
         inputs.append(tuple(shape))
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
     statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
@@ -153,7 +156,7 @@ def _ranked(case: Any, ranks: Mapping[str, int]) -> Instance:
 FULL, SINGLE, ABSENT = "full", "size 1", "absent"
 
 
-def _broadcast_instances(case: Any) -> Iterator[Instance]:
+def _broadcast_instances(case: Case) -> Iterator[Instance]:
     """Every form of one axis, and mixed forms of several axes, which show that axes are treated one by one."""
     count = len(case.signature.inputs)
     dtypes = tuple(spec.dtype for spec in case.signature.inputs)

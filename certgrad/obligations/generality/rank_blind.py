@@ -20,6 +20,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from certgrad._closures import captured
+from certgrad._subject import Subject
 
 from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
 from .syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
@@ -29,20 +30,20 @@ HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "
 
 
 @lru_cache(maxsize=512)
-def rank_sensitive(op: Any, located: tuple[str, ...] = ()) -> str:
+def rank_sensitive(op: Subject, located: tuple[str, ...] = ()) -> str:
     """Why the op's code may depend on rank, or an empty text. `located` names arguments that are axis positions."""
     return _sensitive(op, {*READS, *located}, "a rank or an axis", reads_rank_openly)
 
 
 @lru_cache(maxsize=512)
-def dtype_sensitive(op: Any) -> str:
+def dtype_sensitive(op: Subject) -> str:
     """Why the op's code may depend on the dtype beyond the two that are compared, or an empty text."""
     sources = {"dtype", "itemsize", "finfo", "issubdtype", "result_type"}
     reason = _sensitive(op, sources, "a dtype", _reads_dtype_openly)
     return reason if "dtype" in reason else ""
 
 
-def searched(op: Any) -> str:
+def searched(op: Subject) -> str:
     """A digest of all that the searches here read: while it stays the same, so do their answers."""
     digest = hashlib.blake2b(digest_size=20)
     for function in reachable(op):
@@ -65,7 +66,7 @@ def _text_digest(file: str) -> str:
     return hashlib.blake2b("".join(linecache.getlines(file)).encode(errors="surrogatepass")).hexdigest()
 
 
-def _sensitive(op: Any, sources: set[str], what: str, openly: Callable[[str, ast.AST, Known], bool]) -> str:
+def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str, ast.AST, Known], bool]) -> str:
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
     for function in reachable(op):
@@ -221,7 +222,7 @@ _CACHING = set(
 
 
 @lru_cache(maxsize=512)
-def traced_every_time(op: Any) -> bool:
+def traced_every_time(op: Subject) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
     for f in reachable(op):
         if not isinstance(f, FunctionType) or {n for names in loads(f.__code__) for n in names} & _CACHING:
@@ -240,10 +241,9 @@ def _keeps_traces(value: Any) -> bool:
 
 
 @lru_cache(maxsize=512)
-def reachable(op: Any) -> tuple[Callable, ...]:
+def reachable(op: Subject) -> tuple[Callable, ...]:
     """The op's functions and all functions outside the libraries that they name, each once."""
-    own = (op.forward, op.fwd_rule, op.jvp_rule, op.vjp_rule, getattr(op, "reference_rule", None))
-    return tuple(reachable_from([*(f for f in own if f is not None), *getattr(op, "further", ())]))
+    return tuple(reachable_from(op.code))
 
 
 def reachable_from(functions: Iterable[Any]) -> Iterator[FunctionType]:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
+from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.prove.problem import Programs, Shapes, rules_of, trace_rules
+from certgrad.obligations.prove.problem import Programs, Shapes, trace_rules
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import Serialiser
 
@@ -68,7 +68,7 @@ class Trace:
 class Traces:
     """Makes the traces of an op. Everything that an audit traces of the op's rules is asked for here."""
 
-    def __init__(self, op: Any) -> None:
+    def __init__(self, op: Subject) -> None:
         self.op = op
         self.families: list[Family] = [family(op, case) for case in op.cases]
         self._instances = [[*f.prove, *f.compare] for f in self.families]
@@ -117,7 +117,7 @@ class Traces:
     def _new(self, instance: Instance, spec: Spec) -> Trace | CertgradError:
         try:
             shapes = instance.shapes(dict(spec.fixed))
-            rules = rules_of(self.op, shapes.statics)
+            rules = self.op.rules(shapes.statics)
             with sizes_as_integers(reachable(self.op)):
                 programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
         except CertgradError as error:

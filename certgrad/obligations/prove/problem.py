@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Rules
 from certgrad.errors import RuleError, TraceError
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.certificate import CODES, OF_RULES
 from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.laws.solutions import implicit, reserve
 from certgrad.obligations.meaning.domain import read_domain
@@ -22,71 +22,6 @@ from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.sums import reset_fresh
 from certgrad.obligations.terms.terms import clear_caches
 from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
-
-    `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
-    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
-    function that the forward is declared to equal. Each takes the parameters (real numbers, as scalars) last. These are
-    closures over the op's own functions.
-    """
-
-    forward: Callable[[list, list], list]
-    jvp: Callable[[list, list, list], list] | None
-    vjp: Callable[[list, list, list], list]
-    primal: Callable[[list, list], list] | None
-    reference: Callable[[list, list], list] | None = None
-
-
-def kinds_of(op: Any) -> tuple[str, ...]:
-    """The obligations of an op: none is about a JVP or a reference that it does not have."""
-    return getattr(op, "kinds", None) or (OF_RULES if op.reference_rule is None else tuple(CODES))
-
-
-def rules_of(op: Any, statics: Mapping[str, Any]) -> Rules:
-    """The op's forward and rules with its structural arguments fixed."""
-    if hasattr(op, "rules"):  # a rule in a user's code makes its own
-        return op.rules(statics)
-    names = list(op.params)
-
-    def keywords(params: Sequence[Any]) -> dict[str, Any]:
-        return {**statics, **dict(zip(names, params, strict=True))}
-
-    def residuals(args: list, params: list) -> list:
-        if op.fwd_rule is None:
-            return args
-        return [op.call_rule(op.fwd_rule, *args, statics=keywords(params))[1]]
-
-    def forward(args: list, params: list) -> list:
-        return _leaves(op.call_rule(op.forward, *args, statics=keywords(params)))
-
-    def jvp(args: list, tangents: list, params: list) -> list:
-        out = op.call_rule(op.jvp_rule, *residuals(args, params), *tangents, statics=keywords(params))
-        return _leaves(out)
-
-    def vjp(args: list, seeds: list, params: list) -> list:
-        return _leaves(op.call_rule(op.vjp_rule, *residuals(args, params), *seeds, statics=keywords(params)))
-
-    def primal(args: list, params: list) -> list:
-        return _leaves(op.call_rule(op.fwd_rule, *args, statics=keywords(params))[0])
-
-    def reference(args: list, params: list) -> list:
-        return _leaves(op.call_rule(op.reference_rule, *args, statics=keywords(params)))
-
-    return Rules(
-        forward,
-        jvp,
-        vjp,
-        primal if op.fwd_rule is not None else None,
-        reference if op.reference_rule is not None else None,
-    )
-
-
-def _leaves(value: Any) -> list:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from certgrad._subject import OF_REFERENCE
 from certgrad.obligations.assume.conditions import (
     Clause,
     Clauses,
@@ -20,7 +21,7 @@ from certgrad.obligations.assume.facts import Fact, Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.certificate import OF_REFERENCE, OF_VALUES
+from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
 from certgrad.obligations.decide.correspondence import summed, unfolded, written_out
 from certgrad.obligations.decide.implicit import solution_forms, without_repeated

@@ -22,7 +22,10 @@ from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
+from certgrad.ops import _declare
 from certgrad.ops._composed import Composed
+from certgrad.ops._declare import Op
+from certgrad.ops._signature import Star
 
 TIED = "tied"
 """A claim stays open at a point of no boundary, for a tie that no precision decides and that is none of the rules'."""
@@ -53,7 +56,7 @@ class OffBoundaries:
 class Case:
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Any, case: Any, certificate: Certificate, index: int) -> None:
+    def __init__(self, op: Op, case: _declare.Case, certificate: Certificate, index: int) -> None:
         self.op, self.case = op, case
         self.names = [*op.arg_names, *op.params]
         self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -121,7 +124,9 @@ class _AtShape:
         self.axes: dict[str, tuple[int, ...]] = {}
         if not self.op.broadcast:
             self.axes = {
-                name: tuple(prod(shape.groups[d.name]) if _is_star(d) else d.evaluate(shape.sizes) for d in spec.dims)
+                name: tuple(
+                    prod(shape.groups[d.name]) if isinstance(d, Star) else d.evaluate(shape.sizes) for d in spec.dims
+                )
                 for name, spec in zip(self.op.arg_names, case.case.signature.inputs, strict=True)
             }
 
@@ -242,10 +247,6 @@ class _AtShape:
         parts = [f"{name} = {_text(x)}" for name, x in zip(self.case.names, point.inputs, strict=True)]
         text = ", ".join(parts)
         return text if len(text) < 300 else f"{text[:300]} …"
-
-
-def _is_star(dim: Any) -> bool:
-    return not hasattr(dim, "text")
 
 
 def _text(x: Any) -> str:

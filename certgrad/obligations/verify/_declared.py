@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Any
 
 import flint
 import jax
@@ -15,13 +14,13 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
-    OF_RULES,
     Certificate,
     Claim,
     checksum,
     statement,
     worst,
 )
+from certgrad.ops._declare import Op
 
 
 def other_versions(certificate: Certificate) -> list[str]:
@@ -49,7 +48,7 @@ def _installed(package: str) -> str:
         return "none"
 
 
-def contradictions(certificate: Certificate, op: Any) -> Iterator[str]:
+def contradictions(certificate: Certificate, op: Op) -> Iterator[str]:
     """Where the certificate does not say what the op declares, or its parts do not add up."""
     if certificate.op != op.name:
         yield f"it is about '{certificate.op}', and the op is '{op.name}'"
@@ -64,7 +63,7 @@ def contradictions(certificate: Certificate, op: Any) -> Iterator[str]:
     declared = [(str(case.signature), {k: str(v) for k, v in case.statics.items()}) for case in op.cases]
     if [(one.signature, one.statics) for one in certificate.traced] != declared:
         yield "the cases that were traced are not the declared ones"
-    kinds = tuple(CODES) if op.reference_rule is not None else OF_RULES
+    kinds = op.kinds
     if tuple(claim.kind for claim in certificate.claims) != kinds:
         yield f"its claims are {', '.join(c.kind for c in certificate.claims) or 'none'}, not {', '.join(kinds)}"
     if certificate.verdict != worst([claim.verdict for claim in certificate.claims]):
@@ -74,7 +73,7 @@ def contradictions(certificate: Certificate, op: Any) -> Iterator[str]:
             yield f"{claim.id}: {problem}"
 
 
-def _within(claim: Claim, op: Any, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+def _within(claim: Claim, op: Op, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
     if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
         yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
     if [(case.signature, case.statics) for case in claim.cases] != declared:

@@ -11,6 +11,7 @@ import numpy as np
 from jax import export
 
 from certgrad.obligations.verify.digest import case_digest
+from certgrad.ops._declare import Case, Op
 
 _DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 _SCOPE = export.SymbolicScope()
@@ -44,7 +45,7 @@ class Programs:
         return {name: program for name, program in named.items() if program is not None}
 
 
-def traced(op: Any, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]) -> Programs:
+def traced(op: Op, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]) -> Programs:
     """Trace in 64 bits, through the same callables that run.
 
     Raises:
@@ -115,7 +116,7 @@ def _shown(args: Sequence[Any]) -> str:
     return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
 
 
-def digest(op: Any, case: Any) -> str:
+def digest(op: Op, case: Case) -> str:
     """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
     inputs = case.signature.inputs
     if op.broadcast:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 from math import prod
 from random import Random
-from typing import Any
+
+from certgrad.ops._declare import Case, Op
 
 MAX_ENTRIES = 64
 """The largest input that is drawn."""
@@ -37,7 +38,7 @@ class Shape:
         return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)
 
 
-def shapes(op: Any, case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+def shapes(op: Op, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
     seen: set[object] = set()
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)
@@ -50,7 +51,7 @@ def shapes(op: Any, case: Any, rng: Random, extra: int) -> Iterator[Shape]:
             yield shape
 
 
-def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+def _declared(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     signature = case.signature
     names, stars = case.names, signature.stars
     distinct = {name: 2 + k % 3 for k, name in enumerate(names)}
@@ -69,16 +70,16 @@ def _declared(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
         yield _shape(case, sizes, {star: tuple(rng.randint(1, 3) for _ in range(rng.randint(0, 2))) for star in stars})
 
 
-def _small(case: Any, rng: Random) -> Shape:
+def _small(case: Case, rng: Random) -> Shape:
     sizes = {name: rng.randint(1, 2) for name in case.names}
     return _shape(case, sizes, {star: (rng.randint(1, 2),) for star in case.signature.stars})
 
 
-def _shape(case: Any, sizes: dict[str, int], groups: dict[str, tuple[int, ...]]) -> Shape:
+def _shape(case: Case, sizes: dict[str, int], groups: dict[str, tuple[int, ...]]) -> Shape:
     return Shape(sizes, groups, tuple(tuple(spec.shape(sizes, groups)) for spec in case.signature.inputs))
 
 
-def _broadcast(case: Any, rng: Random, extra: int) -> Iterator[Shape]:
+def _broadcast(case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     """Arguments that broadcast against each other: equal shapes, axes of size 1, absent axes, scalars."""
     count = len(case.signature.inputs)
     full = (2, 3)

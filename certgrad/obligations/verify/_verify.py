@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -13,6 +13,7 @@ from certgrad.obligations.verify._case import Case, Counts, NotCheckedError
 from certgrad.obligations.verify._declared import contradictions, other_versions
 from certgrad.obligations.verify._field import PRIME
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
+from certgrad.ops._declare import Op
 
 Outcome = Literal["verified", "failed", "not checked", "not a proof"]
 DRAWS = 10
@@ -39,7 +40,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """Where all programs are rational: the largest probability that a wrong claim passed the prime field."""
 
 
-def verify(certificate: Certificate, op: Any = None, *, seed: str = "", draws: int = DRAWS) -> Verification:
+def verify(certificate: Certificate, op: Op | None = None, *, seed: str = "", draws: int = DRAWS) -> Verification:
     """Check a certificate against the code of the op that it names (or of `op`), without the calculus.
 
     The draws depend on the certificate's digests and `seed` alone.
@@ -65,7 +66,7 @@ def verify(certificate: Certificate, op: Any = None, *, seed: str = "", draws: i
         return _checked(certificate, op, seed, draws)
 
 
-def _checked(certificate: Certificate, op: Any, seed: str, draws: int) -> Verification:
+def _checked(certificate: Certificate, op: Op, seed: str, draws: int) -> Verification:
     total = Counts()
     failures: list[str] = []
     for k, case in enumerate(op.cases):

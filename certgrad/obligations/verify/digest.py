@@ -16,6 +16,8 @@ import numpy as np
 from jax.extend import core
 
 from certgrad._jax_compat import LINEAR, program_of
+from certgrad._subject import Subject
+from certgrad.ops._declare import Case
 
 _IGNORED = frozenset(
     "name sharding out_sharding weak_type inline keep_unused donated_invars ctx_mesh jvp_jaxpr_fun fwd bwd".split()
@@ -26,7 +28,7 @@ Traced = tuple[Any, Sequence[Any]]
 """An open jaxpr and the values of its constants."""
 
 
-def case_digest(op: Any, case: Any, programs: Mapping[str, Traced]) -> str:
+def case_digest(op: Subject, case: Case, programs: Mapping[str, Traced]) -> str:
     """The digest of one case of an op: signature, structural arguments, parameters, domain, and each program."""
     lines = [
         f"op {op.name} broadcast={op.broadcast}",

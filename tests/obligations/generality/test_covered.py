@@ -9,7 +9,7 @@ from certgrad.obligations.auditing import audit as _audit
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.generality.pointwise import Pointwise
 from certgrad.obligations.generality.ranks import SplitGroupError, collapsed
-from certgrad.obligations.prove.problem import rules_of, trace_rules
+from certgrad.obligations.prove.problem import trace_rules
 from certgrad.ops import registry
 from certgrad.ops._declare import axis_of, case
 from tests.obligations.traps import declare, hypotheses
@@ -33,7 +33,7 @@ def product(back=summed, forward=lambda x, y: x * y):
 def scalars(op, *inputs, pointwise=None, dtypes=None):
     instance = Instance(inputs, dtypes or ("float",) * len(inputs), {})
     shapes = instance.shapes()
-    programs = trace_rules(rules_of(op, {}), shapes, 0, "the trap")
+    programs = trace_rules(op.rules({}), shapes, 0, "the trap")
     return (pointwise or Pointwise()).scalars(programs, shapes)
 
 
@@ -152,7 +152,7 @@ def texts(op, gone):
     general = prove[0]
     other = next(i for i in prove if {g for g, axes in i.groups.items() if not axes} == gone)
     for instance in (general, other):
-        programs = trace_rules(rules_of(op, instance.statics), instance.shapes(), 0, "the trap")
+        programs = trace_rules(op.rules(instance.statics), instance.shapes(), 0, "the trap")
         yield collapsed(programs.all(), instance.groups, gone)
 
 
@@ -179,7 +179,7 @@ def test_a_program_that_looks_along_one_axis_leaves_the_groups_whole(forward):
     instances = family(op, op.cases[0])
     general, *others = instances.prove[:1], *instances.compare
     written = [
-        collapsed(trace_rules(rules_of(op, i.statics), i.shapes(), 0, "it").all(), i.groups)
+        collapsed(trace_rules(op.rules(i.statics), i.shapes(), 0, "it").all(), i.groups)
         for i in (*general, *others)
         if all(i.groups.values())
     ]
@@ -204,7 +204,7 @@ def test_part_of_a_group_is_seen(forward):
     op = centred(forward)
     other = next(i for i in family(op, op.cases[0]).compare if len(i.groups["a"]) == 2)
     with pytest.raises(SplitGroupError):
-        collapsed(trace_rules(rules_of(op, other.statics), other.shapes(), 0, "it").all(), other.groups)
+        collapsed(trace_rules(op.rules(other.statics), other.shapes(), 0, "it").all(), other.groups)
 
 
 @pytest.mark.parametrize(

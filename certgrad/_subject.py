@@ -1,0 +1,88 @@
+"""What is proved, as every proof sees it: an op, a rule in a user's code, two functions, a graph.
+
+One class for all, so that a guard which looks at a subject looks at whatever comes through any door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from certgrad.ops._declare import Case
+
+OF_RULES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
+OF_REFERENCE = "forward_equals_reference"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The callables under audit, all over flat lists: `forward(args)`, `jvp(args, tangents)`, `vjp(args, seeds)`.
+
+    `jvp` is None where the rule has none of its own: its VJP is then compared with the forward's derivative. `primal`
+    is what the rule itself computes as the output (its `fwd`), or None where that is `forward`. `reference` is a plain
+    function that the forward is declared to equal. Each takes the parameters (real numbers, as scalars) last. These are
+    closures over the subject's own functions.
+    """
+
+    forward: Callable[[list, list], list]
+    jvp: Callable[[list, list, list], list] | None
+    vjp: Callable[[list, list, list], list]
+    primal: Callable[[list, list], list] | None
+    reference: Callable[[list, list], list] | None = None
+
+
+class Subject(Protocol):
+    """A forward with derivative rules, the shapes it is declared for, and the code that runs."""
+
+    name: str
+    arg_names: tuple[str, ...]
+    cases: tuple[Case, ...]
+    params: Mapping[str, str | None]
+    """Arguments that are real numbers, each with its constraint, if it has one."""
+    domain: tuple[str, ...] = ()
+    broadcast: bool = False
+
+    defaults: Mapping[str, Any] = {}
+    convention: Mapping[str, str] = {}
+    torch_at: Mapping[str, str] = {}
+    like: str | None = None
+    torch: str | None = None
+    source: str | None = None
+
+    is_op: bool = False
+    """Declared as an op: it has to be one program in every dtype, and Python computes no floats of sizes in it."""
+    suspects_library: bool = False
+    """JAX's own code: what JAX asks of dimensions is what the rule asks."""
+    undefined_differs: bool = True
+    """That one side has a value where the other has none is a difference."""
+    steps: int | None = None
+    """For one proof, if not as many as for any."""
+    seconds: float | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The obligations: none is about a JVP or a reference that the subject does not have."""
+        return OF_RULES
+
+    @property
+    def derivative_of(self) -> str:
+        """What the claims about the derivative speak of, where it is another function than the forward."""
+        return ""
+
+    @property
+    def code(self) -> Sequence[Any]:
+        """The functions that run, and objects such as a `custom_vjp` that hold them."""
+        ...
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The forward and the rules with the structural arguments fixed."""
+        ...
+
+    def check_complete(self) -> None:
+        """Raise DeclarationError, naming what is missing, unless all rules are declared."""
+        return
+
+    def __hash__(self) -> int:
+        return id(self)
