@@ -20,6 +20,8 @@ from .facts import NEG, NONNEG, POS, ZERO, Fact, Facts
 
 EXIT = "exit of a while"
 """Origin of the conditions under which a loop's number of steps does not change."""
+STEP = "w"
+"""Kind of the variables that number the steps of a loop that ends by its values, up to and with the test that fails."""
 Relation = Literal["> 0", ">= 0", "!= 0", "= 0", "not integer", "not pole"]
 _SIGNS = {"> 0": POS, ">= 0": NONNEG, "!= 0": POS | NEG, "= 0": ZERO}
 
@@ -57,6 +59,11 @@ class Clause:
     def free(self) -> frozenset[Var]:
         polys = [a.poly for a in self.alternatives] + [g for g, _ in self.guards]
         return frozenset().union(*(p.free for p in polys))
+
+    @property
+    def step(self) -> Var | None:
+        """The step of a loop that ends by its values, where the clause is asked at each of these."""
+        return next((v for v in self.free if v[0] == STEP), None)
 
     def rewritten(self, change: Callable[[Poly], Poly]) -> Clause:
         return replace(

@@ -447,7 +447,7 @@ def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, rec
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
-        if not satisfiable(outcome.hypotheses, integers):
+        if not satisfiable(outcome.hypotheses, integers, outcome.tests):
             return _Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return _Result("unproved", [], NO_SOLUTION)

@@ -55,7 +55,9 @@ def _platform_index(ctx: Context, params: Params) -> Value:
     """Which branch runs on a CPU: the one that names it, else the default."""
     platforms = list(params["platforms"])
     named = [k for k, names in enumerate(platforms) if names is not None and "cpu" in names]
-    return Value(np.asarray(named[0] if named else platforms.index(None), dtype=np.int32))
+    if not named and None not in platforms:
+        raise Unsupported("a program for other platforms than the CPU only")
+    return Value(np.asarray(named[-1] if named else platforms.index(None), dtype=np.int32))
 
 
 def _stacked(slices: list[Value]) -> Value:

@@ -317,9 +317,14 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
 
 
 def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:
-    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are."""
+    """Hypotheses as assumptions: signs where a clause is one unguarded relation, the others as they are.
+
+    What is asked at the steps of a loop that ends by its values is not assumed: it says nothing beyond its last step.
+    """
     facts, rest = [], []
     for clause in clauses:
+        if clause.step is not None:
+            continue
         signs = clause.alternatives[0].signs
         if len(clause.alternatives) == 1 and not clause.guards and signs is not None:
             facts.append(Fact(clause.alternatives[0].poly, signs))

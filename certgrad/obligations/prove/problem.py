@@ -19,8 +19,9 @@ from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
+from certgrad.obligations.terms.index import Var
 from certgrad.obligations.terms.sums import reset_fresh
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.terms import Poly, clear_caches
 from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
 
 
@@ -143,6 +144,8 @@ class Problem:
     primitives: list[str] = field(default_factory=list)
     opaque: Mapping[str, Opaque] = field(default_factory=dict)
     """The values of which nothing is known, by name."""
+    tests: Mapping[Var, Poly] = field(default_factory=dict)
+    """The tests of the loops that end by their values, with the variables that number their steps."""
 
     @property
     def differentiable(self) -> list[int]:
@@ -214,4 +217,5 @@ def build(
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
         opaque=values,
+        tests={**stopped.tests, **plain.tests},
     )

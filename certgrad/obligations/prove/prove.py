@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations.assume.conditions import (
+    EXIT,
     Clause,
     Clauses,
     discharged,
@@ -70,6 +71,8 @@ class Outcome:
     """Relations between the carries of loops that the proof found and proved by induction."""
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
     """Sizes that the free index variables of the hypotheses stay below, where there is one size only."""
+    tests: Mapping[Var, Poly] = field(default_factory=dict)
+    """The tests of the loops at whose steps hypotheses are asked, with the variables that number these."""
     alike: bool = False
     """It holds where what both programs compute alike is finite (see `_alike`)."""
 
@@ -116,7 +119,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
         stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
         once += [u for a in (*differentiate.maxima, *stated) if (u := unique(a, ranges)) is not None]
-        moving = (c for c in out.smooth if c.origin != "kink" or _moves(c, problem))
+        moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
         smooth = tuple(c.rewritten(without_stops) for c in moving)
         value = split_products(without_stops(out.body))
         known = settle(merged(out.defined, smooth), facts)
@@ -182,6 +185,20 @@ def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
 def _moves(clause: Clause, problem: Problem) -> bool:
     """The clause is about something that is differentiated: a mask of booleans has no boundary."""
     return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
+
+
+def _steady(clause: Clause, problem: Problem) -> bool:
+    """The clause asks that an integer does not jump which is made of terms that do not move: round(x) < 3 off the jumps
+    of round(x), for which there are clauses of their own. A term whose derivative is 0 wherever it has one is locally
+    constant there, and so is every function of it.
+    """
+    if clause.origin != EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
+        return False
+    d = Differentiator(problem.tangents)
+    try:
+        return all(d(a.poly).is_zero for a in clause.alternatives)
+    except (NoDerivativeError, UndefinedTermError):
+        return False
 
 
 def _without(poly: Poly, tensors: set[str]) -> Poly:
@@ -369,7 +386,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 residue = _residue(further, here, families, problem)
             if residue is not None:
                 return Outcome(hypotheses, "the two sides differ, or the normal form did not close", *residue)
-        return Outcome(hypotheses, relations=list(relations), ranges=_ranges(problem, kind))
+        return Outcome(hypotheses, relations=list(relations), ranges=_ranges(problem, kind), tests=problem.tests)
     except UndefinedTermError as error:
         return Outcome(reason=f"a term is undefined at every input: {error}")
     except NoDerivativeError as error:

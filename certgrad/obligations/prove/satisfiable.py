@@ -8,7 +8,7 @@ from itertools import product
 
 from flint import arb, fmpq
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, of_solver
+from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
 from certgrad.obligations.laws.order import different_entries, sole_maximum
 from certgrad.obligations.terms.index import Var
@@ -26,8 +26,17 @@ PRECISION = 128
 """Bits; the roots of equations have fewer right."""
 
 
-def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bool:
-    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers."""
+MAX_STEPS = 256
+"""At a point where a loop takes more steps than this, nothing is said of its steps."""
+
+
+def satisfiable(
+    clauses: Sequence[Clause], integers: Collection[str] = (), tests: Mapping[Var, Poly] | None = None
+) -> bool:
+    """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers.
+
+    `tests` are those of loops that end by their values, with the variables that number their steps.
+    """
     if not clauses:
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
@@ -65,7 +74,7 @@ def satisfiable(clauses: Sequence[Clause], integers: Collection[str] = ()) -> bo
         try:
             with precision(PRECISION):
                 values = with_solutions(value, sizes, rng)
-                if all(_holds(c, sizes, size, values) for c in clauses):
+                if all(_holds(c, sizes, size, values, tests or {}) for c in clauses):
                     return True
         except NoRootError:
             without_root += 1
@@ -87,10 +96,19 @@ def _all_atoms(poly: Poly) -> list:
     return out
 
 
-def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values) -> bool:
+def _steps(test: Poly, step: Var, dims: Mapping[str, int], value: Values) -> int:
+    """How often the test is made, which fails the last time. Raises UndecidedError where that is too often."""
+    for s in range(MAX_STEPS):
+        if evaluate(test, dims, value, {step: s}) == 0:
+            return s + 1
+    raise UndecidedError("a loop of many steps")
+
+
+def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values, tests: Mapping[Var, Poly]) -> bool:
     variables: list[Var] = sorted(clause.free)
+    ranges = [range(size if v[0] != STEP else _steps(tests[v], v, dims, value)) for v in variables]
     once, different = sole_maximum(clause), different_entries(clause)
-    for place in product(range(size), repeat=len(variables)):
+    for place in product(*ranges):
         env = dict(zip(variables, place, strict=True))
         if once is not None and not clause.guards:
             if not attained_once_at(once, dims, value, env):

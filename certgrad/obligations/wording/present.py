@@ -11,6 +11,7 @@ from flint import fmpq
 
 from certgrad.obligations.assume.conditions import (
     CONTINUOUS,
+    STEP,
     Atomic,
     Clause,
     has_one_solution,
@@ -77,7 +78,9 @@ def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = No
 def name_variables(polys: Iterable[Poly]) -> dict[Var, str]:
     """Letters for the free variables of terms, in sorted order."""
     free = sorted({v for p in polys for v in p.free}, key=lambda v: ({"t": 0, "u": 1}.get(v[0], 2), v))
-    return {v: LETTERS[k] if k < len(LETTERS) else f"i{k}" for k, v in enumerate(free)}
+    steps = [v for v in free if v[0] == STEP]
+    names = {v: LETTERS[k] if k < len(LETTERS) else f"i{k}" for k, v in enumerate(v for v in free if v[0] != STEP)}
+    return names | {v: f"s{k or ''}" for k, v in enumerate(steps)}
 
 
 def _tensors(poly: Poly) -> set[str]:
@@ -408,7 +411,7 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     if of_solver(clause):
         clause = clause.rewritten(with_tanh)
     polys = [a.poly for a in clause.alternatives] + [g for g, _ in clause.guards]
-    bare = _elementwise(polys) and not of_solver(clause)
+    bare = _elementwise(polys) and not of_solver(clause) and clause.step is None
     printer = _Printer(style, {} if bare else name_variables(polys), bare, inputs)
     joiner = r" \;\text{or}\; " if style == "latex" else " or "
     text = joiner.join(_show_atomic(a, printer) for a in clause.alternatives)
@@ -419,6 +422,9 @@ def show_clause(clause: Clause, style: Style = "text", inputs: Sequence[str] = (
     if clause.guards:
         guards = " and ".join(printer.poly(g) + ("" if v else " = 0") for g, v in clause.guards)
         text += rf" \;\text{{where}}\; {guards}" if style == "latex" else f" wherever {guards}"
+    if clause.step is not None:
+        letter = printer.var(clause.step)
+        text += rf" \;\text{{at every step }} {letter}" if style == "latex" else f" at every step {letter}"
     return printer.with_definitions(text)
 
 

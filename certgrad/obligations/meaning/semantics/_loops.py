@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from certgrad.obligations.assume.conditions import EXIT, Atomic, Clause, Clauses, merged, polys
+from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
 from certgrad.obligations.assume.facts import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
 from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
@@ -69,8 +69,12 @@ def _row(x: Tensor, place: Ix) -> Tensor:
 class _Body:
     """One step of a loop, interpreted at a generic time s with arbitrary carries."""
 
-    def __init__(self, ctx: Context, s: Var, program: Program, initial: Sequence[Tensor | None]) -> None:
+    def __init__(
+        self, ctx: Context, s: Var, program: Program, initial: Sequence[Tensor | None], step: Var | None = None
+    ) -> None:
         self.ctx, self.s, self.program, self.initial = ctx, s, program, initial
+        self.step = step
+        """What numbers the steps in conditions; where it is None, they are asked at every number."""
         self.names = [fresh_carry() for _ in initial]
         self.carries = [x and self._symbol(name, x) for name, x in zip(self.names, initial, strict=True)]
         self.values: dict[str, Value] = {}
@@ -139,7 +143,13 @@ class _Body:
 
     def _everywhere(self, clauses: Clauses) -> Clauses:
         """The conditions at every step and every index."""
-        return tuple(_closed(c.rewritten(self.value)) for c in clauses)
+        return tuple(self._closed(c.rewritten(self.value)) for c in clauses)
+
+    def _closed(self, clause: Clause) -> Clause:
+        """The clause for all values of its variables: they get names of their own."""
+        if self.step is not None:
+            clause = clause.substituted({self.s: of_var(self.step)})
+        return for_all((clause,), sorted(clause.free - {self.step}))[0]
 
     def carry(self, k: int, time: Ix) -> Tensor:
         """A carry at a time, over the template variables."""
@@ -156,7 +166,9 @@ class _Body:
         boundaries = [Clause((Atomic("!= 0", a.poly),), origin=EXIT) for a in deep_atoms(test) if isinstance(a, Pred)]
         if any(v[0] == "b" for c in boundaries for v in c.free):
             raise UnprovedError("while: a test with a predicate under a sum")
-        smooth = (*self._everywhere(goes_on.smooth), *(_closed(c) for c in boundaries))
+        assert self.step is not None
+        self.ctx.tests[self.step] = Rewriter({self.s: of_var(self.step)})(test)
+        smooth = (*self._everywhere(goes_on.smooth), *(self._closed(c) for c in boundaries))
         digest = hashlib.blake2b(at_time.key.encode(), digest_size=8).hexdigest()
         return dimension(f"steps {digest}", positive=False), smooth, self._everywhere(goes_on.defined)
 
@@ -191,11 +203,6 @@ def _shifted(ix: Ix) -> Ix:
     return ix if v is None else of_var(template(v[1] + 1))
 
 
-def _closed(clause: Clause) -> Clause:
-    """The clause for all values of its variables: they get names of their own."""
-    return for_all((clause,), sorted(clause.free))[0]
-
-
 def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
     """No index depends on a carry: such an index would not follow the carry's value."""
     for poly in (x.body, *(p for c in (*x.defined, *x.smooth) for p in polys(c))):
@@ -209,7 +216,7 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     """What is carried at the end: after a number of steps that is a size, or at the first time the test fails.
 
     That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
-    of the test is on its boundary, at any step.
+    of the test is on its boundary, at any step, but those of terms that are locally constant themselves (`_prove`).
     """
     loop = while_loop(eqn)
     s = fresh()
@@ -223,6 +230,7 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     if steps is not None:
         body.run([*consts, *body.carries], loop.live_outputs(use))
         return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
+    body.step = fresh(STEP)
     # The test reads carries that the needed outputs may not.
     read = live_inputs(loop.test.jaxpr, [True])[loop.test_consts :]
     body.run([*consts, *body.carries], loop.live_outputs([u or r for u, r in zip(use, read, strict=True)]))

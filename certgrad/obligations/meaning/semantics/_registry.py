@@ -7,6 +7,8 @@ from typing import Any
 
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.terms.index import Var
+from certgrad.obligations.terms.terms import Poly
 
 from ..literals import Reading
 
@@ -53,6 +55,8 @@ class Context:
         """What equations gave, by what they do and to which values, with these values (see `_interpreter`)."""
         self.untouched: dict[int, Tensor] = {}
         """Inputs, constants and what has their entries elsewhere, by object: the floats are those of the term."""
+        self.tests: dict[Var, Poly] = {}
+        """For each loop that ends by its values, the variable that numbers its steps, and its test as 0 or 1."""
         self.dtypes: tuple[Any, ...] = ()
         """The operands' types in the equation that is being read."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from certgrad.obligations.assume.facts import NONNEG
 from certgrad.obligations.assume.tensor import Tensor, axis_index
 from certgrad.obligations.terms.index import of_const, quotient, remainder, row_major
-from certgrad.obligations.terms.index_terms import index_number
-from certgrad.obligations.terms.terms import ONE, ZERO, Poly, access
+from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number
+from certgrad.obligations.terms.terms import ONE, ZERO, Poly, access, number
 from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._infinite import UNDEFINED
@@ -136,8 +136,22 @@ def _dim_as_value(ctx: Context, params: Params, args: list[Tensor], shapes: Shap
 
 @rule("platform_index")
 def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    """Which of several programs runs depends on the machine: an arbitrary integer, so that all are examined."""
-    return [Tensor((), access("⟨platform⟩", ()), "i")]
+    """Which of several programs runs: that of the list that names the machine's platform, else the default's.
+
+    The platform is one arbitrary integer, each name another number, so that two lists agree where the names say so.
+    """
+    platforms = list(params["platforms"])
+    chosen = {name: k for k, names in enumerate(platforms) if names is not None for name in names}
+    if None not in platforms:
+        ctx.note(f"the platform is one of {', '.join(sorted(chosen))}, for which alone a program stands")
+    other = platforms.index(None) if None in platforms else chosen[min(chosen)]
+    machine = access("⟨platform⟩", ())
+    body = number(other)
+    for name, k in chosen.items():
+        this = as_index(machine - number(int.from_bytes(name.encode())))
+        assert this is not None
+        body = body + index_equal(this).scale(k - other)
+    return [Tensor((), body, "i", signs=NONNEG)]
 
 
 @rule("empty2", "empty")
