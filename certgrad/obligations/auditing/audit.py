@@ -60,6 +60,7 @@ from certgrad.ops._declare import Case
 
 from . import witnesses as _witnesses
 from .conventions import conventions
+from .look import looked_at
 from .redundant import beyond, specialised
 
 ALL_SHAPES = "all shapes"
@@ -110,7 +111,7 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
             traces = Traces(op)
             known = None if cache is None else cache.find(traces)
             if known is None:
-                known = _audited(traces)
+                known = looked_at(traces, _audited(traces))
                 if cache is not None:
                     cache.keep(traces, known)
             return known

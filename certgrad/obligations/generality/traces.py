@@ -9,7 +9,7 @@ other (`cache` rests on this).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +95,14 @@ class Traces:
         if isinstance(found, CertgradError):
             raise found
         return found
+
+    def at_numbers(self, case: int) -> Iterator[tuple[Trace, dict[str, int]]]:
+        """The traces of a case that were made at concrete sizes, with the sizes of its dimensions."""
+        for spec, found in self._made.items():
+            fixed = dict(spec.fixed)
+            if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
+                if fixed.keys() >= set(found.instance.names):
+                    yield found, {n: int(v) for n, v in fixed.items()}
 
     def again(self, instance: Instance) -> str:
         """The text of another trace at an instance: that of the first, unless the rule is impure."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
@@ -24,7 +25,6 @@ from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 from certgrad.ops import _declare
 from certgrad.ops._composed import Composed
-from certgrad.ops._declare import Op
 from certgrad.ops._signature import Star
 
 TIED = "tied"
@@ -56,7 +56,7 @@ class OffBoundaries:
 class Case:
     """One case of the op beside what the certificate claims of it."""
 
-    def __init__(self, op: Op, case: _declare.Case, certificate: Certificate, index: int) -> None:
+    def __init__(self, op: Subject, case: _declare.Case, certificate: Certificate, index: int) -> None:
         self.op, self.case = op, case
         self.names = [*op.arg_names, *op.params]
         self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
@@ -96,7 +96,9 @@ class Case:
         for k, shape in enumerate(found):
             share = list(itertools.islice(drawn, draws // len(found) + (k < draws % len(found))))
             try:
-                one = _AtShape(self, shape)
+                statics = self.case.keywords(shape.ranks, shape.sizes)
+                programs = traced(self.op, statics, shape.inputs, self.kinds[: len(shape.inputs)])
+                one = AtShape(self, shape, programs)
                 counts.shapes += 1
                 for point, on_boundary in one.points(share, rng):
                     failures += one.ask(point, on_boundary, counts)
@@ -112,13 +114,12 @@ class Case:
         return failures
 
 
-class _AtShape:
-    """The case at one concrete shape."""
+class AtShape:
+    """The case at one concrete shape, where it is these programs."""
 
-    def __init__(self, case: Case, shape: Shape) -> None:
+    def __init__(self, case: Case, shape: Shape, programs: Programs) -> None:
         self.case, self.shape, self.op = case, shape, case.op
-        statics = case.case.keywords(shape.ranks, shape.sizes)
-        self.programs: Programs = traced(self.op, statics, shape.inputs, case.kinds[: len(shape.inputs)])
+        self.programs = programs
         shapes_ = (*shape.inputs, *(() for _ in self.op.params))
         self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs)
         self.axes: dict[str, tuple[int, ...]] = {}
@@ -210,6 +211,19 @@ class _AtShape:
                 text = problem or f"not decided with {PRECISIONS[-1]} bits"
                 failures.append(f"{self.op.name}.{kind} at {self._shown(point)}: {text}")
         return failures
+
+    def disagreement(self, point: Point) -> tuple[str, str] | None:
+        """A claim whose hypotheses hold at the point, and which does not; and what is wrong."""
+        tried: dict[int, At] = {}
+        for kind in (k for k in CLAIMS if k in self.case.open and self.holds(self.case.hypotheses[k], point.inputs)):
+            at = tried.setdefault(PRECISION, At(self.programs, point, self.space.moving, PRECISION, {}))
+            try:
+                CLAIMS[kind](at)
+            except Undecided:
+                continue
+            except Disagreement as error:
+                return kind, f"at {self._shown(point)}: {error}"
+        return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
         """None where the claim holds at the point, "" or TIED where that stays open, else what is wrong."""

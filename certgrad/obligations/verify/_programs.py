@@ -10,10 +10,11 @@ import jax
 import numpy as np
 from jax import export
 
+from certgrad._subject import Subject
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.ops._declare import Case, Op
+from certgrad.ops._declare import Case
 
-_DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+_DTYPES = {"float": np.float64, "held": np.float64, "int": np.int64, "bool": np.bool_}
 _SCOPE = export.SymbolicScope()
 """One for all, so that JAX finds in its caches what it traced before."""
 
@@ -27,7 +28,7 @@ class Programs:
     """The traced callables (closed jaxprs); `jvp` takes inputs, tangents, parameters, and so on, as flat lists."""
 
     forward: Any
-    jvp: Any
+    jvp: Any | None
     vjp: Any
     primal: Any | None
     shapes: tuple[tuple[Any, ...], ...]
@@ -45,54 +46,34 @@ class Programs:
         return {name: program for name, program in named.items() if program is not None}
 
 
-def traced(op: Op, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]) -> Programs:
+def traced(
+    op: Subject, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]
+) -> Programs:
     """Trace in 64 bits, through the same callables that run.
 
     Raises:
         DoesNotTraceError: naming the callable.
     """
     floats = [k for k, d in enumerate(dtypes) if d == "float"]
-
-    def keywords(params: Sequence[Any]) -> dict[str, Any]:
-        return {**statics, **dict(zip(op.params, params, strict=True))}
-
-    def fwd(args: list, params: list) -> Any:
-        return op.call_rule(op.fwd_rule, *args, statics=keywords(params))
-
-    def context(args: list, params: list) -> list:
-        return args if op.fwd_rule is None else [fwd(args, params)[1]]
-
-    def forward(args: list, params: list) -> list:
-        return _leaves(op.call_rule(op.forward, *args, statics=keywords(params)))
-
-    def plain(args: list, params: list) -> list:
-        return _leaves(op.call_rule(op.reference_rule, *args, statics=keywords(params)))
-
-    def rule(which: Any) -> Callable[[list, list, list], list]:
-        return lambda args, moves, params: _leaves(
-            op.call_rule(which, *context(args, params), *moves, statics=keywords(params))
-        )
-
+    rules = op.rules(statics)
     with jax.enable_x64(True):
         args = [jax.ShapeDtypeStruct(shape, _DTYPES[d]) for shape, d in zip(shapes, dtypes, strict=True)]
         tangents = [args[k] for k in floats]
         params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
-        first = _trace("forward", forward, args, params)
+        first = _trace("forward", rules.forward, args, params)
         outs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in _avals(first)]
-        jvp = _trace("jvp", rule(op.jvp_rule), args, tangents, params, returns=outs)
-        vjp = _trace("vjp", rule(op.vjp_rule), args, outs, params, returns=tangents)
+        jvp = None
+        if rules.jvp is not None:
+            jvp = _trace("jvp", rules.jvp, args, tangents, params, returns=outs)
+        vjp = _trace("vjp", rules.vjp, args, outs, params, returns=tangents)
         primal = None
-        if op.fwd_rule is not None:
-            primal = _trace("fwd", lambda a, p: _leaves(fwd(a, p)[0]), args, params, returns=outs)
+        if rules.primal is not None:
+            primal = _trace("fwd", rules.primal, args, params, returns=outs)
         reference = None
-        if op.reference_rule is not None:
-            reference = _trace("reference", plain, args, params, returns=outs)
+        if rules.reference is not None:
+            reference = _trace("reference", rules.reference, args, params, returns=outs)
     given, found = tuple(map(tuple, shapes)), tuple(tuple(a.shape) for a in outs)
     return Programs(first, jvp, vjp, primal, given, found, reference)
-
-
-def _leaves(value: Any) -> list:
-    return list(value) if isinstance(value, tuple | list) else [value]
 
 
 def _avals(program: Any) -> list[Any]:
@@ -116,7 +97,7 @@ def _shown(args: Sequence[Any]) -> str:
     return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
 
 
-def digest(op: Op, case: Case) -> str:
+def digest(op: Subject, case: Case) -> str:
     """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
     inputs = case.signature.inputs
     if op.broadcast:

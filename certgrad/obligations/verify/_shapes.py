@@ -8,7 +8,8 @@ from itertools import chain, takewhile
 from math import prod
 from random import Random
 
-from certgrad.ops._declare import Case, Op
+from certgrad._subject import Subject
+from certgrad.ops._declare import Case
 
 MAX_ENTRIES = 64
 """The largest input that is drawn."""
@@ -38,7 +39,7 @@ class Shape:
         return ", ".join("×".join(map(str, shape)) or "scalar" for shape in self.inputs)
 
 
-def shapes(op: Op, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
+def shapes(op: Subject, case: Case, rng: Random, extra: int) -> Iterator[Shape]:
     """The shapes of a case, the awkward ones first, each once; `extra` random ones follow."""
     seen: set[object] = set()
     draws = _broadcast(case, rng, extra) if op.broadcast else _declared(case, rng, extra)

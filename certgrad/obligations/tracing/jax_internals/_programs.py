@@ -42,7 +42,7 @@ class Decision:
         return self.asker != "rule"
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """A traced program: a jaxpr with its constants, and the decisions on dimensions that tracing took unproved."""
 

@@ -1,0 +1,65 @@
+"""A certificate that says `proved` is looked at once more, by evaluation, before anyone sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import msgspec
+
+from certgrad.obligations import verify
+from certgrad.obligations.certificate import HOLDS, CaseClaim, Certificate, Claim, sealed, worst
+from certgrad.obligations.generality.traces import Trace, Traces
+
+PLACES = 2
+"""At how many shapes that were traced for the proof a case is looked at: a small one and a larger one."""
+
+
+def looked_at(traces: Traces, certificate: Certificate) -> Certificate:
+    """The certificate, unless a claim of it fails where its hypotheses hold: then that one is `unproved: defect`."""
+    if certificate.verdict not in HOLDS:
+        return certificate
+    for index in range(len(traces.op.cases)):
+        found = verify.last_look(traces.op, certificate, index, _places(traces, index))
+        if found is not None:
+            return _with_defect(certificate, index, *found)
+    return certificate
+
+
+def _places(traces: Traces, index: int) -> Iterator[tuple[verify.Shape, verify.Programs]]:
+    """Concrete shapes, with the programs that the audit traced there; another one where all of them are tiny."""
+    found: dict[tuple, tuple[verify.Shape, verify.Programs]] = {}
+    for trace, sizes in traces.at_numbers(index):
+        shape = verify.Shape(
+            {n: k for n, k in sizes.items() if n in traces.op.cases[index].names},
+            {star: tuple(sizes[axis] for axis in axes) for star, axes in trace.instance.groups.items()},
+            trace.shapes.inputs,
+        )
+        if max(map(prod, shape.inputs), default=0) <= verify.MAX_ENTRIES:
+            programs = _evaluated(trace)
+            found.setdefault(shape.inputs, (shape, programs))
+    ordered = sorted(found.values(), key=lambda place: sum(map(prod, place[0].inputs)))
+    if not ordered or max(map(prod, ordered[-1][0].inputs), default=0) <= 1:
+        yield from verify.first_shape(traces.op, index)
+    yield from ordered if len(ordered) <= PLACES else (ordered[0], ordered[-1])
+
+
+def _evaluated(trace: Trace) -> verify.Programs:
+    p = trace.programs
+    return verify.Programs(p.forward, p.jvp, p.vjp, p.primal, trace.shapes.inputs, p.out_shapes, p.reference)
+
+
+def _with_defect(certificate: Certificate, index: int, kind: str, what: str) -> Certificate:
+    reason = f"defect: this was proved, and does not hold {what}. Please report it: certgrad is wrong here"
+    change = msgspec.structs.replace
+
+    def case(k: int, one: CaseClaim) -> CaseClaim:
+        return change(one, verdict="unproved", reason=reason) if k == index else one
+
+    def claim(one: Claim) -> Claim:
+        if one.kind != kind:
+            return one
+        return change(one, verdict="unproved", cases=[case(k, c) for k, c in enumerate(one.cases)])
+
+    claims = [claim(c) for c in certificate.claims]
+    return sealed(change(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))

@@ -1,0 +1,63 @@
+"""A last look at a rule before it is called proved: it is evaluated where its hypotheses, as they are listed, hold.
+
+The calculus has no part in it: programs that were traced at numbers run on balls, and hypotheses are read back from the
+certificate. What is found is a defect of the proof or of what it lists. That nothing is found proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from certgrad._subject import Subject
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._draw import seeded
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._evaluate import PRECISION
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.verify._case import AtShape, Case, NotCheckedError
+from certgrad.obligations.verify._formulas import FormulaError
+from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
+from certgrad.obligations.verify._shapes import Shape, shapes
+
+DRAWS = 2
+"""How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
+
+
+def last_look(
+    subject: Subject, certificate: Certificate, index: int, places: Iterable[tuple[Shape, Programs]]
+) -> tuple[str, str] | None:
+    """An obligation that fails inside its own hypotheses, with the point; None where none is found.
+
+    Where a hypothesis has no formula, or the balls do not know a primitive, nothing can be found.
+
+    Args:
+        subject: whose certificate it is.
+        certificate: claims that hold.
+        index: the case.
+        places: concrete shapes of the case with its programs there.
+    """
+    try:
+        with s.precision(PRECISION):
+            case = Case(subject, subject.cases[index], certificate, index)
+            rng = seeded(case.digest, "a last look")
+            for k, (shape, programs) in enumerate(places):
+                here = AtShape(case, shape, programs)
+                for point, _ in here.points(range(k * DRAWS, (k + 1) * DRAWS), rng):
+                    found = here.disagreement(point)
+                    if found is not None:
+                        return found
+    except (NotCheckedError, FormulaError, BallError):
+        return None
+    return None
+
+
+def first_shape(subject: Subject, index: int) -> Iterator[tuple[Shape, Programs]]:
+    """The first shape of a case at which its functions trace, and the programs there; none if they do not."""
+    case = subject.cases[index]
+    for shape in shapes(subject, case, seeded(subject.name, "a last look"), 0):
+        try:
+            kinds = [spec.dtype for spec in case.signature.inputs]
+            yield shape, traced(subject, case.keywords(shape.ranks, shape.sizes), shape.inputs, kinds)
+        except DoesNotTraceError:
+            continue
+        return
