@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from certgrad.obligations.meaning.semantics import RULES, UnprovedError
 from certgrad.obligations.meaning.semantics._refused import REFUSED
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.sums import reset_fresh
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import reset_fresh
 from certgrad.obligations.tracing.jax_internals import primitives_of, primitives_with_rules
 from tests.obligations.meaning.semantics.example import Example
 from tests.obligations.meaning.semantics.numerics import interpreted, traced

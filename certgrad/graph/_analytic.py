@@ -14,7 +14,10 @@ from certgrad.graph._induction import Induction
 from certgrad.graph._lemma import Instance, Operation, forward_terms
 from certgrad.graph.certificate import Step
 from certgrad.graph.ir import Ref
-from certgrad.obligations.terms.terms import Fn, Matrix, Max, Pred, Side, deep_atoms
+from certgrad.obligations.terms.atoms import Fn, Max
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.walk import deep_atoms
 
 _STEPS = ("floor", "ceil", "round_even", "round_away", "stop")
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Fact, Facts
-from certgrad.obligations.terms.terms import ONE, Poly
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+from certgrad.obligations.terms.polynomials import ONE, Poly
 
 CUTS = (0, 1, -1)
 """The numbers that values are compared with, in the order of the bits."""

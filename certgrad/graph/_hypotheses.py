@@ -9,8 +9,9 @@ from certgrad.graph._expression import Expressions
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.assume.conditions import Atomic, Clause
-from certgrad.obligations.terms.index import template
-from certgrad.obligations.terms.terms import Access, Poly
+from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.wording.formula import formula
 from certgrad.obligations.wording.present import negligible, show_clause
 

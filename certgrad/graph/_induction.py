@@ -29,7 +29,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.assume.facts import ANY
+from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName
 from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import is_literal, kind_of

@@ -24,7 +24,7 @@ from certgrad.graph._induction import NO_NUMBER, Induction, as_inside, no_number
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
-from certgrad.obligations.assume.facts import ANY
+from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName, worst
 from certgrad.obligations.tracing.jax_internals import scan_loop, while_loop
 

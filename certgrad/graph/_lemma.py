@@ -23,7 +23,8 @@ from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
 from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.assume.facts import ANY, Facts
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.auditing.audit import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
@@ -38,8 +39,10 @@ from certgrad.obligations.meaning.semantics import Context, UnprovedError, inter
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build, trace_rules
 from certgrad.obligations.prove.prove import Outcome, _minimal, prove
+from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.terms import Dim, Poly, clear_caches
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
     is_literal,

@@ -26,8 +26,9 @@ from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import Access, Atom, Poly, access
+from certgrad.obligations.terms.atoms import Access, access
+from certgrad.obligations.terms.polynomials import Atom, Poly
+from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
 
 NODES = 60

@@ -24,8 +24,10 @@ from certgrad.obligations.balls import evaluate as run_on_balls
 from certgrad.obligations.laws.order import different_entries, sole_maximum
 from certgrad.obligations.prove.evaluate import UndecidedError, all_different_at, attained_once_at, evaluate
 from certgrad.obligations.prove.satisfiable import _true
-from certgrad.obligations.terms.index import Var, template
-from certgrad.obligations.terms.terms import Access, Dim, Poly, deep_atoms
+from certgrad.obligations.terms.atoms import Access, Dim
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import Var, template
+from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
 
 TRIES = 48

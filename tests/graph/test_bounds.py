@@ -24,8 +24,9 @@ from certgrad.graph._bounds import (
     side,
     sign,
 )
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Fact
-from certgrad.obligations.terms.terms import ONE
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+from certgrad.obligations.terms.polynomials import ONE
 
 NUMBERS = [Fraction(k, 2) for k in (-4, -3, -2, -1, 0, 1, 2, 3, 4)]
 SIGNS = [NEG, ZERO, POS, NONNEG, NONPOS, NONZERO, ANY]

@@ -23,7 +23,7 @@ from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.terms import Poly
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.ops import Case, Op
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations

@@ -11,11 +11,15 @@ from flint import fmpq
 from hypothesis import strategies as st
 
 from certgrad.obligations.prove import evaluate as _evaluate
-from certgrad.obligations.terms.index import Entry, Ix, Var, of_atom, of_const, of_var, quotient, remainder, row_major
+from certgrad.obligations.terms.atoms import access, dimension
+from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
+from certgrad.obligations.terms.integers import Entry, quotient, remainder, row_major
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.power import exp_of
-from certgrad.obligations.terms.sums import fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, Poly, access, dimension, number
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
 
 N, M = dimension("n"), dimension("m")
 RANGES: dict[str, tuple[Poly, object]] = {

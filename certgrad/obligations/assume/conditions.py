@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from certgrad.obligations.terms.index import Ix, Var
+from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import content
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import ONE, Atom, Poly, Pred
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var
 
 from .decided import decided, predicates
-from .facts import NEG, NONNEG, POS, ZERO, Fact, Facts
+from .fact import Fact
+from .facts import Facts
+from .signs import NEG, NONNEG, POS, ZERO
 
 EXIT = "exit of a while"
 """Origin of the conditions under which a loop's number of steps does not change."""

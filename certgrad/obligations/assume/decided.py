@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from certgrad.obligations.terms.sums import replaced
-from certgrad.obligations.terms.terms import ONE, ZERO, Atom, Poly, Pred, Side, deep_atoms
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly
+from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.rewriting import replaced
+from certgrad.obligations.terms.walk import deep_atoms
 
-from .facts import NEG, POS, Facts
+from .facts import Facts
+from .signs import NEG, POS
 
 
 def bound_free(a: Atom) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import Access, Fn, Poly, deep_atoms, monomial
+from certgrad.obligations.terms.atoms import Access, Fn
+from certgrad.obligations.terms.polynomials import Poly, monomial
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import Atomic, Clause, discharged
-from .facts import Fact, Facts, match, unbound
+from .fact import Fact, match, unbound
+from .facts import Facts
 
 
 def entailed(clause: Clause, facts: Facts, assumed: Iterable[Clause]) -> bool:

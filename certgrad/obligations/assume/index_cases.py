@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from certgrad.obligations.terms.index import Entry, IntegerAtom, Ix, Var, of_var, row_major
-from certgrad.obligations.terms.index_terms import as_index
-from certgrad.obligations.terms.sums import Rewriter, divided, divisors_of, in_rows_and_columns
-from certgrad.obligations.terms.terms import ONE, ZERO, Access, Atom, IxEq, IxPred, Poly, deep_atoms, poly_of
+from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.index import IntegerAtom, Ix, of_var
+from certgrad.obligations.terms.index_terms import as_index, divided
+from certgrad.obligations.terms.integers import Entry, row_major
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
+from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms
 
-from .facts import NEG, NONNEG, NONPOS, POS, Facts, match
+from .fact import match
+from .facts import Facts
 from .isl import Condition, feasible
+from .signs import NEG, NONNEG, NONPOS, POS
 
 
 @dataclass(frozen=True)

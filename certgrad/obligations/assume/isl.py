@@ -14,9 +14,15 @@ from typing import Any
 import islpy as isl
 from flint import fmpq
 
+from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, Quotient, Var, of_atom, whole_number
-from certgrad.obligations.terms.terms import Dim, IxEq, IxPred, Mono, Poly, atoms_of, memo, mono_positive
+from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient
+from certgrad.obligations.terms.polynomials import Mono, Poly, mono_positive
+from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import atoms_of
 
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""

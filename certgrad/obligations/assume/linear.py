@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flint import fmpq
 
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.terms import Poly
+from certgrad.obligations.terms.polynomials import Poly
 
 MAX_ROWS = 300
 

@@ -9,28 +9,19 @@ from math import lcm
 
 from flint import fmpq
 
+from certgrad.obligations.terms.atoms import Base, Exp, Fn
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index_terms import as_index
+from certgrad.obligations.terms.polynomials import ONE, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, log_of
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.terms import (
-    INDEX_PREDICATES,
-    ONE,
-    Base,
-    Exp,
-    Fn,
-    IxEq,
-    IxPred,
-    Poly,
-    Pred,
-    monomial,
-    poly_of,
-)
 
 from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
-from .facts import POS, Facts
+from .facts import Facts
 from .index_cases import failing, holding
 from .isl import feasible
+from .signs import POS
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
-from certgrad.obligations.terms.sums import Rewriter, fresh
-from certgrad.obligations.terms.terms import ONE, ZERO, Poly
+from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var, fresh, template
 
 from .conditions import Clauses
-from .facts import ANY
+from .signs import ANY
 
 Kind = Literal["f", "i", "b"]
 

@@ -51,7 +51,7 @@ from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.obligations.wording.formula import formula

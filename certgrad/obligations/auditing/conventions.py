@@ -19,16 +19,16 @@ from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Atomic
 from certgrad.obligations.assume.decided import decided
-from certgrad.obligations.assume.facts import Fact
+from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.certificate import Convention
 from certgrad.obligations.decide.cases import eliminated
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, build
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import ONE, Atom, Poly
+from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.tracing.float_values import NoValueError, evaluate
 from certgrad.obligations.tracing.jax_internals import trace, wide_floats
 from certgrad.obligations.wording.present import show

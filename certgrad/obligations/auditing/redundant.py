@@ -13,10 +13,11 @@ from certgrad.obligations.certificate import Hypothesis
 from certgrad.obligations.decide.cases import facts_of
 from certgrad.obligations.generality.decisions import Fixed, at_sizes
 from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, limited
 from certgrad.obligations.terms.index import of_const
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import ZERO, Access, Atom, Poly, access
+from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly
+from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.wording.present import show_clause
 
 

@@ -14,7 +14,9 @@ from certgrad.obligations.differentiate.derivative import Differentiator, withou
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import Problem, build, trace_rules
 from certgrad.obligations.prove.prove import inner_product
-from certgrad.obligations.terms.terms import Poly, access, mentions
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.wording.present import name_variables, show
 from certgrad.obligations.wording.view import SympyView
 from certgrad.ops._composed import Composed

@@ -8,34 +8,25 @@ from fractions import Fraction
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, predicates
-from certgrad.obligations.assume.facts import NEG, POS, ZERO, Fact, Facts, match, unbound
+from certgrad.obligations.assume.fact import Fact, match, unbound
+from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import has_small_inverse, written_out
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
+from certgrad.obligations.terms.atoms import Access, Base, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
+from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
+from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Poly, monomial, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.sums import Rewriter, fresh, replaced
-from certgrad.obligations.terms.terms import (
-    ONE,
-    Access,
-    Accumulator,
-    Atom,
-    Base,
-    IxEq,
-    IxPred,
-    Poly,
-    Side,
-    Sum,
-    atoms_of,
-    deep_atoms,
-    monomial,
-    number,
-)
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from .index_sets import vanishes
 

@@ -13,28 +13,16 @@ from dataclasses import dataclass, replace
 from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, renaming, stepped
-from certgrad.obligations.terms.index import Var, of_const, of_var
+from certgrad.obligations.terms.atoms import Max, Product, Sum, access
+from certgrad.obligations.terms.determined import Loop, Rec
+from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
-from certgrad.obligations.terms.sums import Rewriter, fresh, max_over, open_sum, sum_over
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Atom,
-    Loop,
-    Max,
-    Poly,
-    Product,
-    Rec,
-    Sum,
-    access,
-    atoms_of,
-    deep_atoms,
-    mentions,
-    number,
-    parts,
-    poly_of,
-    tensors_in,
-)
+from certgrad.obligations.terms.maxima import max_over
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 
 from .cases import Region, nonzero_part
 
@@ -164,7 +152,7 @@ def latest(poly: Poly, ranges: Ranges) -> dict[Loop, list[Poly | None]]:
                 continue
             own = dict(zip(a.vars, a.ranges, strict=True)) if isinstance(a, (Sum, Max, Product)) else {}
             inner = {**known, **own}
-            for part in parts(a):
+            for part in a.parts():
                 visit(part, inner)
 
     visit(poly, ranges)

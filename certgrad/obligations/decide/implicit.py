@@ -10,9 +10,13 @@ from flint import fmpq
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.laws.matrices import at, matrix, opened
 from certgrad.obligations.laws.solutions import implicit, modulo
+from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.sums import Rewriter, fresh
-from certgrad.obligations.terms.terms import Atom, Matrix, Poly, deep_atoms, intern, poly_of
+from certgrad.obligations.terms.polynomials import Atom, Poly, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.walk import deep_atoms
 
 from .cases import Region, nonzero_part
 

@@ -7,9 +7,13 @@ from itertools import product
 
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.transposition import without_carried
+from certgrad.obligations.terms.atoms import Access, Sum
+from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import Ix, of_var
-from certgrad.obligations.terms.sums import Rewriter, indices_of, open_sum, sum_over
-from certgrad.obligations.terms.terms import ONE, Access, Atom, Poly, Rec, Sum, deep_atoms, poly_of
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
 from .cases import Region
 from .correspondence import Relation, matched

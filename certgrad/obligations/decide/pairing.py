@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from certgrad.obligations.terms.index import Ix, Var, of_var
+from certgrad.obligations.terms.atoms import Access, Sum
+from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.sums import Rewriter, open_sum, sum_over
-from certgrad.obligations.terms.terms import ONE, ZERO, Access, Atom, Mono, Poly, Sum, monomial
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, monomial
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var
 
 
 def paired(poly: Poly, tangents: Sequence[str], seeds: Sequence[str]) -> list[tuple[Poly, dict[Var, Poly]]]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from itertools import product
 
 from certgrad.obligations.assume.decided import bound_free
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import pred, side
+from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.sums import replaced
-from certgrad.obligations.terms.terms import ONE, ZERO, Atom, Poly, Pred, Side, memo, poly_of
+from certgrad.obligations.terms.rewriting import replaced
+from certgrad.obligations.terms.session import memo
 
 MAX_FACTORS = 3
 _splits = memo()

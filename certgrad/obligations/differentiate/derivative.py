@@ -19,31 +19,16 @@ from certgrad.obligations.laws.range_products import others
 from certgrad.obligations.laws.recurrences import System, fresh_carry, open_loop, solve
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError, derivative_of
 from certgrad.obligations.laws.solutions import Solution, solution_of
-from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Product, Sum, access
+from certgrad.obligations.terms.determined import Matrix, Rec
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import power
-from certgrad.obligations.terms.sums import Rewriter, open_sum, replaced, substitute, sum_over
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Access,
-    Accumulator,
-    Atom,
-    Base,
-    Exp,
-    Exponent,
-    Fn,
-    Matrix,
-    Max,
-    Mono,
-    Poly,
-    Product,
-    Rec,
-    Sum,
-    access,
-    monomial,
-    poly_of,
-    tensors_in,
-)
+from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, template
+from certgrad.obligations.terms.walk import tensors_in
 
 ARBITRARY = "τ"
 """First letter of the tensors that stand for arbitrary tangents."""

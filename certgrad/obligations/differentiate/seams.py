@@ -11,33 +11,22 @@ from dataclasses import dataclass
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merged, polys
 from certgrad.obligations.assume.decided import bound_free, predicates
-from certgrad.obligations.assume.facts import NEG, NONZERO, POS, ZERO, Fact, Facts, match
+from certgrad.obligations.assume.fact import Fact, match
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO
 from certgrad.obligations.decide.cases import Region, by_summand, eliminated, nonzero_part, solve
 from certgrad.obligations.laws.recurrences import generic_step
+from certgrad.obligations.terms.atoms import Access, Max, Product, Sum
 from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.determined import Loop, Matrix, Rec
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.sums import Rewriter, fresh
-from certgrad.obligations.terms.terms import (
-    ONE,
-    Access,
-    Atom,
-    Loop,
-    Matrix,
-    Max,
-    Poly,
-    Pred,
-    Product,
-    Rec,
-    Side,
-    Sum,
-    atoms_of,
-    deep_atoms,
-    mentions,
-    parts,
-    poly_of,
-)
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions
 
 from .derivative import Differentiator, depends
 
@@ -84,7 +73,7 @@ def boundaries_in_loops(poly: Poly) -> list[Poly]:
             else:
                 if carried and isinstance(a, (Pred, Side)) and -a.poly not in found:
                     found.setdefault(a.poly)
-                for part in parts(a):
+                for part in a.parts():
                     walk(part, carried)
 
     walk(poly, False)
@@ -121,10 +110,10 @@ class _Search:
                 self.term(summand)
             return
         if isinstance(a, (Max, Product, Matrix)):
-            for part in parts(a):
+            for part in a.parts():
                 self.term(Rewriter({v: of_var(fresh()) for v in a.vars})(part))
             return
-        for part in parts(a):
+        for part in a.parts():
             self.term(part)
 
     def candidates(self, poly: Poly) -> list[Poly]:

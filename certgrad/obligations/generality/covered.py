@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.prove.problem import Programs, Shapes
 from certgrad.obligations.prove.prove import Outcome
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.session import clear_caches
 
 from .instances import Instance
 from .pointwise import Pointwise, Scalars, about_entries, read_at_each_index

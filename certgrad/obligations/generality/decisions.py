@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from certgrad.errors import CertgradError, TraceError
 from certgrad.obligations.assume.conditions import Clause
-from certgrad.obligations.assume.facts import ZERO, Facts
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ZERO
 from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.prove.problem import Programs
-from certgrad.obligations.terms.sums import Rewriter, max_over, open_sum, sum_over
-from certgrad.obligations.terms.terms import Atom, Dim, Max, Poly, Product, Sum, dimension, number
+from certgrad.obligations.terms.atoms import Dim, Max, Product, Sum, dimension
+from certgrad.obligations.terms.maxima import max_over
+from certgrad.obligations.terms.polynomials import Atom, Poly, number
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, dim_poly, serialised_all
 
 from .instances import Instance, evaluate_size

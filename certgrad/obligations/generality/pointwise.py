@@ -27,23 +27,14 @@ from typing import Any
 
 from certgrad.obligations.assume.conditions import Clause, polys
 from certgrad.obligations.prove.problem import Programs, Shapes
-from certgrad.obligations.terms.index import of_const, of_var, template
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import (
-    ZERO,
-    Access,
-    Atom,
-    Base,
-    Exp,
-    Fn,
-    Num,
-    Poly,
-    Pred,
-    access,
-    deep_atoms,
-    intern,
-    poly_of,
-)
+from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Num, access
+from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, poly_of
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.variables import template
+from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from certgrad.obligations.terms.terms import Dim, Poly, dimension, monomial
+from certgrad.obligations.terms.atoms import Dim, dimension
+from certgrad.obligations.terms.polynomials import Poly, monomial
 from certgrad.obligations.tracing.elementwise import ELEMENTWISE
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,

@@ -13,9 +13,11 @@ from fractions import Fraction
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, POS, ZERO, negated
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO, negated
+from certgrad.obligations.terms.atoms import Access
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of
-from certgrad.obligations.terms.terms import ONE, Access, Poly, deep_atoms, number
+from certgrad.obligations.terms.walk import deep_atoms
 
 HALF = Fraction(1, 2)
 

@@ -24,42 +24,20 @@ from itertools import permutations, product
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
+from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL, explicit_determinant, leibniz
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
+from certgrad.obligations.terms.determined import Matrix, is_triangular
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, monomial, number, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
-from certgrad.obligations.terms.sums import (
-    CONTRACTS,
-    Rewriter,
-    fresh,
-    open_sum,
-    rebuilds,
-    substitute,
-    sum_over,
-    with_names,
-)
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Access,
-    Atom,
-    Exponent,
-    Matrix,
-    Mono,
-    Poly,
-    Sum,
-    atoms_of,
-    deep_atoms,
-    intern,
-    is_triangular,
-    memo,
-    mono_free,
-    monomial,
-    number,
-    parts,
-    poly_of,
-)
+from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
+from certgrad.obligations.terms.session import intern, memo
+from certgrad.obligations.terms.sums import CONTRACTS, open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 """Determinants of matrices of up to so many rows are written out, as JAX writes them; inverses where that helps."""
 Factors = list[tuple[Atom, Exponent]]
@@ -383,7 +361,7 @@ def _positions(factors: Factors, k: Var) -> list[Ix]:
         for v in sorted(a.free):
             if v != k:
                 found.setdefault(of_var(v))
-        for b in [a, *(c for p in parts(a) for c in atoms_of(p))]:
+        for b in [a, *(c for p in a.parts() for c in atoms_of(p))]:
             for ix in b.index if isinstance(b, (Access, Matrix)) else ():
                 if k not in ix.free and not any(v[0] == "b" for v in ix.free):
                     found.setdefault(ix)

@@ -12,28 +12,18 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
-from certgrad.obligations.terms.index import Chosen, Comparison, Ix, Var, of_atom, of_const, of_var
+from certgrad.obligations.terms.atoms import Access, Fn, Max, Product, Sum
+from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.integers import Chosen, Comparison
+from certgrad.obligations.terms.maxima import maximum
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
-from certgrad.obligations.terms.sums import Rewriter, fresh, indices_of, maximum, substitute, sum_over
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Access,
-    Atom,
-    Fn,
-    IxEq,
-    IxPred,
-    Max,
-    Mono,
-    Poly,
-    Pred,
-    Product,
-    Sum,
-    deep_atoms,
-    mono_free,
-    poly_of,
-)
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
 
 def comparison(

@@ -17,54 +17,34 @@ from math import prod
 
 from flint import fmpq
 
-from certgrad.obligations.assume.facts import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.index_cases import Indices, resolved
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import index_equal, within
-from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
-from certgrad.obligations.terms.sums import (
-    Rewriter,
-    canonical_order,
-    divided,
-    divisors_of,
-    fresh,
-    in_rows_and_columns,
-    ranges_of,
-    rebuilds,
-    replaced,
-    sum_over,
-    with_names,
-)
-from certgrad.obligations.terms.terms import (
-    INDEX_PREDICATES,
+from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, Product, Sum
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import divided, index_equal, within
+from certgrad.obligations.terms.naming import canonical_order
+from certgrad.obligations.terms.polynomials import (
     ONE,
     ZERO,
-    Access,
     Accumulator,
     Atom,
-    Base,
-    Dim,
-    Exp,
-    Exponent,
-    Fn,
-    IxEq,
-    IxPred,
-    Matrix,
     Mono,
     Poly,
-    Pred,
-    Product,
-    Side,
-    Sum,
-    atoms_of,
-    deep_atoms,
-    intern,
     mono_positive,
     monomial,
     number,
     poly_of,
-    tensors_in,
 )
+from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred, Side
+from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
+from certgrad.obligations.terms.rewriting import Rewriter, ranges_of, rebuilds, replaced, with_names
+from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 from .order import opened, place_of
 

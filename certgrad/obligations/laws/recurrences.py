@@ -12,31 +12,18 @@ from dataclasses import dataclass, replace
 
 from flint import fmpq
 
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var
+from certgrad.obligations.terms.atoms import Access, Exp, access
+from certgrad.obligations.terms.determined import CARRY, Carry, Loop, Rec, carried
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of
-from certgrad.obligations.terms.sums import Rewriter, fresh, rebuilds, sum_over
-from certgrad.obligations.terms.terms import (
-    CARRY,
-    ONE,
-    ZERO,
-    Access,
-    Atom,
-    Carry,
-    Exp,
-    IxPred,
-    Loop,
-    Poly,
-    Rec,
-    access,
-    atoms_of,
-    carried,
-    deep_atoms,
-    intern,
-    number,
-    poly_of,
-    tensors_in,
-)
+from certgrad.obligations.terms.predicates import IxPred
+from certgrad.obligations.terms.rewriting import Rewriter, rebuilds
+from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 Value = Callable[[Ix, tuple[Ix, ...]], Poly]
 """A carry's entry at a time and an index."""

@@ -15,9 +15,11 @@ from functools import cache
 import sympy
 from flint import fmpq
 
+from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.functions import FUNCTIONS, A, Q
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power
-from certgrad.obligations.terms.terms import ONE, ZERO, Num, Poly, intern, number, poly_of
+from certgrad.obligations.terms.session import intern
 
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),

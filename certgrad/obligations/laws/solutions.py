@@ -20,28 +20,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from certgrad.obligations.assume.facts import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.atoms import Access, Base, Sum, access
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, power
-from certgrad.obligations.terms.sums import Rewriter, fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import (
-    ZERO,
-    Access,
-    Atom,
-    Base,
-    Matrix,
-    Poly,
-    Sum,
-    access,
-    atoms_of,
-    deep_atoms,
-    memo,
-    monomial,
-    parts,
-    poly_of,
-)
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from .matrices import matrix
 
@@ -195,7 +186,7 @@ def _outside(tensor: str, poly: Poly) -> bool:
         if isinstance(a, Access) and a.tensor == tensor:
             return True
         if isinstance(a, _ALGEBRA):
-            stack += [b for p in parts(a) for b in atoms_of(p)]
+            stack += [b for p in a.parts() for b in atoms_of(p)]
     return False
 
 

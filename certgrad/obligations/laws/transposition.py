@@ -13,26 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var
+from certgrad.obligations.terms.atoms import Access, Sum, access
+from certgrad.obligations.terms.determined import Loop, Rec
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_equal, within
-from certgrad.obligations.terms.sums import Rewriter, fresh, open_sum, sum_over
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Access,
-    Atom,
-    Exponent,
-    Loop,
-    Poly,
-    Rec,
-    Sum,
-    access,
-    deep_atoms,
-    mentions,
-    monomial,
-    poly_of,
-    tensors_in,
-)
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import deep_atoms, mentions, tensors_in
 
 from .recurrences import Open, System, fresh_carry, open_loop, replacing, solve, stepped
 

@@ -13,9 +13,11 @@ from certgrad.errors import DomainError
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.tensor import axis_index
 from certgrad.obligations.laws.functions import FUNCTIONS
-from certgrad.obligations.terms.index import of_const, template
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.power import power
-from certgrad.obligations.terms.terms import ONE, ZERO, Poly, access, number
+from certgrad.obligations.terms.variables import template
 
 _RELATIONS = {ast.Gt: "> 0", ast.GtE: ">= 0", ast.NotEq: "!= 0", ast.Eq: "= 0"}
 _SETS = {"integers": "not integer", "nonpositive_integers": "not pole"}

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from certgrad.obligations.terms.atoms import Num
+from certgrad.obligations.terms.polynomials import Poly, number, poly_of
 from certgrad.obligations.terms.power import log_of, power
-from certgrad.obligations.terms.terms import Num, Poly, intern, number, poly_of
+from certgrad.obligations.terms.session import intern
 
 DIGITS = 15
 """A literal with fewer significant digits is meant as it is written."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from certgrad.obligations.assume.facts import ANY, NONNEG
+from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import pred
-from certgrad.obligations.terms.terms import Poly, access
 
 
 def argument(name: str, shape: tuple[Poly, ...], dtype: str) -> Tensor:

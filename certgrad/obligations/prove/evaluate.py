@@ -10,32 +10,15 @@ from math import prod
 
 from flint import arb, arb_mat, fmpq
 
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
+from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
+from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import UndecidedError
-from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
-from certgrad.obligations.terms.terms import (
-    ONE,
-    PREDICATES,
-    Access,
-    Atom,
-    Base,
-    Carry,
-    Dim,
-    Exp,
-    Exponent,
-    Fn,
-    IndexNumber,
-    IxEq,
-    IxPred,
-    Matrix,
-    Max,
-    Num,
-    Poly,
-    Pred,
-    Product,
-    Rec,
-    Sum,
-    carried,
-)
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
+from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
+from certgrad.obligations.terms.variables import Var
 
 from .evaluate_functions import function
 from .sizes import size_at

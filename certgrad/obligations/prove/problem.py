@@ -19,9 +19,9 @@ from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
-from certgrad.obligations.terms.index import Var
-from certgrad.obligations.terms.sums import reset_fresh
-from certgrad.obligations.terms.terms import Poly, clear_caches
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import Var, reset_fresh
 from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
 
 

@@ -17,9 +17,10 @@ from certgrad.obligations.assume.conditions import (
     polys,
 )
 from certgrad.obligations.assume.entailment import entailed
-from certgrad.obligations.assume.facts import ZERO as SIGN_ZERO
-from certgrad.obligations.assume.facts import Fact, Facts
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.certificate import OF_VALUES
@@ -34,25 +35,16 @@ from certgrad.obligations.differentiate.seams import seam_hypotheses
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.atoms import Access, Base, access
+from certgrad.obligations.terms.determined import Rec
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, side
-from certgrad.obligations.terms.sums import Rewriter, bounded_above, fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Access,
-    Atom,
-    Base,
-    Poly,
-    Pred,
-    Rec,
-    access,
-    atoms_of,
-    deep_atoms,
-    mentions,
-    poly_of,
-    tensors_in,
-)
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.sums import bounded_above, sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, mentions, tensors_in
 from certgrad.obligations.wording.present import show_relation
 
 from .problem import Problem

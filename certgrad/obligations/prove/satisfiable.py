@@ -11,9 +11,11 @@ from flint import arb, fmpq
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
 from certgrad.obligations.laws.order import different_entries, sole_maximum
-from certgrad.obligations.terms.index import Var
-from certgrad.obligations.terms.sums import indices_of
-from certgrad.obligations.terms.terms import Dim, Poly, Rec, deep_atoms
+from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.terms.determined import Rec
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
 from .evaluate import UndecidedError, Values, all_different_at, attained_once_at, evaluate
 from .sizes import names_in

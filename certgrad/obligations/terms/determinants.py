@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations, permutations
 
-from .index import Var, of_const, whole_number
-from .sums import substitute
-from .terms import ONE, ZERO, Poly, number
+from .index import of_const, whole_number
+from .polynomials import ONE, ZERO, Poly, number
+from .rewriting import substitute
+from .variables import Var
 
 SMALL = 3
 

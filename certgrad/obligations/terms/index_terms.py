@@ -10,8 +10,13 @@ from math import gcd
 
 from flint import fmpq
 
-from .index import Chosen, Entry, IntegerAtom, Ix, Remainder, RowMajor, Var, combine, of_atom, of_const, of_term
-from .terms import ONE, ZERO, Access, Dim, IndexNumber, IxEq, IxPred, Poly, access, intern, monomial, poly_of
+from .atoms import Access, Dim, IndexNumber, access
+from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term
+from .integers import Chosen, Entry, Remainder, RowMajor
+from .polynomials import ONE, ZERO, Poly, monomial, poly_of
+from .predicates import IxEq, IxPred
+from .session import intern
+from .variables import Var
 
 Ranges = Mapping[Var, Poly]
 """Variables with their ranges: 0 ≤ v < range."""

@@ -12,31 +12,12 @@ from math import ceil, floor
 
 from flint import fmpq, fmpz
 
+from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
+from .exponents import Exponent, exponent
 from .functions import FUNCTIONS
-from .terms import (
-    INDEX_PREDICATES,
-    ONE,
-    PREDICATES,
-    Accumulator,
-    Atom,
-    Base,
-    Dim,
-    Exp,
-    Exponent,
-    Fn,
-    IndexNumber,
-    Num,
-    Poly,
-    Pred,
-    Side,
-    exponent,
-    intern,
-    memo,
-    mono_positive,
-    monomial,
-    number,
-    poly_of,
-)
+from .polynomials import ONE, Accumulator, Atom, Poly, mono_positive, monomial, number, poly_of
+from .predicates import INDEX_PREDICATES, PREDICATES, Pred, Side
+from .session import intern, memo
 
 _contents = memo()
 

@@ -6,8 +6,11 @@ from fractions import Fraction
 
 from flint import fmpq, fmpq_mpoly_ctx
 
+from .exponents import Exponent
+from .polynomials import ONE, Atom, Poly, monomial
 from .power import content
-from .terms import ONE, Atom, Exponent, Poly, atoms_of, memo, monomial
+from .session import memo
+from .walk import atoms_of
 
 Factors = tuple[fmpq, list[tuple[Poly, int]]] | None
 _known: dict[Poly, Factors] = memo()

@@ -14,28 +14,14 @@ from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Clause, polys
 from certgrad.obligations.laws.order import sole_maximum
-from certgrad.obligations.terms.index import Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
-from certgrad.obligations.terms.terms import (
-    ONE,
-    Access,
-    Atom,
-    Base,
-    Dim,
-    Exp,
-    Fn,
-    IndexNumber,
-    IxEq,
-    IxPred,
-    Matrix,
-    Max,
-    Mono,
-    Num,
-    Poly,
-    Pred,
-    Product,
-    Sum,
-    deep_atoms,
-)
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
+from certgrad.obligations.terms.integers import Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms
 
 _RELATIONS = {
     "> 0": "{} > 0",

@@ -19,47 +19,15 @@ from certgrad.obligations.assume.conditions import (
     of_solver,
 )
 from certgrad.obligations.laws.order import different_entries, sole_maximum
-from certgrad.obligations.terms.index import (
-    Chosen,
-    Entry,
-    IntegerAtom,
-    Ix,
-    IxTerm,
-    Quotient,
-    Remainder,
-    RowMajor,
-    Var,
-    of_var,
-)
-from certgrad.obligations.terms.terms import (
-    ONE,
-    PREDICATES,
-    Access,
-    Atom,
-    Base,
-    Dim,
-    Exp,
-    Exponent,
-    Fn,
-    IndexNumber,
-    IxEq,
-    IxPred,
-    Loop,
-    Matrix,
-    Max,
-    Mono,
-    Num,
-    Poly,
-    Pred,
-    Product,
-    Rec,
-    Side,
-    Sum,
-    carried,
-    deep_atoms,
-    is_determined,
-    poly_of,
-)
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
+from certgrad.obligations.terms.determined import Loop, Matrix, Rec, carried
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm, of_var
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
+from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred, Side
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms, is_determined
 
 from .readable import with_tanh
 

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from flint import fmpq
 
-from certgrad.obligations.terms.terms import (
-    ONE,
-    ZERO,
-    Atom,
-    Base,
-    Exp,
-    Exponent,
-    Fn,
-    Mono,
-    Poly,
-    deep_atoms,
-    intern,
-    monomial,
-    poly_of,
-)
+from certgrad.obligations.terms.atoms import Base, Exp, Fn
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, monomial, poly_of
+from certgrad.obligations.terms.session import intern
+from certgrad.obligations.terms.walk import deep_atoms
 
 
 def with_tanh(poly: Poly) -> Poly:

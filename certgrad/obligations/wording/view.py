@@ -7,31 +7,15 @@ from collections.abc import Mapping
 import sympy
 from flint import fmpq
 
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
+from certgrad.obligations.terms.determined import Matrix, Rec
+from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
-from certgrad.obligations.terms.index import Chosen, Entry, IntegerAtom, Ix, IxTerm, Quotient, Remainder, RowMajor, Var
-from certgrad.obligations.terms.terms import (
-    ONE,
-    Access,
-    Atom,
-    Base,
-    Dim,
-    Exp,
-    Exponent,
-    Fn,
-    IndexNumber,
-    IxEq,
-    IxPred,
-    Matrix,
-    Max,
-    Mono,
-    Num,
-    Poly,
-    Pred,
-    Product,
-    Rec,
-    Side,
-    Sum,
-)
+from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
+from certgrad.obligations.terms.variables import Var
 
 
 class SympyView:

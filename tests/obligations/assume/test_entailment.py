@@ -2,10 +2,13 @@
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, discharged
 from certgrad.obligations.assume.entailment import entailed
-from certgrad.obligations.assume.facts import POS, Fact, Facts
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.simplify import simplified
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.polynomials import ONE, number
 from certgrad.obligations.terms.power import exp_of, fn, power, pred
-from certgrad.obligations.terms.terms import ONE, access, number
 
 X, Y = access("x", ()), access("y", ())
 NOTHING = Facts()

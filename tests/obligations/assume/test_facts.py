@@ -7,9 +7,13 @@ from flint import arb, ctx, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.assume.facts import ANY, NEG, POS, ZERO, Fact, Facts, negated, plus, times
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ANY, NEG, POS, ZERO, negated, plus, times
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.polynomials import ONE, number
 from certgrad.obligations.terms.power import fn
-from certgrad.obligations.terms.terms import ONE, access, clear_caches, number
+from certgrad.obligations.terms.session import clear_caches
 from tests.obligations.terms_strategy import pairs, tables
 
 quick = settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

@@ -3,11 +3,16 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.assume.facts import NONNEG, Fact, Facts
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
-from certgrad.obligations.terms.index import Entry, of_atom, of_var, quotient, remainder
+from certgrad.obligations.assume.signs import NONNEG
+from certgrad.obligations.terms.atoms import access, dimension
+from certgrad.obligations.terms.index import of_atom, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
-from certgrad.obligations.terms.terms import ONE, IxEq, access, dimension
+from certgrad.obligations.terms.integers import Entry, quotient, remainder
+from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.predicates import IxEq
 from tests.obligations.index_strategy import FREE, FREE_RANGES, SHAPES, Values, all_points, evaluated, sums
 
 quick = settings(max_examples=100, derandomize=True, deadline=None)

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.assume.isl import feasible
-from certgrad.obligations.terms.index import Entry, of_atom, of_const, of_var, quotient
-from certgrad.obligations.terms.terms import ONE, dimension, number
+from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.index import of_atom, of_const, of_var
+from certgrad.obligations.terms.integers import Entry, quotient
+from certgrad.obligations.terms.polynomials import ONE, number
 
 quick = settings(max_examples=200, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)

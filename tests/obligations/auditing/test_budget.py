@@ -8,18 +8,14 @@ import pytest
 
 import certgrad
 from certgrad.obligations.auditing import audit as _audit
+from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.budget import STEPS, BudgetError, budget, limited
-from certgrad.obligations.terms.index import of_const, of_var, template
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import (
-    Accumulator,
-    FractionalExponent,
-    access,
-    clear_caches,
-    exponent,
-    monomial,
-    number,
-)
+from certgrad.obligations.terms.exponents import FractionalExponent, exponent
+from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.polynomials import Accumulator, monomial, number
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import template
 
 I, J = template(0), template(1)
 

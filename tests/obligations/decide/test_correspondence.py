@@ -2,10 +2,12 @@
 
 from certgrad.obligations.decide.correspondence import unfolded
 from certgrad.obligations.laws.recurrences import Open, System, fresh_carry, solve
+from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_pred
-from certgrad.obligations.terms.sums import fresh, max_over
-from certgrad.obligations.terms.terms import ONE, access, dimension
+from certgrad.obligations.terms.maxima import max_over
+from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.variables import fresh
 
 
 def test_a_maximum_over_some_steps_is_not_one_over_all():

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.decide.index_sets import vanishes
+from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.polynomials import ZERO
 from certgrad.obligations.terms.power import fn
-from certgrad.obligations.terms.terms import ZERO, access
 from tests.obligations.index_strategy import (
     FREE_RANGES,
     SHAPES,

@@ -15,9 +15,8 @@ from certgrad.obligations.meaning.semantics import Context, UnprovedError, inter
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
 from certgrad.obligations.prove.satisfiable import _true
-from certgrad.obligations.terms.index import template
-from certgrad.obligations.terms.sums import reset_fresh
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import reset_fresh, template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
 
 quick = settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

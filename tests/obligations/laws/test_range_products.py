@@ -9,18 +9,24 @@ from flint import fmpq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certgrad.obligations.assume.facts import POS, ZERO, Fact, Facts
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import POS, ZERO
 from certgrad.obligations.decide.cases import Region, nonzero_part
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.prove.evaluate import evaluate
+from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.budget import limited
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_pred
+from certgrad.obligations.terms.polynomials import ONE, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import power, pred
-from certgrad.obligations.terms.sums import fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, access, clear_caches, dimension, number
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import fresh
 from certgrad.obligations.wording.present import show
 
 quick = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,8 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.prove import evaluate as _evaluate
-from certgrad.obligations.terms.index import Ix, of_const, of_var, quotient, remainder, row_major
-from certgrad.obligations.terms.terms import ONE, ZERO, dimension, number
+from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.integers import quotient, remainder, row_major
+from certgrad.obligations.terms.polynomials import ONE, ZERO, number
 
 quick = settings(max_examples=200, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)

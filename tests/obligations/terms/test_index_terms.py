@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.prove import evaluate as _evaluate
+from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import (
     as_index,
@@ -14,7 +15,7 @@ from certgrad.obligations.terms.index_terms import (
     index_pred,
     within,
 )
-from certgrad.obligations.terms.terms import ONE, ZERO, dimension, number
+from certgrad.obligations.terms.polynomials import ONE, ZERO, number
 
 quick = settings(max_examples=300, derandomize=True, deadline=None)
 I, J = ("u", 0, 0), ("u", 1, 0)

@@ -7,10 +7,13 @@ from flint import arb, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, poly_of
 from certgrad.obligations.terms.power import cleared
-from certgrad.obligations.terms.sums import fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, access, dimension, poly_of
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import fresh
 from tests.obligations.terms_strategy import SIZES, I, J, K, L, Table, computed, pairs, tables
 
 quick = settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

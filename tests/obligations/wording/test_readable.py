@@ -3,9 +3,12 @@
 import pytest
 from flint import fmpq
 
-from certgrad.obligations.terms.index import of_var, template
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE
 from certgrad.obligations.terms.power import exp_of, power
-from certgrad.obligations.terms.terms import ONE, access, clear_caches
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.wording.present import show
 from certgrad.obligations.wording.readable import with_tanh
 

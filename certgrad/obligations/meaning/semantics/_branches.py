@@ -9,10 +9,10 @@ from certgrad.obligations.assume.conditions import Clauses, discharged, merged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.index import template
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.terms import ONE, Poly, number
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import branch_programs
 
 from ._index_numbers import index_cases

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from certgrad.obligations.assume.conditions import merged
-from certgrad.obligations.assume.facts import NONNEG, ZERO
+from certgrad.obligations.assume.signs import NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
 from certgrad.obligations.terms.power import fn, sign_of

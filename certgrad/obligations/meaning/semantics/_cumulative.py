@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.facts import ANY, POS, signs_of_product
+from certgrad.obligations.assume.signs import ANY, POS, signs_of_product
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.laws.range_products import product_over
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_condition
+from certgrad.obligations.terms.polynomials import ONE
 from certgrad.obligations.terms.power import exp_of, log_of
-from certgrad.obligations.terms.sums import fresh
-from certgrad.obligations.terms.terms import ONE
+from certgrad.obligations.terms.variables import fresh
 
 from ._elementwise import in_range
 from ._registry import Context, Params, UnprovedError, rule

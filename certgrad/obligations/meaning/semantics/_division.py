@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from certgrad.obligations.assume.conditions import condition, merged
-from certgrad.obligations.assume.facts import NEG, NONZERO, POS, ZERO, times
+from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
-from certgrad.obligations.terms.index import quotient
 from certgrad.obligations.terms.index_terms import as_index, index_number
+from certgrad.obligations.terms.integers import quotient
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import power
-from certgrad.obligations.terms.terms import ZERO as NOTHING
-from certgrad.obligations.terms.terms import Poly
 
 from ._elementwise import common, rests_on_exp, settle
 from ._infinite import UNDEFINED

@@ -7,14 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from certgrad.obligations.assume.conditions import Clause, Clauses, condition, discharged, merged
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, Facts, negated, plus, times
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.terms.atoms import Access, Exp
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_equal, index_pred
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
-from certgrad.obligations.terms.terms import ONE, Access, Exp, Poly, deep_atoms, number
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.walk import deep_atoms
 
 from ._index_numbers import index_cases
 from ._infinite import UNDEFINED, added, exponential, finite, greatest, selected

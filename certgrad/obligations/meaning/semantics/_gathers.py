@@ -13,14 +13,15 @@ from dataclasses import dataclass, replace
 from jax.lax import GatherScatterMode
 
 from certgrad.obligations.assume.conditions import Clauses, merged
-from certgrad.obligations.assume.facts import ANY, ZERO, negated
 from certgrad.obligations.assume.isl import Condition, feasible
+from certgrad.obligations.assume.signs import ANY, ZERO, negated
 from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_equal, within
-from certgrad.obligations.terms.sums import fresh, sum_over
-from certgrad.obligations.terms.terms import ONE, Poly
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._index_numbers import Case, in_range, index_cases

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, condition
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
-from certgrad.obligations.terms.index import Ix, Var
+from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
-from certgrad.obligations.terms.sums import Rewriter
-from certgrad.obligations.terms.terms import ONE, PREDICATES, Atom, IxEq, IxPred, Poly, atoms_of, poly_of
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import atoms_of
 
 from ._registry import UnprovedError
 

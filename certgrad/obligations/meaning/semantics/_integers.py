@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 from flint import fmpq
 
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, ZERO
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.power import fn
-from certgrad.obligations.terms.terms import ONE, Poly
 from certgrad.obligations.tracing.jax_internals import bits_of
 
 from ._elementwise import IN_RANGE, common

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from certgrad.obligations.assume.conditions import merged
-from certgrad.obligations.assume.facts import NEG, POS, ZERO
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.budget import budget
-from certgrad.obligations.terms.terms import ZERO as ZERO_TERM
-from certgrad.obligations.terms.terms import number
+from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
+from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,
     Program,

@@ -11,15 +11,18 @@ from typing import Any
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Clauses, merged
-from certgrad.obligations.assume.facts import ANY
+from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import without_stops
 from certgrad.obligations.laws.matrices import invertible, matrix, positive_definite, triangle
-from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.power import log_of, sign_of
-from certgrad.obligations.terms.sums import fresh, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, Poly, access
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import LuSolve, identity, is_det, is_slogdet, lu_solve, program_of
 
 from ._elementwise import settle

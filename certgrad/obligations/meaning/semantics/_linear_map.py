@@ -5,10 +5,13 @@ from __future__ import annotations
 from certgrad.obligations.assume.conditions import Clauses
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.tensor import for_all, own_index
-from certgrad.obligations.terms.index import Var, of_var, template
+from certgrad.obligations.terms.atoms import Access, Sum
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.sums import open_sum, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, ZERO, Access, Mono, Poly, Sum, monomial
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, monomial
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, template
 
 from ._registry import UnprovedError
 

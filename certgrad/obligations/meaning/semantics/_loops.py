@@ -8,14 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from certgrad.obligations.assume.conditions import EXIT, STEP, Atomic, Clause, Clauses, merged, polys
-from certgrad.obligations.assume.facts import ANY, NONNEG
+from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, for_all, own_index
 from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_carry, has_loop, solve, valued
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.atoms import access, dimension
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import at_least
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.power import pred
-from certgrad.obligations.terms.sums import Rewriter, fresh, indices_of
-from certgrad.obligations.terms.terms import ONE, ZERO, IxPred, Poly, Pred, access, deep_atoms, dimension, mentions
+from certgrad.obligations.terms.predicates import IxPred, Pred
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import deep_atoms, indices_of, mentions
 from certgrad.obligations.tracing.jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop, while_loop
 
 from ._interpreter import interpret

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from certgrad.obligations.assume.conditions import merged
-from certgrad.obligations.assume.facts import ANY, NONNEG
+from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.power import pred
-from certgrad.obligations.terms.terms import access, atoms_of, tensors_in
+from certgrad.obligations.terms.walk import atoms_of, tensors_in
 from certgrad.obligations.tracing.jax_internals import identity, is_function, kind_of, of_equation, shape_polys
 
 from ._registry import Context

@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from certgrad.obligations.assume.conditions import Clause, Clauses, condition, merged
-from certgrad.obligations.assume.facts import ANY, NONNEG, ZERO
 from certgrad.obligations.assume.isl import inhabited
+from certgrad.obligations.assume.signs import ANY, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all, own_index
 from certgrad.obligations.laws.order import all_different, argument_of, attained_once, place_in_order
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, remainder
+from certgrad.obligations.terms.atoms import Max
+from certgrad.obligations.terms.determined import CARRY
+from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
+from certgrad.obligations.terms.integers import remainder
+from certgrad.obligations.terms.maxima import max_over
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.sums import fresh, max_over, substitute, sum_over
-from certgrad.obligations.terms.terms import CARRY, ONE, Max, Poly, Pred, atoms_of, deep_atoms, number, tensors_in
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._registry import Context, Params, UnprovedError, rule

@@ -7,15 +7,18 @@ from dataclasses import replace
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
-from certgrad.obligations.assume.facts import ANY, NONNEG, POS, ZERO, signs_of_product
 from certgrad.obligations.assume.isl import inhabited
+from certgrad.obligations.assume.signs import ANY, NONNEG, POS, ZERO, signs_of_product
 from certgrad.obligations.assume.tensor import Tensor, axis_index
 from certgrad.obligations.laws.range_products import product_over
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, template
+from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.maxima import max_over
+from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import fn, pred
-from certgrad.obligations.terms.sums import fresh, max_over, substitute, sum_over
-from certgrad.obligations.terms.terms import ONE, Poly
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
 
 from ._elementwise import in_range
 from ._infinite import finite

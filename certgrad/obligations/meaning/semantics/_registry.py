@@ -7,8 +7,8 @@ from typing import Any
 
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.index import Var
-from certgrad.obligations.terms.terms import Poly
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.variables import Var
 
 from ..literals import Reading
 

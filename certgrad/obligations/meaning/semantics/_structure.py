@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from certgrad.obligations.assume.facts import NONNEG
+from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor, axis_index
-from certgrad.obligations.terms.index import of_const, quotient, remainder, row_major
+from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.index import of_const
 from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number
-from certgrad.obligations.terms.terms import ONE, ZERO, Poly, access, number
+from certgrad.obligations.terms.integers import quotient, remainder, row_major
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.tracing.jax_internals import kind_of
 
 from ._infinite import UNDEFINED

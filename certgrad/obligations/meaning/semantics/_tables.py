@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.obligations.assume.facts import ANY, NEG, NONNEG, POS, ZERO
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.index import of_var, template
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_number
-from certgrad.obligations.terms.terms import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import literal_value
 
 from ._registry import UnprovedError

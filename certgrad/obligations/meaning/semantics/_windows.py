@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from certgrad.obligations.assume.conditions import Clauses, merged
-from certgrad.obligations.assume.facts import ANY, NONNEG, ZERO, times
+from certgrad.obligations.assume.signs import ANY, NONNEG, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
 from certgrad.obligations.laws.recurrences import joined
-from certgrad.obligations.terms.index import Ix, Var, of_const, of_var, quotient, row_major, template, whole_number
-from certgrad.obligations.terms.index_terms import index_equal, index_pred, within
-from certgrad.obligations.terms.sums import divided, fresh, sum_over
-from certgrad.obligations.terms.terms import ONE, Poly, number
-from certgrad.obligations.terms.terms import ZERO as NOTHING
+from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import divided, index_equal, index_pred, within
+from certgrad.obligations.terms.integers import quotient, row_major
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._index_numbers import Case, index_cases, opposite

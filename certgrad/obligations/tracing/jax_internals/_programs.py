@@ -10,7 +10,7 @@ from typing import Any
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad.obligations.terms.terms import Poly
+from certgrad.obligations.terms.polynomials import Poly
 
 CALLS = frozenset(
     "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "

@@ -13,7 +13,7 @@ import numpy as np
 from jax._src.lax import linalg as _linalg
 from jax._src.numpy import linalg as _dense
 
-from certgrad.obligations.terms.terms import Poly
+from certgrad.obligations.terms.polynomials import Poly
 
 from ._programs import Program, jaxpr_of, program_of
 from ._text import serialised

@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from certgrad.errors import TraceError
-from certgrad.obligations.terms.terms import memo
+from certgrad.obligations.terms.session import memo
 
 from ..jax_dimensions import number_of
 from ._primitives import equations_of, genuine

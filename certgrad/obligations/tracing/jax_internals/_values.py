@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from jax._src.export import shape_poly as _shape_poly
 
-from certgrad.obligations.terms.terms import ONE, ZERO, Poly, dimension, number
+from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 
 DimExpr: Any = _shape_poly._DimExpr
 

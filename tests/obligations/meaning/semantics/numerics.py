@@ -13,16 +13,17 @@ import jax.numpy as jnp
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.obligations.assume.facts import NEG, POS, ZERO, Facts
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.meaning.semantics import Context, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
 from certgrad.obligations.prove.satisfiable import _true
-from certgrad.obligations.terms.index import template
-from certgrad.obligations.terms.sums import reset_fresh
-from certgrad.obligations.terms.terms import Poly, clear_caches
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import reset_fresh, template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
 from tests.obligations.meaning.semantics.example import DTYPES, Example
 

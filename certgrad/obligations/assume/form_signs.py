@@ -1,0 +1,141 @@
+"""Signs of terms by their form: what products, sums, powers and functions make of the signs of their parts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from itertools import product
+
+from flint import fmpq
+
+from certgrad.obligations.terms.atoms import Base, Fn, Max, Product, Sum
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
+from certgrad.obligations.terms.power import content
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
+from certgrad.obligations.terms.rewriting import substitute
+
+from .signs import ANY, NEG, NONNEG, NONZERO, POS, ZERO, plus, signs_of_product, times
+
+_SIGNS = {">= 0": NONNEG, "> 0": POS}
+MOST_CONDITIONS = 4
+"""A weight is looked at for all truth values of so many conditions."""
+
+
+def _least(weight: Poly) -> fmpq:
+    """The least value of a term in conditions on indices, whichever of them hold."""
+    conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
+    values = []
+    for truth in product((True, False), repeat=len(conditions)):
+        failing = {a for a, holds in zip(conditions, truth, strict=True) if not holds}
+        values.append(sum((c for mono, c in weight.items() if not any(a in failing for a, _ in mono)), fmpq(0)))
+    return min(values)
+
+
+class FormSigns(ABC):
+    """Signs of terms by their form. What is known of a whole term, or of a single atom, comes from elsewhere."""
+
+    @abstractmethod
+    def signs(self, poly: Poly) -> int:
+        """The signs that a term can have."""
+
+    @abstractmethod
+    def by_match(self, poly: Poly) -> int:
+        """The signs that assumptions about the same term leave."""
+
+    @abstractmethod
+    def by_bounds(self, a: Atom) -> int:
+        """The signs that bounds on the atom leave."""
+
+    def by_form(self, poly: Poly) -> int:
+        total = ZERO
+        for mono, c in poly.items():
+            total = plus(total, times(POS if c > 0 else NEG, self.mono_signs(mono)))
+        return total
+
+    def of_masked_sum(self, poly: Poly) -> int:
+        """Signs of Σ_v w(v)·f(v), where w has conditions on indices alone and the sign of f is known.
+
+        It is f's where w ≥ 0 whichever conditions hold, and w > 0 at the first or the last v, of which there is one.
+        """
+        sums = [(mono[0][0], c) for mono, c in poly.items() if len(mono) == 1 and mono[0][1] == 1]
+        first = sums[0][0] if len(sums) == len(poly) else None
+        if not isinstance(first, Sum) or len(first.vars) > 1 or not first.ranges[0].positive:
+            return ANY
+        v, body = first.vars[0], Poly({})
+        for a, c in sums:
+            if not isinstance(a, Sum) or a.vars != first.vars or a.ranges != first.ranges:
+                return ANY
+            body = body + Poly({a.body: c})
+        c, taken, weight = content(body)
+        weight = weight.scale(c)
+        conditions = sorted({a for mono in weight for a, _ in mono}, key=lambda a: a.key)
+        if len(conditions) > MOST_CONDITIONS or not all(isinstance(a, INDEX_PREDICATES) for a in conditions):
+            return ANY
+        signs = self.mono_signs(tuple(taken.items()))
+        if signs not in (POS, NEG) or not _least(weight) >= 0:
+            return ANY
+        ends = (of_const(Poly({})), of_const(first.ranges[0] - ONE))
+        attained = any(_least(substitute(weight, {v: end})) > 0 for end in ends)
+        return signs if attained else signs | ZERO
+
+    def mono_signs(self, mono: Mono) -> int:
+        out = POS
+        for a, e in mono:
+            out = times(out, self.power_signs(a, e))
+        return out
+
+    def power_signs(self, a: Atom, e: Exponent) -> int:
+        if a.positive:
+            return POS
+        signs = self.atom_signs(a)
+        if isinstance(e, Fraction):
+            return POS if e < 0 else signs & NONNEG or NONNEG
+        if e < 0:
+            # 1/0 can stand in a lane that is not selected: it says nothing, and never that there is no such case.
+            signs = signs & NONZERO or NONZERO
+        if e % 2 == 0:
+            return (signs & ZERO) | (POS if signs & NONZERO else 0)
+        return signs
+
+    def atom_signs(self, a: Atom) -> int:
+        if a.positive:
+            return POS
+        if isinstance(a, (Pred, Side)):
+            inside = self.signs(a.poly)
+            if inside == POS:
+                return POS
+            return ZERO if inside == NEG or (isinstance(a, Pred) and not inside & POS) else NONNEG
+        if isinstance(a, INDEX_PREDICATES):
+            return NONNEG
+        if isinstance(a, Sum):
+            body = self.mono_signs(a.body)
+            if body & POS and body & NEG:
+                return ANY
+            return body if all(r.positive for r in a.ranges) else body | ZERO
+        if isinstance(a, Max):
+            return self.signs(a.body)
+        if isinstance(a, Product):
+            return signs_of_product(self.signs(a.body))
+        if isinstance(a, Base):
+            return self.signs(a.poly)
+        if isinstance(a, Fn):
+            return self._fn_signs(a) & self.by_match(poly_of(a))
+        return self.by_match(poly_of(a)) & self.by_bounds(a)
+
+    def _fn_signs(self, a: Fn) -> int:
+        known = FUNCTIONS.get(a.name)
+        if known is not None and known.sign:
+            return self.signs(a.args[0]) if known.sign == "of its argument" else _SIGNS[known.sign]
+        if a.name == "log":
+            return self.signs(a.args[0] - ONE)
+        if a.name == "whole_power" and self.signs(a.args[0]) == POS:
+            return POS
+        if a.name == "polygamma" and (m := a.args[0].constant()) is not None and m.p % 2:
+            return POS
+        if a.name == "floor":
+            signs = self.signs(a.args[0])
+            return signs | ZERO if signs & POS else signs
+        return ANY

@@ -1,0 +1,151 @@
+"""Signs of terms by linear arithmetic."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+
+from flint import fmpq
+
+from certgrad.obligations.terms.atoms import Dim, Fn
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
+from certgrad.obligations.terms.predicates import PREDICATES
+
+from .fact import Fact
+from .form_signs import FormSigns
+from .linear import Constraint, infeasible
+from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
+
+
+class LinearSigns(FormSigns):
+    """Signs of terms by linear arithmetic over their monomials, from assumptions and what holds of each monomial."""
+
+    facts: tuple[Fact, ...]
+
+    @abstractmethod
+    def relevant(self, poly: Poly) -> list[Fact]:
+        """The assumptions that speak of what the term mentions, at its entries."""
+
+    def consistent(self, facts: Iterable[Fact]) -> bool:
+        """Linear arithmetic sees no contradiction among them."""
+        constraints = [c for f in facts for c in self._constraints(f)]
+        return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
+
+    def by_linear(self, poly: Poly, possible: int) -> int:
+        relevant = self.relevant(poly)
+        if not relevant and not any(_bounded(a) for m in poly for a, _ in m):
+            return possible  # signs of the monomials alone: `by_form` has used them
+        poly = self._without_positive_divisors(poly)
+        constraints = [c for f in relevant for c in self._constraints(f)]
+        # Bounds on products are many, and seldom turn ≥ into >.
+        shrinking = self._has_upper_bounds and possible not in (NONNEG, NONPOS)
+        constraints += self._side_constraints([poly, *(c.poly for c in constraints)], shrinking)
+        if not constraints:
+            return possible
+        out = 0
+        if possible & POS and not infeasible([*constraints, Constraint(poly, strict=True)]):
+            out |= POS
+        if possible & NEG and not infeasible([*constraints, Constraint(-poly, strict=True)]):
+            out |= NEG
+        if possible & ZERO and not infeasible([*constraints, Constraint(poly, False), Constraint(-poly, False)]):
+            out |= ZERO
+        return out
+
+    def _constraints(self, fact: Fact) -> list[Constraint]:
+        if fact.signs == NONZERO:
+            return []
+        poly = self._without_positive_divisors(fact.poly)
+        out = []
+        if not fact.signs & NEG:
+            out.append(Constraint(poly, fact.signs == POS))
+        if not fact.signs & POS:
+            out.append(Constraint(-poly, fact.signs == NEG))
+        return out
+
+    def _without_positive_divisors(self, poly: Poly) -> Poly:
+        """The term times what it is divided by, where that is positive: x/β − 1 and x − β have one sign."""
+        for _ in range(4):
+            divisors: dict[Atom, Exponent] = {}
+            for mono in poly:
+                for a, e in mono:
+                    if isinstance(e, int) and e < 0 and self.power_signs(a, 1) == POS:
+                        divisors[a] = max(divisors.get(a, 0), -e)
+            if not divisors:
+                break
+            poly = poly * monomial(divisors)
+        return poly
+
+    def _side_constraints(self, polys: list[Poly], shrinking: bool = False) -> list[Constraint]:
+        """What holds of single monomials: positive ones, bounded functions, dimensions of at least 1."""
+        out: dict[Mono, list[Constraint]] = {}
+        queue = [m for p in polys for m in p if m]
+        for mono in queue:
+            if mono in out:
+                continue
+            term = Poly({mono: fmpq(1)})
+            signs = self.mono_signs(mono)
+            here: list[Constraint] = []
+            for less in self._shrunk(mono, term) if shrinking else ():
+                here.append(less)
+                queue += [m for m in less.poly if m]
+            if not signs & NEG:
+                here.append(Constraint(term, signs == POS))
+            elif not signs & POS:
+                here.append(Constraint(-term, signs == NEG))
+            if len(mono) == 1 and mono[0][1] == 1:
+                a = mono[0][0]
+                if isinstance(a, Fn) and (size := _size(a)):
+                    strict = size == "below 1"
+                    here += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
+                if isinstance(a, PREDICATES):
+                    here.append(Constraint(ONE - term, False))
+                if isinstance(a, Dim) and a.positive:
+                    here.append(Constraint(term - ONE, False))
+            out[mono] = here
+        return [c for cs in out.values() for c in cs]
+
+    def _shrunk(self, mono: Mono, term: Poly) -> list[Constraint]:
+        """u·a ≤ u where 0 ≤ a ≤ 1 and u ≥ 0, for each factor a of the monomial; u·a < u where a < 1 and u > 0."""
+        out = []
+        for a, e in mono:
+            bound = self._up_to_one(a) if isinstance(e, int) and e > 0 else ANY
+            if bound & NEG or self.atom_signs(a) & NEG:
+                continue
+            rest = monomial({**dict(mono), a: e - 1} if e > 1 else {b: k for b, k in mono if b is not a})
+            signs = ANY if rest.single() is None else self.by_form(rest)
+            if not signs & NEG:
+                out.append(Constraint(rest - term, bound == POS and signs == POS))
+        return out
+
+    def _up_to_one(self, a: Atom) -> int:
+        """The signs that 1 − a can have, by a fact that says so. A power xᵏ of 0 < x ≤ 1 with k ≥ 0 is at most 1."""
+        if isinstance(a, Fn) and a.name == "whole_power":
+            base, exponent = a.args[0].atom(), self.signs(a.args[1])
+            if base is None or exponent & NEG or self.atom_signs(base) != POS:
+                return ANY
+            bound = self._up_to_one(base)
+            return bound if exponent == POS else bound | ZERO
+        out = ANY
+        for fact in self.relevant(poly_of(a)):
+            if fact.poly == ONE - poly_of(a):
+                out &= fact.signs
+        return out
+
+    @cached_property
+    def _has_upper_bounds(self) -> bool:
+        """Some assumption is about 1 − a for an atom a."""
+        return any((ONE - f.poly).atom() is not None for f in self.facts)
+
+
+def _bounded(a: Atom) -> bool:
+    """`_side_constraints` says more of the atom than its sign."""
+    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and bool(_size(a)))
+
+
+def _size(a: Fn) -> str:
+    """Whether the function's values are between −1 and 1, and which ends they leave out."""
+    known = FUNCTIONS.get(a.name)
+    return "" if known is None else known.size

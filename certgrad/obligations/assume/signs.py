@@ -1,0 +1,40 @@
+"""Signs: sets of possibilities, as bits. What cannot be decided stays possible."""
+
+from __future__ import annotations
+
+NEG, ZERO, POS = 1, 2, 4
+ANY, NONNEG, NONPOS, NONZERO = 7, 6, 3, 5
+
+
+def negated(signs: int) -> int:
+    return (signs & ZERO) | (POS if signs & NEG else 0) | (NEG if signs & POS else 0)
+
+
+def times(a: int, b: int) -> int:
+    out = (a & b & ZERO) | ((a | b) & ZERO if a and b else 0)
+    if (a & POS and b & POS) or (a & NEG and b & NEG):
+        out |= POS
+    if (a & POS and b & NEG) or (a & NEG and b & POS):
+        out |= NEG
+    return out
+
+
+def signs_of_product(factors: int) -> int:
+    """The signs that a product of any number of factors with these signs can have: an empty one is 1."""
+    if factors == POS:
+        return POS
+    return (ANY if factors & NEG else NONNEG) & (ANY if factors & ZERO else NONZERO)
+
+
+def plus(a: int, b: int) -> int:
+    if a == ZERO:
+        return b
+    if b == ZERO:
+        return a
+    out = 0
+    for s, t in ((a, b), (b, a)):
+        if s & POS:
+            out |= POS if not t & NEG else ANY
+        if s & NEG:
+            out |= NEG if not t & POS else ANY
+    return out | (ZERO if a & b & ZERO else 0)

@@ -1,0 +1,251 @@
+"""Terms as sums of pieces: products of functions of integers over index sets, with a coefficient each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flint import fmpq
+
+from certgrad.obligations.assume.isl import Knowledge, conditions_on
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Product, Sum
+from certgrad.obligations.terms.budget import budget
+from certgrad.obligations.terms.determined import Matrix, Rec
+from certgrad.obligations.terms.exponents import Exponent
+from certgrad.obligations.terms.index import IntegerAtom, Ix, bound_key, of_const, of_term, of_var, whole_number
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
+from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.sums import open_sum
+from certgrad.obligations.terms.variables import Var, fresh
+
+MAX_PIECES = 400
+MAX_ATOMS = 5000
+"""Atoms in one factor, written out: what terms share is written as often as it stands there."""
+
+
+class UnreadableError(Exception):
+    """The term has a form that the index sets cannot take."""
+
+
+@dataclass
+class Factor:
+    """A function of integers to a power: its text with a blank for each argument, and the arguments."""
+
+    text: str
+    exponent: Exponent
+    arguments: list[Ix]
+
+
+@dataclass
+class Piece:
+    """One monomial: a coefficient, the variables it sums over, the conditions on them, and its factors."""
+
+    coefficient: fmpq
+    sizes: list[tuple[Mono, int]] = field(default_factory=list)
+    dummies: dict[Var, Poly | None] = field(default_factory=dict)
+    equal: list[Ix] = field(default_factory=list)
+    at_least: list[Ix] = field(default_factory=list)
+    numbers: list[tuple[Ix, int]] = field(default_factory=list)
+    factors: list[Factor] = field(default_factory=list)
+
+    @property
+    def kind(self) -> tuple:
+        return tuple((f.text, str(f.exponent), len(f.arguments)) for f in self.factors)
+
+    def solve(self, known_of: Knowledge) -> None:
+        """Name what is opaque, and order the factors."""
+        self._name_integers(known_of)
+        self.factors.sort(key=lambda f: (f.text, str(f.exponent)))
+
+    def _name_integers(self, known_of: Knowledge) -> None:
+        """Integer atoms that isl has no word for become variables, tied to their arguments by a factor each."""
+        names: dict[IntegerAtom, Var] = {}
+        known: list[Ix] = []
+
+        def plain(ix: Ix) -> Ix:
+            if not ix.atoms:
+                return ix
+            out = Ix(tuple((v, c) for v, c in ix.terms if not isinstance(v, IntegerAtom)), ix.const)
+            for v, c in ix.terms:
+                if isinstance(v, IntegerAtom):
+                    out = out.plus(named(v).scaled(c))
+            return out
+
+        def named(a: IntegerAtom) -> Ix:
+            inner = tuple(plain(ix) for ix in a.parts())
+            if isinstance(a, Quotient) and whole_number(a.divisor) is not None:
+                return a.rebuilt(inner)
+            if a not in names:
+                v = names[a] = fresh()
+                self.dummies[v] = None
+                self.factors.append(Factor(_function_text(a), 1, [*inner, of_var(v)]))
+                if isinstance(a, Chosen):
+                    known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
+                if isinstance(a, Entry):
+                    known.extend(ix for ix, relation in known_of(a) if relation == ">=")
+            return of_var(names[a])
+
+        self.equal = [plain(ix) for ix in self.equal]
+        self.at_least = [plain(ix) for ix in self.at_least]
+        self.numbers = [(plain(ix), e) for ix, e in self.numbers]
+        for f in list(self.factors):
+            f.arguments = [plain(ix) for ix in f.arguments]
+        while known:
+            self.at_least.append(plain(known.pop()))
+
+
+def _function_text(a: IntegerAtom) -> str:
+    if isinstance(a, Entry):
+        return f"integer {a.tensor}"
+    if isinstance(a, RowMajor):
+        return f"row-major {a.stride.key}"
+    if isinstance(a, Chosen):
+        return f"{a.comparison.key}.{a.component}"
+    assert isinstance(a, (Quotient, Remainder))
+    return f"{type(a).__name__} {a.divisor.key}"
+
+
+# --- from terms to pieces ------------------------------------------------------------------------------------------
+
+
+def pieces(poly: Poly) -> list[Piece]:
+    out = []
+    for mono, c in poly.sorted_items():
+        for coefficient, factors, dummies in _opened(mono):
+            piece = Piece(c * coefficient, dummies=dict(dummies))
+            for a, e in factors:
+                _read(piece, a, e)
+            out.append(piece)
+            if len(out) > MAX_PIECES:
+                raise UnreadableError("too many terms")
+    return out
+
+
+def _opened(mono: Mono) -> list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Var, Poly]]]:
+    """The monomial with its sums opened: coefficient, factors, variables."""
+    parts: list[tuple[fmpq, list[tuple[Atom, Exponent]], dict[Var, Poly]]] = [(fmpq(1), [], {})]
+    for a, e in mono:
+        if not (isinstance(a, Sum) and isinstance(e, int) and e > 0):
+            for _, factors, _ in parts:
+                factors.append((a, e))
+            continue
+        for _ in range(e):
+            variables, body = open_sum(a)
+            grown = []
+            for m, c in body.sorted_items():
+                for c2, inner, inside in _opened(m):
+                    for c1, factors, dummies in parts:
+                        grown.append((c1 * c * c2, [*factors, *inner], {**dummies, **dict(variables), **inside}))
+            parts = grown
+            if len(parts) > MAX_PIECES:
+                raise UnreadableError("too many terms")
+    return parts
+
+
+def _read(piece: Piece, a: Atom, e: Exponent) -> None:
+    if isinstance(a, IxPred):
+        piece.at_least.append(a.ix)
+    elif isinstance(a, IxEq):
+        piece.equal.append(a.ix)
+    elif isinstance(a, Dim) and isinstance(e, int) and e > 0:
+        piece.sizes.append((((a, 1),), e))
+    elif isinstance(a, IndexNumber) and isinstance(e, int) and e > 0:
+        piece.numbers.append((of_term(a.var), e))
+    else:
+        if isinstance(a, Matrix) and a.triangle is not None and e > 0:
+            piece.at_least.append(a.triangle[0].minus(a.triangle[1]))  # elsewhere the entry is 0
+        blanks = _Blanks()
+        text = blanks.atom(a)
+        times = e if isinstance(e, int) and e > 1 else 1
+        if times > 4:
+            raise UnreadableError("a high power")
+        power: Exponent = 1 if times > 1 else e
+        piece.factors += [Factor(text, power, list(blanks.arguments)) for _ in range(times)]
+
+
+_texts: dict[Mono, str] = memo()
+
+
+def _text(mono: Mono) -> str:
+    """A monomial with blanks, whatever stands in them."""
+    found = _texts.get(mono)
+    if found is None:
+        blanks = _Blanks()
+        found = _texts[mono] = blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
+    return found
+
+
+class _Blanks:
+    """Writes an atom with a blank for each part of an index that no binder inside it binds."""
+
+    def __init__(self) -> None:
+        self.arguments: list[Ix] = []
+        self.written = 0
+
+    def atom(self, a: Atom) -> str:
+        budget.spend(1)
+        self.written += 1
+        if self.written > MAX_ATOMS:
+            raise UnreadableError("a factor of too many atoms")
+        if isinstance(a, Access):
+            return f"{a.tensor}[{','.join(self.index(ix) for ix in a.index)}]"
+        if isinstance(a, Exp):
+            return f"exp({self.mono(a.mono)})"
+        if isinstance(a, Fn):
+            return f"{a.name}({';'.join(self.poly(p) for p in a.args)})"
+        if isinstance(a, Base):
+            return f"({self.poly(a.poly)})"
+        if isinstance(a, (Pred, Side)):
+            return f"{type(a).__name__}[{self.poly(a.poly)}]"
+        if isinstance(a, IxPred):
+            return f"[{self.index(a.ix)}>=0]"
+        if isinstance(a, IxEq):
+            return f"[{self.index(a.ix)}==0]"
+        if isinstance(a, IndexNumber):
+            return f"@{self.index(of_term(a.var))}"
+        if isinstance(a, (Sum, Max, Product)):
+            bound = bound_key(a.vars, a.ranges)
+            body = self.mono(a.body) if isinstance(a, Sum) else self.poly(a.body)
+            kept = "" if isinstance(a, Sum) or a.where == ONE else f"|{self.poly(a.where)}"
+            return f"{type(a).__name__}[{bound}]({body}{kept})"
+        if isinstance(a, Matrix):
+            bound = bound_key(a.vars, a.ranges)
+            return f"{a.name}[{bound}]({self.poly(a.body)})[{','.join(self.index(ix) for ix in a.index)}]"
+        if isinstance(a, Rec) and not a.loop.free:
+            return f"{a.loop.key}.{a.position}[{','.join(self.index(ix) for ix in (a.time, *a.index))}]"
+        if a.free:
+            raise UnreadableError(type(a).__name__)
+        return a.key
+
+    def poly(self, p: Poly) -> str:
+        rows = [(_text(m), str(c), m) for m, c in p.sorted_items()]
+        rows.sort(key=lambda row: row[:2])  # an order that does not depend on the arguments, as far as it goes
+        return "+".join(f"{c}*{self.mono(m)}" for _, c, m in rows)
+
+    def mono(self, mono: Mono) -> str:
+        rows = [(_text(((a, 1),)), str(e), a) for a, e in mono]
+        rows.sort(key=lambda row: row[:2])
+        return "*".join(f"{self.atom(a)}^{e}" for _, e, a in rows)
+
+    def index(self, ix: Ix) -> str:
+        only = ix.only_term()
+        if isinstance(only, RowMajor):
+            return f"({self.index(only.major)}~{self.index(only.minor)}:{only.stride.key})"
+        bound: list[str] = []
+        left = of_const(ix.const)
+        for v, c in ix.terms:
+            if not isinstance(v, IntegerAtom) and v[0] == "b":
+                bound.append(f"{c}b{v[1]}.{v[2]}")
+            elif isinstance(v, IntegerAtom) and any(w[0] == "b" for w in v.free):
+                bound.append(f"{c}{_label(v)}({','.join(self.index(inner) for inner in v.parts())})")
+            else:
+                left = left.plus(of_term(v).scaled(c))
+        if bound and not left.terms and left.const.is_zero:
+            return "+".join(bound)
+        self.arguments.append(left)
+        return "+".join([*bound, "□"])
+
+
+def _label(a: IntegerAtom) -> str:
+    return _function_text(a).replace(" ", ":")

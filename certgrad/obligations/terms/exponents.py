@@ -1,0 +1,38 @@
+"""Exponents: rational numbers, the whole ones as integers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+Exponent = int | Fraction
+
+
+class FractionalExponent(Fraction):
+    """An exponent that is not whole. It keeps its hash, as monomials are hashed all the time."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __new__(cls, numerator: int, denominator: int) -> FractionalExponent:
+        self = super().__new__(cls, numerator, denominator)
+        self._hash = Fraction.__hash__(self)
+        return self
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return self._hash
+
+
+_fractional: dict[tuple[int, int], FractionalExponent] = {}
+
+
+def exponent(e: Exponent) -> Exponent:
+    """An exponent with whole fractions as integers."""
+    if type(e) is not Fraction:
+        return e
+    ratio = e.as_integer_ratio()
+    if ratio[1] == 1:
+        return ratio[0]
+    found = _fractional.get(ratio)
+    if found is None:
+        found = _fractional[ratio] = FractionalExponent(*ratio)
+    return found

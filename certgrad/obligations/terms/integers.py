@@ -1,0 +1,177 @@
+"""Integers that are not affine in index variables: entries of integer tensors, quotients and remainders, places in
+row-major order whose stride is a symbolic dimension, and what a comparison of real numbers chooses."""
+
+from __future__ import annotations
+
+from flint import fmpq
+
+from .index import IntegerAtom, Ix, bound_key, combine, of_atom, of_const, whole_number
+from .polynomials import ZERO, Poly
+from .variables import Var
+
+
+class Entry(IntegerAtom):
+    """An entry of an integer tensor, used as an index."""
+
+    __slots__ = ("index", "tensor")
+
+    def __init__(self, tensor: str, index: tuple[Ix, ...]) -> None:
+        self.tensor, self.index = tensor, index
+        self.key = f"<{tensor}[{','.join(ix.key for ix in index)}]>"
+        self.free = frozenset(v for ix in index for v in ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return self.index
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return of_atom(Entry(self.tensor, parts))
+
+
+class Quotient(IntegerAtom):
+    """⌊e / m⌋ for a positive m: a number, or a dimension expression."""
+
+    __slots__ = ("divisor", "ix")
+
+    def __init__(self, ix: Ix, divisor: Poly) -> None:
+        self.ix, self.divisor = ix, divisor
+        self.key = f"<{ix.key}//{divisor.key}>"
+        self.free = frozenset(ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.ix,)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return quotient(parts[0], self.divisor)
+
+
+class Remainder(IntegerAtom):
+    """e − m·⌊e / m⌋ for a symbolic positive m. (For a number m it is written with the quotient.)"""
+
+    __slots__ = ("divisor", "ix")
+
+    def __init__(self, ix: Ix, divisor: Poly) -> None:
+        self.ix, self.divisor = ix, divisor
+        self.key = f"<{ix.key}%{divisor.key}>"
+        self.free = frozenset(ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.ix,)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return remainder(parts[0], self.divisor)
+
+
+class RowMajor(IntegerAtom):
+    """i·m + j with 0 ≤ j < m: the place of (i, j) in row-major order. For a number m it is soon written out."""
+
+    __slots__ = ("major", "minor", "stride")
+
+    def __init__(self, major: Ix, minor: Ix, stride: Poly) -> None:
+        self.major, self.minor, self.stride = major, minor, stride
+        self.key = f"<{major.key}*{stride.key}+{minor.key}>"
+        self.free = frozenset(major.free) | frozenset(minor.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return (self.major, self.minor)
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return row_major(parts[0], parts[1], self.stride)
+
+
+class Comparison:
+    """A rule that chooses integers by comparing real numbers: an arg-maximum, or the order of the entries of an axis.
+
+    `variables` run over `ranges`; `bodies` are the numbers that are compared, and `where` (0 or 1) says which of them
+    take part. Variables `(p, k, 0)` stand for the arguments. Nothing else is free, so that a rule is a constant.
+    """
+
+    __slots__ = ("arity", "bodies", "key", "kind", "ranges", "variables", "where")
+
+    def __init__(
+        self, kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly
+    ) -> None:
+        self.kind, self.variables, self.ranges, self.bodies, self.where = kind, variables, ranges, bodies, where
+        bound = bound_key(variables, ranges)
+        self.key = f"{kind}[{bound}|{where.key}]({';'.join(b.key for b in bodies)})"
+
+
+class Chosen(IntegerAtom):
+    """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
+
+    Of an order, the first argument is a place, and the value is the index of the entry that comes to that place.
+    """
+
+    __slots__ = ("arguments", "comparison", "component")
+
+    def __init__(self, comparison: Comparison, component: int, arguments: tuple[Ix, ...]) -> None:
+        self.comparison, self.component, self.arguments = comparison, component, arguments
+        self.key = f"<{comparison.key}.{component}({','.join(ix.key for ix in arguments)})>"
+        self.free = frozenset(v for ix in arguments for v in ix.free)
+
+    @property
+    def room(self) -> Poly:
+        """The chosen integer is at least 0 and less than this."""
+        return self.comparison.ranges[self.component]
+
+    def parts(self) -> tuple[Ix, ...]:
+        return self.arguments
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return of_atom(Chosen(self.comparison, self.component, parts))
+
+
+def quotient(ix: Ix, divisor: Poly) -> Ix:
+    """⌊ix / divisor⌋ for a positive divisor."""
+    m = whole_number(divisor)
+    if m == 1:
+        return ix
+    only = ix.only_term()
+    if isinstance(only, RowMajor) and only.stride == divisor:
+        return only.major
+    if m is not None:  # whole multiples of the divisor come out
+        parts = [(c, Ix(((v, 1),), ZERO)) for v, c in ix.terms]
+        whole, left = _divided(ix.const, m)
+        rest = combine([(c % m, part) for c, part in parts]).shifted(left)
+        result = combine([(c // m, part) for c, part in parts]).shifted(whole)
+        if not rest.terms and whole_number(left) is not None:
+            return result
+        return result.plus(of_atom(Quotient(rest, divisor)))
+    if not ix.terms and ix.const.is_zero:
+        return ix
+    if isinstance(only, Remainder) and only.divisor == divisor:
+        return of_const(ZERO)
+    return of_atom(Quotient(ix, divisor))
+
+
+def remainder(ix: Ix, divisor: Poly) -> Ix:
+    """ix − divisor·⌊ix / divisor⌋ for a positive divisor."""
+    m = whole_number(divisor)
+    if m is not None:
+        return ix.minus(quotient(ix, divisor).scaled(m))
+    if not ix.terms and ix.const.is_zero:
+        return ix
+    only = ix.only_term()
+    if isinstance(only, RowMajor) and only.stride == divisor:
+        return only.minor
+    if isinstance(only, Remainder) and only.divisor == divisor:
+        return ix
+    return of_atom(Remainder(ix, divisor))
+
+
+def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
+    """major·stride + minor, where the caller knows 0 ≤ minor < stride."""
+    m = whole_number(stride)
+    if m is not None:
+        return combine([(m, major), (1, minor)])
+    if not major.terms:
+        return minor.shifted(major.const * stride)
+    a, b = major.only_term(), minor.only_term()
+    if isinstance(a, Quotient) and isinstance(b, Remainder) and a.ix == b.ix and a.divisor == b.divisor == stride:
+        return a.ix
+    return of_atom(RowMajor(major, minor, stride))
+
+
+def _divided(const: Poly, m: int) -> tuple[Poly, Poly]:
+    """(q, r) with const = m·q + r and each coefficient of r in [0, m)."""
+    whole = Poly({mono: c for mono, c in ((mono, fmpq((c / m).floor())) for mono, c in const.items()) if c != 0})
+    return whole, const - whole.scale(m)

@@ -1,0 +1,51 @@
+"""Maxima over index variables."""
+
+from __future__ import annotations
+
+from .atoms import Max
+from .index import of_var
+from .polynomials import ONE, Accumulator, Poly, mono_free, poly_of
+from .power import UndefinedTermError
+from .rewriting import Rewriter, ranges_of, rebuilds, with_names
+from .session import intern
+from .variables import Var, fresh
+
+
+def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> Poly:
+    """max of a polynomial over the variables where the 0/1-valued term `where` is 1.
+
+    The caller has shown that it is 1 somewhere, or has recorded that. Terms without the variables move out.
+    """
+    outside, atom, _ = maximum(poly, dummies, where)
+    return outside if atom is None else outside + poly_of(atom)
+
+
+def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[Poly, Max | None, list[Var]]:
+    """The maximum as terms without the variables, a `Max` if there are others, and the variables that it binds."""
+    if where.is_zero:
+        raise UndefinedTermError("a maximum over nothing")
+    inside, outside = Accumulator(), Accumulator()
+    variables = {v for v, _ in dummies}
+    for mono, c in poly.items():
+        (inside if mono_free(mono) & variables else outside).add(mono, c)
+    body = inside.poly()
+    if body.is_zero:
+        return outside.poly(), None, []
+    if where == ONE:
+        dummies = [(v, r) for v, r in dummies if v in body.free]
+    level = 1 + max(body.level, where.level)
+    ranges = dict(dummies)
+    order = sorted(ranges)  # maxima over several variables keep the order of their axes
+    bound = tuple(("b", level, k) for k in range(len(order)))
+    rename = Rewriter({v: of_var(b) for v, b in zip(order, bound, strict=True)})
+    atom = intern(Max(bound, tuple(ranges[v] for v in order), rename(body), rename(where)))
+    return outside.poly(), atom, order
+
+
+@rebuilds(Max)
+def _rebuilt(a: Max, rewrite: Rewriter) -> Poly:
+    names = {v: fresh() for v in a.vars}
+    inner = rewrite.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
+    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+    opened = [p if rewrite.replace is None else with_names(names)(p) for p in (a.body, a.where)]
+    return max_over(inner(opened[0]), dummies, inner(opened[1]))

@@ -1,0 +1,65 @@
+"""Canonical names of bound variables: an order of them that does not depend on what they are called."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+from .atoms import Access
+from .exponents import Exponent
+from .index import Ix, of_var
+from .polynomials import LONG, Atom, Poly, poly_of
+from .rewriting import Rewriter
+from .variables import Var
+
+
+def canonical_order(variables: list[Var], ranges: dict[Var, Poly], factors: list[tuple[Atom, Exponent]]) -> list[Var]:
+    """An order of the variables that does not depend on their names: colour refinement, then ties by trial."""
+    if len(variables) == 1:
+        return variables
+    colours = {v: ranges[v].key for v in variables}
+    for _ in range(len(variables)):
+        ranked = {c: k for k, c in enumerate(sorted(set(colours.values())))}
+        if len(ranked) == len(variables):
+            break
+        new = {}
+        for v in variables:
+            names = {w: of_var(("c", ranked[colours[w]], 0)) for w in variables}
+            names[v] = of_var(("c", ranked[colours[v]], 1))
+            marks = sorted(_mark(a, e, names) for a, e in factors if v in a.free)
+            new[v] = f"{ranked[colours[v]]:04d}|" + "&".join(marks)
+        if len(set(new.values())) == len(set(colours.values())):
+            colours = new
+            break
+        colours = new
+    classes: dict[str, list[Var]] = {}
+    for v in variables:
+        classes.setdefault(colours[v], []).append(v)
+    ordered = [classes[c] for c in sorted(classes)]
+    if all(len(c) == 1 for c in ordered):
+        return [c[0] for c in ordered]
+    best: tuple[str, list[Var]] | None = None
+    for count, choice in enumerate(product(*(permutations(c) for c in ordered))):
+        if count >= 720:
+            break  # still sound: equal sums may then get different names, never different sums one name
+        order = [v for c in choice for v in c]
+        names = {v: of_var(("c", k, 2)) for k, v in enumerate(order)}
+        key = "*".join(sorted(_mark(a, e, names) for a, e in factors))
+        if best is None or key < best[0]:
+            best = (key, order)
+    assert best is not None
+    return best[1]
+
+
+class _Colouring(Rewriter):
+    """Variables get colours, which several may share. What comes out is a label, so nothing need be simplified."""
+
+    labels = True
+
+
+def _mark(a: Atom, e: Exponent, names: dict[Var, Ix]) -> str:
+    if isinstance(a, Access):  # the same label as below, without making terms
+        key = f"{a.tensor}[{','.join([ix.subst(names).key for ix in a.index])}]"
+        if len(key) <= LONG:
+            return f"1*{key}^{e}"
+    new = _Colouring(names).atom(a)
+    return f"{(new or poly_of(a)).key}^{e}"

@@ -1,0 +1,400 @@
+"""Terms: polynomials with rational coefficients over atoms, in normal form by construction.
+
+A `Poly` maps monomials to rationals. A monomial is a sorted tuple of `(atom, exponent)`; exponents are rational.
+Atoms are interned, so that equality is identity, and each carries a structural key, so that order never depends on
+hashing. The normal form is free of context: no hypothesis is used here, only facts that hold for all real inputs of
+a defined term (exp > 0, a dimension is positive). Whether a term *is* defined is the business of `conditions`.
+Which atoms there are is told elsewhere (`atoms`, `predicates`, `determined`): here stands what all kinds share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from operator import itemgetter
+from typing import ClassVar
+
+from flint import fmpq
+
+from .budget import budget
+from .exponents import Exponent, exponent
+from .session import memo
+from .variables import Var
+
+Mono = tuple[tuple["Atom", Exponent], ...]
+Factors = list[tuple["Atom", Exponent]]
+_numbers: dict[Mono, int] = memo()
+_NO_VARS: frozenset[Var] = frozenset()
+_NOTHING, _UNIT = fmpq(0), fmpq(1)
+
+LONG = 160
+"""Keys of atoms that are longer are cut, and end in a digest."""
+
+
+class Atom:
+    """Base of atoms. `level` is the highest level of a binder inside; `free` are the variables that are not bound.
+
+    `positive` says that the atom is > 0 wherever it is defined, with no hypothesis. `piecewise` says that a predicate
+    occurs in it; `structured` that an index in it is more than a variable, or that a condition on indices occurs.
+
+    Each kind states its laws: `raised` is that of its exponents, where these may not be `any_exponent`; `together` that
+    of several in one product, for kinds that are 0 where a condition fails (`conditional`).
+    """
+
+    __slots__ = ("free", "key", "level", "piecewise", "positive", "structured")
+    key: str
+    free: frozenset[Var]
+    level: int
+    positive: bool
+    piecewise: bool
+    structured: bool
+    any_exponent: ClassVar[bool] = True
+    conditional: ClassVar[bool] = False
+    is_size: ClassVar[bool] = False
+    """It is an integer of at least 1 that every index is independent of."""
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def parts(self) -> list[Poly]:
+        """The polynomials that the atom is made of."""
+        return []
+
+    def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
+        """(c, (p, n), r) with atomᵉ = c · pⁿ · atomʳ, and r an exponent that a normal form may have."""
+        raise NotImplementedError
+
+    @classmethod
+    def together(cls, factors: Factors) -> Factors | None:
+        """The factors of a product after the laws of those that are of this kind; None where the product is 0."""
+        return factors
+
+    def _finish(
+        self,
+        key: str,
+        free: frozenset[Var],
+        level: int,
+        positive: bool,
+        piecewise: bool = False,
+        structured: bool = False,
+    ) -> None:
+        if len(key) > LONG:
+            key = f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
+        self.key = key
+        self.free, self.level, self.positive = free, level, positive
+        self.piecewise, self.structured = piecewise, structured
+
+
+def mono_key(mono: Mono) -> str:
+    return "*".join([a.key if e == 1 else f"{a.key}^{e}" for a, e in mono])
+
+
+def mono_free(mono: Mono) -> frozenset[Var]:
+    return frozenset().union(*(a.free for a, _ in mono)) if mono else _NO_VARS
+
+
+def mono_level(mono: Mono) -> int:
+    return max((a.level for a, _ in mono), default=0)
+
+
+def mono_piecewise(mono: Mono) -> bool:
+    return any(a.piecewise for a, _ in mono)
+
+
+def mono_structured(mono: Mono) -> bool:
+    return any(a.structured for a, _ in mono)
+
+
+def mono_positive(mono: Mono) -> bool:
+    """Every factor is positive. (A square may be zero, so it does not count.)"""
+    return all(a.positive for a, _ in mono)
+
+
+def _atom_order(item: tuple[Atom, Exponent]) -> str:
+    return item[0].key
+
+
+_first = itemgetter(0)
+
+
+class Poly:
+    """A polynomial: rational coefficients on monomials. Immutable; equal polynomials have equal keys."""
+
+    __slots__ = ("_free", "_key", "_level", "_row", "_terms")
+
+    def __init__(self, terms: dict[Mono, fmpq]) -> None:
+        self._terms = terms
+        self._key: str | None = None
+        self._free: frozenset[Var] | None = None
+        self._level: int | None = None
+        self._row: tuple[tuple[int, fmpq], ...] | None = None
+
+    @property
+    def row(self) -> tuple[tuple[int, fmpq], ...]:
+        """Coefficients of numbered monomials, in order; 0 is the constant. Numbers last until caches are cleared."""
+        if self._row is None:
+            place = _numbers.setdefault
+            self._row = tuple(sorted((place(m, len(_numbers) + 1) if m else 0, c) for m, c in self._terms.items()))
+        return self._row
+
+    def items(self) -> Iterable[tuple[Mono, fmpq]]:
+        return self._terms.items()
+
+    def sorted_items(self) -> list[tuple[Mono, fmpq]]:
+        items = self._terms.items()
+        return sorted(items, key=lambda t: mono_key(t[0])) if len(items) > 1 else list(items)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def __iter__(self) -> Iterator[Mono]:
+        return iter(self._terms)
+
+    @property
+    def is_zero(self) -> bool:
+        return not self._terms
+
+    @property
+    def key(self) -> str:
+        if self._key is None:
+            rows = sorted([(mono_key(m), c) for m, c in self._terms.items()], key=_first)
+            self._key = " + ".join([f"{c}*{m}" if m else str(c) for m, c in rows]) or "0"
+            if len(self._key) > 400:
+                digest = hashlib.blake2b(self._key.encode(), digest_size=16).hexdigest()
+                self._key = f"{self._key[:60]}#{digest}"
+        return self._key
+
+    @property
+    def free(self) -> frozenset[Var]:
+        if self._free is None:
+            self._free = frozenset().union(*(mono_free(m) for m in self._terms)) if self._terms else _NO_VARS
+        return self._free
+
+    @property
+    def level(self) -> int:
+        if self._level is None:
+            self._level = max((mono_level(m) for m in self._terms), default=0)
+        return self._level
+
+    @property
+    def positive(self) -> bool:
+        """Positive by its form alone: every coefficient and every factor is positive, or every size is at least 1.
+
+        A polynomial in sizes whose coefficients are not negative, but for the constant, is least where all are 1.
+        """
+        if not self._terms:
+            return False
+        if all(c > 0 and mono_positive(m) for m, c in self._terms.items()):
+            return True
+        least = self.least_at_sizes()
+        return least is not None and bool(least > 0)
+
+    def least_at_sizes(self) -> fmpq | None:
+        """The value where every size is 1, if that is the least: no coefficient but the constant's is negative."""
+        total = _NOTHING
+        for m, c in self._terms.items():
+            if m and (c < 0 or not all(a.is_size and e in (1, 2, 3) for a, e in m)):
+                return None
+            total = total + c
+        return total
+
+    @property
+    def piecewise(self) -> bool:
+        """A predicate occurs somewhere in it."""
+        return any(mono_piecewise(m) for m in self._terms)
+
+    @property
+    def structured(self) -> bool:
+        """An index in it is more than a variable, or a condition on indices occurs."""
+        return any(mono_structured(m) for m in self._terms)
+
+    def constant(self) -> fmpq | None:
+        """The value when this is a rational number."""
+        if not self._terms:
+            return fmpq(0)
+        if len(self._terms) == 1 and () in self._terms:
+            return self._terms[()]
+        return None
+
+    def single(self) -> tuple[Mono, fmpq] | None:
+        """The only term, when there is exactly one."""
+        return next(iter(self._terms.items())) if len(self._terms) == 1 else None
+
+    def coefficient(self, mono: Mono) -> fmpq:
+        """The coefficient of a monomial."""
+        return self._terms.get(mono, _NOTHING)
+
+    def atom(self) -> Atom | None:
+        """The atom when this is exactly one atom."""
+        s = self.single()
+        return s[0][0][0] if s and s[1] == 1 and len(s[0]) == 1 and s[0][0][1] == 1 else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Poly) and self._terms == other._terms
+
+    def __hash__(self) -> int:
+        return hash(self._key or self.key)
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def __add__(self, other: Poly) -> Poly:
+        if not other._terms:
+            return self
+        if not self._terms:
+            return other
+        big, small = (self, other) if len(self) >= len(other) else (other, self)
+        out = dict(big._terms)
+        for m, c in small._terms.items():
+            total = out.get(m)
+            if total is None:
+                out[m] = c
+            elif total + c == 0:
+                del out[m]
+            else:
+                out[m] = total + c
+        return Poly(out)
+
+    def scale(self, factor: fmpq | int) -> Poly:
+        if factor == 1:
+            return self
+        return Poly({m: c * factor for m, c in self._terms.items()}) if factor != 0 else ZERO
+
+    def __neg__(self) -> Poly:
+        return self.scale(-1)
+
+    def __sub__(self, other: Poly) -> Poly:
+        return self + (-other)
+
+    def __mul__(self, other: Poly) -> Poly:
+        if not self._terms or not other._terms:
+            return ZERO
+        for a, b in ((self, other), (other, self)):
+            c = a.constant()
+            if c is not None:
+                return b.scale(c)
+        budget.spend(len(self) * len(other))
+        total = Accumulator()
+        for m1, c1 in self._terms.items():
+            for m2, c2 in other._terms.items():
+                multiply_monos(m1, m2, c1 * c2, total)
+        return total.poly()
+
+    def __pow__(self, n: int) -> Poly:
+        """A non-negative integer power."""
+        if n < 0:
+            raise ValueError("use _power.power for negative exponents")
+        result, square = ONE, self
+        while n:
+            if n & 1:
+                result = result * square
+            n >>= 1
+            if n:
+                square = square * square
+        return result
+
+
+class Accumulator:
+    """A sum of terms being collected."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self) -> None:
+        self.terms: dict[Mono, fmpq] = {}
+
+    def add(self, mono: Mono, c: fmpq) -> None:
+        total = self.terms.get(mono)
+        if total is None:
+            if c != 0:
+                self.terms[mono] = c
+        elif total + c == 0:
+            del self.terms[mono]
+        else:
+            self.terms[mono] = total + c
+
+    def add_poly(self, poly: Poly, factor: fmpq | int = 1) -> None:
+        for m, c in poly.items():
+            self.add(m, c * factor)
+
+    def poly(self) -> Poly:
+        return Poly(self.terms)
+
+
+ZERO = Poly({})
+ONE = Poly({(): fmpq(1)})
+
+
+def number(value: int | Fraction | fmpq) -> Poly:
+    """A rational constant."""
+    if isinstance(value, Fraction):
+        value = fmpq(value.numerator, value.denominator)
+    return Poly({(): fmpq(value)}) if value != 0 else ZERO
+
+
+_alone: dict[Atom, Poly] = memo()
+
+
+def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
+    """An atom to a power, as a polynomial."""
+    if e != 1:
+        return monomial({atom: e})
+    found = _alone.get(atom)
+    if found is None:
+        found = _alone[atom] = monomial({atom: 1})
+    return found
+
+
+def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
+    """Add c · m1 · m2 to `out`, in normal form."""
+    if not m1:
+        out.add(m2, c)
+        return
+    if not m2:
+        out.add(m1, c)
+        return
+    factors = dict(m1)
+    for a, e in m2:
+        factors[a] = factors[a] + e if a in factors else e
+    if len(factors) == len(m1) + len(m2) and not _interact(m1, m2):
+        out.add(tuple(sorted(factors.items(), key=_atom_order)), c)
+    else:
+        out.add_poly(monomial(factors), c)
+
+
+def _interact(m1: Mono, m2: Mono) -> bool:
+    """Both have conditions, or what implies one: predicates may be complementary, a triangular matrix decides some."""
+    return any(a.conditional for a, _ in m1) and any(a.conditional for a, _ in m2)
+
+
+def monomial(factors: dict[Atom, Exponent]) -> Poly:
+    """The product of atoms to powers, after the laws that each kind of atom states."""
+    kept: Factors = []
+    coefficient = _UNIT
+    expand: list[tuple[Poly, int]] = []
+    for a, e in factors.items():
+        if type(e) is Fraction:
+            e = exponent(e)
+        if e == 0:
+            continue
+        if not a.any_exponent:
+            c, power, e = a.raised(e)
+            coefficient *= c
+            if power is not None:
+                expand.append(power)
+            if e == 0:
+                continue
+        kept.append((a, e))
+    if len(kept) > 1:
+        conditional = [type(a) for a, _ in kept if a.conditional]
+        if len(conditional) > 1:
+            for kind in dict.fromkeys(conditional):
+                settled = kind.together(kept)
+                if settled is None:
+                    return ZERO
+                kept = settled
+        kept.sort(key=_atom_order)
+    result = Poly({tuple(kept): coefficient})
+    for base, n in expand:
+        result = result * base**n
+    return result

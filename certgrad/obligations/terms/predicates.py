@@ -1,0 +1,154 @@
+"""Predicates: atoms whose value is 0 or 1, and the laws of their products.
+
+They are idempotent, and exclude their opposites.
+"""
+
+from __future__ import annotations
+
+from flint import fmpq
+
+from .exponents import Exponent
+from .index import Ix
+from .polynomials import Atom, Factors, Poly
+from .session import intern, memo
+
+_ONE = fmpq(1)
+
+
+class Predicate(Atom):
+    """An atom whose value is 0 or 1."""
+
+    __slots__ = ()
+    any_exponent = False
+    conditional = True
+
+    def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
+        if e < 0:
+            raise ArithmeticError("a predicate has no inverse")
+        return _ONE, None, 1
+
+
+class Sign(Predicate):
+    """A predicate on the sign of a polynomial: those of p and −p exclude each other."""
+
+    __slots__ = ("poly",)
+    poly: Poly
+
+    def parts(self) -> list[Poly]:
+        return [self.poly]
+
+    @classmethod
+    def together(cls, factors: Factors) -> Factors | None:
+        signs = [a for a, _ in factors if type(a) is cls]
+        if len(signs) > 1:
+            keys = {a.poly.key for a in signs}
+            if any(_opposite(a) in keys for a in signs):
+                return None
+        return factors
+
+
+class Pred(Sign):
+    """[p > 0]: 1 where p > 0, else 0."""
+
+    __slots__ = ()
+
+    def __init__(self, poly: Poly) -> None:
+        self.poly = poly
+        self._finish(f"[{poly.key}>0]", poly.free, poly.level, False, True, poly.structured)
+
+
+class Side(Sign):
+    """[p > 0] in a derivative: off p = 0 the same; on p = 0 the value it has on whichever side is looked at."""
+
+    __slots__ = ()
+
+    def __init__(self, poly: Poly) -> None:
+        self.poly = poly
+        self._finish(f"[{poly.key}>~0]", poly.free, poly.level, False, True, poly.structured)
+
+
+class IxPred(Predicate):
+    """[e ≥ 0] for an index expression e."""
+
+    __slots__ = ("ix",)
+
+    def __init__(self, ix: Ix) -> None:
+        self.ix = ix
+        self._finish(f"[{ix.key}>=0]", frozenset(ix.free), 0, False, True, True)
+
+    @classmethod
+    def together(cls, factors: Factors) -> Factors | None:
+        return _settled(factors)
+
+
+class IxEq(Predicate):
+    """[e = 0] for an index expression e."""
+
+    __slots__ = ("ix",)
+
+    def __init__(self, ix: Ix) -> None:
+        self.ix = ix
+        self._finish(f"[{ix.key}==0]", frozenset(ix.free), 0, False, True, True)
+
+
+PREDICATES = (Pred, Side, IxPred, IxEq)
+"""Atoms whose value is 0 or 1."""
+INDEX_PREDICATES = (IxPred, IxEq)
+
+
+class Confined(Atom):
+    """An atom that is 0 unless an index expression is not negative."""
+
+    __slots__ = ()
+    conditional = True
+
+    def bound(self) -> Ix | None:
+        """The atom is 0 where this is negative."""
+        raise NotImplementedError
+
+
+_opposites: dict[Atom, str] = memo()
+
+
+def _opposite(a: Sign) -> str:
+    """The key of −p for [p > 0]."""
+    found = _opposites.get(a)
+    if found is None:
+        found = _opposites[a] = (-a.poly).key
+    return found
+
+
+def _settled(factors: Factors) -> Factors | None:
+    """The factors without conditions [e ≥ 0] that another factor implies; None where two exclude each other.
+
+    That an entry of a triangular matrix is not 0 is such a condition. Two opposite conditions make an equation.
+    """
+    out = [(a, e) for a, e in factors if type(a) is not IxPred]
+    bounds = [bound for a, e in out if isinstance(a, Confined) and e > 0 and (bound := a.bound()) is not None]
+    conditions = [a for a, _ in factors if isinstance(a, IxPred)]
+    for a in conditions:
+        implied = opposite = False
+        for ix in (*bounds, *(b.ix for b in conditions if b is not a)):
+            if (c := _offset(a.ix, ix, -1)) is not None:
+                if c < 0:
+                    return None
+                opposite = opposite or c == 0
+            elif (c := _offset(a.ix, ix, 1)) is not None:
+                implied = implied or c >= 0
+        if opposite:
+            equation = intern(IxEq(a.ix if a.ix.terms[0][1] > 0 else a.ix.scaled(-1)))
+            if (equation, 1) not in out:
+                out.append((equation, 1))
+        elif not implied:
+            out.append((a, 1))
+    return out
+
+
+def _offset(a: Ix, b: Ix, sign: int) -> fmpq | None:
+    """The number that a − b is (sign 1), or a + b (sign −1), if it is one: then their terms cancel."""
+    if len(a.terms) != len(b.terms):
+        return None
+    for (v, c), (w, d) in zip(a.terms, b.terms, strict=True):
+        if c != sign * d or v != w:
+            return None
+    return (a.const - b.const.scale(sign)).constant()

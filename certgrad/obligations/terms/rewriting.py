@@ -1,0 +1,201 @@
+"""Substitution: terms with indices in place of variables, and terms in place of atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from .atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum, access
+from .budget import budget
+from .exponents import Exponent
+from .index import Ix, of_term, of_var
+from .index_terms import index_condition, index_equal, index_number
+from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
+from .power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
+from .predicates import PREDICATES, IxEq, IxPred, Pred, Side
+from .session import memo
+from .variables import Var
+from .walk import deep_atoms
+
+Rebuild = Callable[[Any, "Rewriter"], Poly]
+REBUILDS: dict[type[Atom], Rebuild] = {}
+"""How a rewriter rebuilds atoms that have laws of their own: these stand with the laws, and say so as they load."""
+
+
+def rebuilds(kind: type[Atom]) -> Callable[[Rebuild], Rebuild]:
+    """Registers how atoms of the kind are rebuilt."""
+
+    def register(law: Rebuild) -> Rebuild:
+        REBUILDS[kind] = law
+        return law
+
+    return register
+
+
+class Rewriter:
+    """Rebuilds terms with index variables substituted and atoms replaced.
+
+    `replace(atom)` returns the term that stands for an atom, or None to rebuild it from its rewritten parts.
+    """
+
+    labels: ClassVar[bool] = False
+    """What comes out is a label only, so that nothing need be simplified."""
+
+    def __init__(
+        self, indices: Mapping[Var, Ix] | None = None, replace: Callable[[Atom], Poly | None] | None = None
+    ) -> None:
+        self.indices = dict(indices or {})
+        self.replace = replace
+        self.seen: dict[Atom, Poly] = _remembered(self) if replace is None else {}
+        self.names = _names(self.indices) if replace is None else None
+        self.loops: dict[str, Any] = {}
+        """What became of loops without free variables, by key; for the rewriters inside binders too."""
+
+    def __call__(self, poly: Poly) -> Poly:
+        if self.replace is None and not (poly.free & self.indices.keys()):
+            return poly
+        total = Accumulator()
+        for mono, c in poly.items():
+            total.add_poly(self.mono(mono), c)
+        return total.poly()
+
+    def mono(self, mono: Mono) -> Poly:
+        budget.spend(1)
+        plain: dict[Atom, Exponent] = {}
+        result = ONE
+        for a, e in _predicates_first(mono) if self.replace is not None else mono:
+            new = self.atom(a)
+            if new is not None and new.is_zero and e > 0:
+                return ZERO  # an unselected lane: its other factors need not make sense
+            if new is None:
+                plain[a] = plain.get(a, 0) + e
+                continue
+            single = new.atom()
+            if single is not None and not (e < 0 and type(single) in PREDICATES):
+                plain[single] = plain.get(single, 0) + e
+            else:
+                result = result * power(new, e)
+        return result * monomial(plain) if plain else result
+
+    def atom(self, a: Atom) -> Poly | None:
+        """The rewritten atom, or None where nothing changes."""
+        if self.replace is None and not (a.free & self.indices.keys()):
+            return None
+        found = self.seen.get(a)
+        if found is None:
+            found = self.replace(a) if self.replace is not None else None
+            if found is None:
+                found = self.rebuild(a)
+            elif self.indices:
+                found = Rewriter(self.indices)(found)
+            self.seen[a] = found
+        return found
+
+    def rebuild(self, a: Atom) -> Poly:
+        """The atom made anew from its rewritten parts, by the laws of its kind."""
+        return REBUILDS[type(a)](a, self)
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        """The rewriter inside a binder, whose variables get the names, with the ranges."""
+        inside = Rewriter({**self.indices, **names}, self.replace)
+        inside.loops = self.loops
+        return inside
+
+
+_moved: dict[tuple, dict[Atom, Poly]] = memo()
+"""What became of atoms where the axes of tensors were moved, by what was moved where."""
+
+
+def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
+    """What is known of atoms under a substitution: those that only move axes come again, others have fresh names."""
+    indices = rewriter.indices
+    if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
+        return {}
+    key = (type(rewriter), *((v, indices[v]) for v in sorted(indices)))
+    return _moved.setdefault(key, {})
+
+
+def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:
+    """The variables that variables are renamed to, if that is all, and each has its own."""
+    names = {ix.variable() for ix in indices.values()}
+    return None if None in names or len(names) < len(indices) else names  # type: ignore[return-value]
+
+
+def with_names(names: Mapping[Var, Var]) -> Rewriter:
+    """Opens a binder, before atoms inside are replaced: what replaces them may bind variables of the same name."""
+    return Rewriter({v: of_var(w) for v, w in names.items()})
+
+
+def ranges_of(a: Sum | Max | Product, names: Mapping[Var, Var]) -> dict[Var, Poly]:
+    return {names[v]: r for v, r in zip(a.vars, a.ranges, strict=True)}
+
+
+def replaced(poly: Poly, replace: Callable[[Atom], Poly | None]) -> Poly:
+    """The term with atoms replaced (see `Rewriter`): itself where none is."""
+    return Rewriter(replace=replace)(poly) if any(replace(a) is not None for a in deep_atoms(poly)) else poly
+
+
+def _predicates_first(mono: Mono) -> Mono:
+    if any(type(a) in PREDICATES for a, _ in mono):
+        return tuple(sorted(mono, key=lambda factor: type(factor[0]) not in PREDICATES))
+    return mono
+
+
+def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
+    """The term with indices in place of variables."""
+    return Rewriter(mapping)(poly)
+
+
+@rebuilds(Dim)
+@rebuilds(Num)
+def _itself(a: Atom, rewrite: Rewriter) -> Poly:
+    return poly_of(a)
+
+
+@rebuilds(Access)
+def _access(a: Access, rewrite: Rewriter) -> Poly:
+    return access(a.tensor, tuple(ix.subst(rewrite.indices) for ix in a.index))
+
+
+@rebuilds(Exp)
+def _exp(a: Exp, rewrite: Rewriter) -> Poly:
+    return exp_of(rewrite.mono(a.mono))
+
+
+@rebuilds(Fn)
+def _fn(a: Fn, rewrite: Rewriter) -> Poly:
+    args = [rewrite(p) for p in a.args]
+    return log_of(args[0]) if a.name == "log" else fn(a.name, *args)
+
+
+@rebuilds(Base)
+def _base(a: Base, rewrite: Rewriter) -> Poly:
+    return rewrite(a.poly)
+
+
+@rebuilds(Pred)
+def _pred(a: Pred, rewrite: Rewriter) -> Poly:
+    return pred(rewrite(a.poly))
+
+
+@rebuilds(Side)
+def _side(a: Side, rewrite: Rewriter) -> Poly:
+    inside = rewrite(a.poly)
+    if inside.is_zero:
+        raise UndefinedTermError("which side of a boundary is meant was not decided")
+    return side(inside)
+
+
+@rebuilds(IxPred)
+def _at_least(a: IxPred, rewrite: Rewriter) -> Poly:
+    return index_condition(a.ix.subst(rewrite.indices))
+
+
+@rebuilds(IxEq)
+def _equal(a: IxEq, rewrite: Rewriter) -> Poly:
+    return index_equal(a.ix.subst(rewrite.indices))
+
+
+@rebuilds(IndexNumber)
+def _number(a: IndexNumber, rewrite: Rewriter) -> Poly:
+    return index_number(of_term(a.var).subst(rewrite.indices))

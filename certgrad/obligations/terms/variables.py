@@ -1,0 +1,32 @@
+"""Index variables.
+
+A variable is a triple `(kind, major, minor)`. Kinds: `t` template position of a tensor, `f` fresh (a sum being worked
+on), `b` bound (canonical, inside a closed sum), `u` freed for comparison, `q` universally quantified in a condition,
+`c` colour (used while labelling), `s` slot (any integer that stands for part of an index). Bound variables carry the
+nesting level of their binder as `major`; a binder's level is above the level of every binder inside it, so renaming
+never captures. `p` stands for an argument of a comparison.
+Variables of all kinds but `s` are indices, hence not negative.
+"""
+
+from __future__ import annotations
+
+Var = tuple[str, int, int]
+
+
+def template(position: int) -> Var:
+    return ("t", position, 0)
+
+
+_fresh_count = 0
+
+
+def fresh(kind: str = "f") -> Var:
+    """A variable that is used nowhere else in this proof: only these have the minor number 1."""
+    global _fresh_count
+    _fresh_count += 1
+    return (kind, _fresh_count, 1)
+
+
+def reset_fresh() -> None:
+    global _fresh_count
+    _fresh_count = 0

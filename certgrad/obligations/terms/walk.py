@@ -1,0 +1,122 @@
+"""Walks over terms: the atoms, tensors and index expressions that occur in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .atoms import Access, IndexNumber
+from .determined import Matrix, Rec
+from .index import Ix, of_term
+from .integers import Chosen
+from .polynomials import Atom, Poly
+from .predicates import IxEq, IxPred
+from .session import memo
+
+
+def atoms_of(poly: Poly) -> list[Atom]:
+    """The atoms of all monomials, each once, in order of first occurrence."""
+    seen: dict[Atom, None] = {}
+    for m in poly:
+        for a, _ in m:
+            seen.setdefault(a)
+    return list(seen)
+
+
+_deep: dict[Poly, tuple[Atom, ...]] = memo()
+
+
+def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
+    """All atoms, those inside other atoms too, in an order that depends on the term alone."""
+    found = _deep.get(poly)
+    if found is None:
+        out: dict[Atom, None] = {}
+        stack = atoms_of(poly)
+        while stack:
+            a = stack.pop()
+            if a in out:
+                continue
+            out[a] = None
+            for inner in a.parts():
+                stack.extend(atoms_of(inner))
+        found = _deep[poly] = tuple(out)
+    return found
+
+
+_tensors: dict[Atom, frozenset[str]] = memo()
+_determined: dict[str, frozenset[str]] = memo()
+
+
+def determine(tensor: str, by: Iterable[str]) -> None:
+    """Say that a tensor, of which no entry exists yet, depends on others: its value is a solution of an equation."""
+    _determined[tensor] = frozenset(by)
+
+
+def is_determined(tensor: str) -> bool:
+    """The tensor is no input: an equation determines it."""
+    return tensor in _determined
+
+
+def tensors_in(a: Atom) -> frozenset[str]:
+    """The names of the tensors in an atom, of the carries that steps inside it read, and the keys of its loops.
+
+    Also the names of what an equation determines a tensor from.
+    """
+    found = _tensors.get(a)
+    if found is None:
+        own = (
+            [a.tensor, *_determined.get(a.tensor, ())]
+            if isinstance(a, Access)
+            else [a.loop.key]
+            if isinstance(a, Rec)
+            else []
+        )
+        inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
+        found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
+    return found
+
+
+def own_indices(a: Atom) -> list[Ix]:
+    """The index expressions that stand in an atom directly."""
+    if isinstance(a, (Access, Matrix)):
+        return list(a.index)
+    if isinstance(a, (IxPred, IxEq)):
+        return [a.ix]
+    if isinstance(a, Rec):
+        return [a.time, *a.index]
+    return [of_term(a.var)] if isinstance(a, IndexNumber) else []
+
+
+def _compared(ix: Ix) -> Iterator[Poly]:
+    """The numbers that are compared to choose integers in an index expression."""
+    for t in ix.atoms:
+        if isinstance(t, Chosen):
+            yield from t.comparison.bodies
+            yield t.comparison.where
+        for inner in t.parts():
+            yield from _compared(inner)
+
+
+def mentions(poly: Poly, names: Iterable[str]) -> bool:
+    """One of the tensors occurs in the term."""
+    return any(not tensors_in(a).isdisjoint(names) for a in atoms_of(poly))
+
+
+_indices: dict[Poly, list[Ix]] = memo()
+
+
+def indices_of(poly: Poly) -> list[Ix]:
+    """All index expressions in a term, those inside integer atoms too."""
+    if poly not in _indices:
+        _indices[poly] = _collected(poly)
+    return _indices[poly]
+
+
+def _collected(poly: Poly) -> list[Ix]:
+    found: dict[Ix, None] = {}
+    stack = [ix for a in deep_atoms(poly) for ix in own_indices(a)]
+    while stack:
+        ix = stack.pop()
+        if ix not in found:
+            found[ix] = None
+            stack += [inner for t in ix.atoms for inner in t.parts()]
+    return list(found)
