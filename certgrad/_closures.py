@@ -1,9 +1,13 @@
-"""What functions close over."""
+"""What functions close over, and which objects hold a derivative rule."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
+
+import jax
+
+_FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
 
 
 def captured(function: Any) -> list[Any]:
@@ -13,3 +17,22 @@ def captured(function: Any) -> list[Any]:
         with suppress(ValueError):
             found.append(cell.cell_contents)
     return found
+
+
+def kind_of_rule(value: Any) -> str:
+    """Which kind of custom function an object is, as users write it; empty for anything else."""
+    if isinstance(value, jax.custom_vjp):
+        return "jax.custom_gradient" if _of_custom_gradient(value) else "jax.custom_vjp"
+    if isinstance(value, jax.custom_jvp):
+        return "jax.custom_jvp"
+    kind = type(value)
+    if kind.__name__ in _FILTERED and kind.__module__.startswith("equinox"):
+        return f"equinox.{kind.__name__}"
+    if kind.__module__.startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
+        return "flax.nnx.custom_vjp"
+    return ""
+
+
+def _of_custom_gradient(value: jax.custom_vjp) -> bool:
+    code = getattr(value.fun, "__code__", None)
+    return code is not None and code.co_qualname.startswith("custom_gradient.<locals>")

@@ -20,7 +20,7 @@ from certgrad.graph._jaxpr import Equation, literal_of, type_of
 from certgrad.graph._spec import Specs, read_specs
 from certgrad.graph._wellformed import check, line_of
 from certgrad.graph.ir import FORMAT, ArrayType, Graph, Kind, Literal, Node, Operand, Ref
-from certgrad.obligations.generality.rank_blind import reachable_from
+from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import (
     Program,

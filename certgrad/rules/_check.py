@@ -10,36 +10,27 @@ from typing import Any
 
 import msgspec
 
-import certgrad
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.audit import audit, untraced
 from certgrad.obligations.certificate import (
-    CODES,
-    FORMAT,
-    HOLDS,
-    KERNEL,
     ORDER,
     CaseClaim,
     Certificate,
     Claim,
     sealed,
-    statement,
     worst,
 )
-from certgrad.obligations.tracing.jax_internals import from_library, versions
+from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._approximation import approximation
 from ._causes import diagnosed
 from ._examine import examine, settled
-from ._hidden import hidden_from_a_trace
 from ._layers import place_of
-from ._open_code import tells_apart
 from ._report import OTHER_VALUE, ArgumentClaim, Report
 from ._reproduction import reproduction
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
-PROVED = (*HOLDS, "proved up to rounding")
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
     'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
@@ -264,14 +255,8 @@ def _as_surrogate(certificate: Certificate, reason: str) -> Certificate:
 
 
 def _certificate(rule: UserRule) -> Certificate:
-    if rule.params and (why := tells_apart(rule)):
-        opened = " and ".join(rule.params)
-        return untraced(rule, f"{opened} cannot be left open: {why}; give values by certgrad.each")
     try:
-        found = audit(rule)
-        if found.verdict in PROVED and (why := hidden_from_a_trace(rule)):
-            return untraced(rule, why)
-        return found
+        return audit(rule)
     except (TraceError, RuleError) as error:
         reason = str(error)
         if "UnexpectedTracerError" in reason:
@@ -281,43 +266,3 @@ def _certificate(rule: UserRule) -> Certificate:
         if rule.params and "certgrad.each" not in reason:
             reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
         return untraced(rule, reason)
-
-
-def untraced(rule: UserRule, reason: str) -> Certificate:
-    """The certificate of a rule that does not trace: it claims nothing and says why."""
-    claims = [
-        Claim(
-            id=f"{rule.name}.{kind}",
-            code=CODES[kind],
-            kind=kind,  # type: ignore[arg-type]
-            statement=statement(rule, kind, False),
-            verdict="unproved",
-            hypotheses=[],
-            cases=[
-                CaseClaim(
-                    signature=str(case.signature),
-                    statics={k: str(v) for k, v in case.statics.items()},
-                    scope="",
-                    verdict="unproved",
-                    reason=reason,
-                )
-                for case in rule.cases
-            ],
-        )
-        for kind in rule.kinds
-    ]
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=rule.name,
-            signature=[str(case) for case in rule.cases],
-            params={name: condition or "" for name, condition in rule.params.items()},
-            domain=list(rule.domain),
-            verdict="unproved",
-            claims=claims,
-            conventions=[],
-            source="",
-            digest="",
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        )
-    )

@@ -12,14 +12,12 @@ import msgspec
 
 from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.audit import audit, untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._elementwise import IN_RANGE
 
-from ._check import PROVED, untraced
 from ._examine import examine
-from ._hidden import hidden_from_a_trace
 from ._statics import Real
 from ._user_rule import UserRule, is_whole
 
@@ -117,8 +115,6 @@ def equal(
             return Equality(pair.name, pair.other.name, untraced(pair, f"an output is of {strange}"))
         pair.check_outputs()
         certificate = audit(pair)
-        if certificate.verdict in PROVED and (why := hidden_from_a_trace(pair)):
-            certificate = untraced(pair, why)
     except (TraceError, RuleError) as error:
         certificate = untraced(pair, str(error))
     return Equality(pair.name, pair.other.name, _restated(pair, certificate))

@@ -9,9 +9,7 @@ from typing import Any
 
 import jax
 
-from certgrad._closures import captured
-
-FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
+from certgrad._closures import captured, kind_of_rule
 
 
 def unwrapped(function: Any) -> Any:
@@ -50,25 +48,6 @@ def keywords_of(function: Callable) -> set[str]:
     except (TypeError, ValueError):
         return set()
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-
-
-def kind_of_rule(value: Any) -> str:
-    """Which kind of custom function an object is, as users write it; empty for anything else."""
-    if isinstance(value, jax.custom_vjp):
-        return "jax.custom_gradient" if _of_custom_gradient(value) else "jax.custom_vjp"
-    if isinstance(value, jax.custom_jvp):
-        return "jax.custom_jvp"
-    kind = type(value)
-    if kind.__name__ in FILTERED and kind.__module__.startswith("equinox"):
-        return f"equinox.{kind.__name__}"
-    if kind.__module__.startswith("flax.nnx") and kind.__name__.endswith("CustomVjp"):
-        return "flax.nnx.custom_vjp"
-    return ""
-
-
-def _of_custom_gradient(value: jax.custom_vjp) -> bool:
-    code = getattr(value.fun, "__code__", None)
-    return code is not None and code.co_qualname.startswith("custom_gradient.<locals>")
 
 
 def incomplete(custom: Any) -> str:

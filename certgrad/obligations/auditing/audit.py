@@ -20,6 +20,7 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
+    PROOFS,
     CaseClaim,
     Certificate,
     Claim,
@@ -41,6 +42,7 @@ from certgrad.obligations.generality.decisions import (
     same_with_numbers_in_float32,
     shapes_text,
 )
+from certgrad.obligations.generality.guards import unlike_its_traces, untraceable
 from certgrad.obligations.generality.instances import Family, Instance
 from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sensitive
 from certgrad.obligations.generality.ranks import SplitGroupError
@@ -106,17 +108,26 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
     Raises TraceError or RuleError where the op's functions do not trace, or return the wrong number, shape or dtype.
     """
     op.check_complete()
+    if why := untraceable(op):
+        return untraced(op, why)
     with without_collection():
         try:
             traces = Traces(op)
             known = None if cache is None else cache.find(traces)
             if known is None:
-                known = looked_at(traces, _audited(traces))
+                known = _guarded(traces)
                 if cache is not None:
                     cache.keep(traces, known)
             return known
         finally:
             clear_caches()  # the terms go now, by their reference counts, so that collection finds little to scan
+
+
+def _guarded(traces: Traces) -> Certificate:
+    """What is proved of the traces, if what runs is as they are."""
+    certificate = _audited(traces)
+    why = unlike_its_traces(traces.op, traces.general()) if certificate.verdict in PROOFS else ""
+    return untraced(traces.op, why) if why else looked_at(traces, certificate)
 
 
 def _audited(traces: Traces) -> Certificate:
@@ -522,4 +533,44 @@ def _claim(op: Subject, kind: str, cases: list[CaseClaim], record: _Record) -> C
         cases=cases,
         facts=sorted(record.facts),
         idealisations=sorted(record.notes),
+    )
+
+
+def untraced(op: Subject, reason: str) -> Certificate:
+    """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
+    claims = [
+        Claim(
+            id=f"{op.name}.{kind}",
+            code=CODES[kind],
+            kind=kind,  # type: ignore[arg-type]
+            statement=statement(op, kind, False),
+            verdict="unproved",
+            hypotheses=[],
+            cases=[
+                CaseClaim(
+                    signature=str(case.signature),
+                    statics={k: str(v) for k, v in case.statics.items()},
+                    scope="",
+                    verdict="unproved",
+                    reason=reason,
+                )
+                for case in op.cases
+            ],
+        )
+        for kind in op.kinds
+    ]
+    return sealed(
+        Certificate(
+            format=FORMAT,
+            op=op.name,
+            signature=[str(case) for case in op.cases],
+            params={name: condition or "" for name, condition in op.params.items()},
+            domain=list(op.domain),
+            verdict="unproved",
+            claims=claims,
+            conventions=[],
+            source="",
+            digest="",
+            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
+        )
     )

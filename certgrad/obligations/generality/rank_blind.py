@@ -10,22 +10,21 @@ rank.
 from __future__ import annotations
 
 import ast
-import dis
 import hashlib
-import inspect
 import linecache
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 from certgrad._closures import captured
 from certgrad._subject import Subject
+from certgrad.ops._declare import Op
 
 from .rank_flow import READS, Known, beyond_what_is_shown, followed, reads_rank_openly
+from .reach import LIBRARIES, loads, named_in, reachable
 from .syntax import given_to, library_call, name_of, names_in, nodes_of, parameters_of, source_tree, with_ancestors
 
-LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
 HIDDEN = {"eval", "exec", "getattr", "__class__", "vars", "globals", "locals", "__getattribute__", "str", "repr"}
 
 
@@ -47,8 +46,8 @@ def searched(op: Subject) -> str:
     """A digest of all that the searches here read: while it stays the same, so do their answers."""
     digest = hashlib.blake2b(digest_size=20)
     for function in reachable(op):
-        code = inspect.unwrap(function).__code__
-        named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]  # type: ignore[arg-type]
+        code = function.__code__
+        named = [(*_origin(type(value)), *_origin(value)) for value in named_in(function)]
         seen = [*map(function.__globals__.get, loads(code)[0]), *captured(function)]
         numbers = [value for value in seen if isinstance(value, int)]
         place = (*_origin(function), code.co_firstlineno, _text_digest(code.co_filename), named, numbers)
@@ -70,7 +69,7 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
     trees: dict[str, ast.FunctionDef | ast.Lambda] = {}
     large: dict[str, frozenset[str]] = {}
     for function in reachable(op):
-        if any(_keeps_traces(value) for value in named_in(function)):  # type: ignore[arg-type]
+        if any(_keeps_traces(value) for value in named_in(function)):
             return "an object of the op's own is called, whose code is not searched"
         name = getattr(function, "__name__", "a function")
         tree = source_tree(function)
@@ -81,7 +80,7 @@ def _sensitive(op: Subject, sources: set[str], what: str, openly: Callable[[str,
         while name in trees and trees[name] is not tree:
             name += "′"
         trees[name] = tree
-        large[name] = beyond_what_is_shown(function, tree)  # type: ignore[arg-type]
+        large[name] = beyond_what_is_shown(function, tree)
     known = Known(frozenset(), {}, {})
     while (more := followed(trees, known, large)) != known:
         known = more
@@ -225,7 +224,7 @@ _CACHING = set(
 def traced_every_time(op: Subject) -> bool:
     """Nothing in the op's own code is traced through one of JAX's caches, which would hide the questions it asks."""
     for f in reachable(op):
-        if not isinstance(f, FunctionType) or {n for names in loads(f.__code__) for n in names} & _CACHING:
+        if {n for names in loads(f.__code__) for n in names} & _CACHING:
             return False
         if any(map(_keeps_traces, named_in(f))):
             return False
@@ -235,59 +234,6 @@ def traced_every_time(op: Subject) -> bool:
 def _keeps_traces(value: Any) -> bool:
     """A jitted function, an op, or another object of code outside the libraries that may remember its traces."""
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
-    if module in LIBRARIES or isinstance(value, (FunctionType, type, ModuleType)):
+    if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):
         return False
-    return not hasattr(value, "vjp_rule")  # a call of an op is traced anew each time
-
-
-@lru_cache(maxsize=512)
-def reachable(op: Subject) -> tuple[Callable, ...]:
-    """The op's functions and all functions outside the libraries that they name, each once."""
-    return tuple(reachable_from(op.code))
-
-
-def reachable_from(functions: Iterable[Any]) -> Iterator[FunctionType]:
-    """The functions and all that they name, those of the libraries left out, each once."""
-    queue = list(functions)
-    seen: set[int] = set()
-    while queue:
-        f = inspect.unwrap(queue.pop())
-        f = getattr(f, "func", f)
-        if id(f) in seen or not callable(f) or isinstance(f, (type, ModuleType)):
-            continue
-        seen.add(id(f))
-        if (getattr(f, "__module__", None) or "builtins").split(".")[0] in LIBRARIES:
-            continue
-        if not isinstance(f, FunctionType):
-            f = getattr(f, "forward", None)  # another op: its rules were audited on their own
-            if f is None:
-                continue
-        yield f
-        queue += named_in(f)
-
-
-def named_in(f: FunctionType) -> list[Any]:
-    """What a function's code names: globals, closed-over values, attributes of modules outside the libraries."""
-    loaded, attributes = loads(f.__code__)
-    found = [*(f.__globals__.get(n) for n in loaded), *captured(f)]
-    modules = [m for m in found if isinstance(m, ModuleType) and m.__name__.split(".")[0] not in LIBRARIES]
-    found += [getattr(m, n, None) for m in modules for n in attributes]
-    return [v for v in found if v is not None and callable(v)]
-
-
-@lru_cache(maxsize=4096)
-def loads(code: CodeType) -> tuple[list[str], list[str]]:
-    """Names that the code loads as globals, and names of attributes; those of nested functions too."""
-    loaded: list[str] = []
-    attributes: list[str] = []
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loaded.append(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.append(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            more, others = loads(constant)
-            loaded += more
-            attributes += others
-    return loaded, attributes
+    return not isinstance(value, Op)  # a call of an op is traced anew each time

@@ -5,18 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 
 
-def source_tree(function: Callable) -> ast.FunctionDef | ast.Lambda | None:
+def source_tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
     try:
-        functions = _functions_in(inspect.getsourcefile(function) or "")
+        functions = _functions_in(inspect.getsourcefile(function.__code__) or "")
     except (OSError, TypeError, SyntaxError):
         return None
-    code = inspect.unwrap(function).__code__
-    found = [n for n in functions if _starts_at(n, code)]
+    found = [n for n in functions if _starts_at(n, function.__code__)]
     return found[0] if len(found) == 1 else None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,7 @@ from certgrad.obligations.tracing.jax_internals import Serialiser
 
 from .decisions import examined
 from .instances import Family, Instance, family
-from .rank_blind import reachable
+from .reach import reachable
 
 
 class Spec(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -103,6 +104,11 @@ class Traces:
             if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
                 if fixed.keys() >= set(found.instance.names):
                     yield found, {n: int(v) for n, v in fixed.items()}
+
+    def general(self) -> list[Any]:
+        """The jaxprs at the general shapes of each case, where these trace."""
+        made = (self.make(Spec(case, 0, (), self.wide)) for case in range(len(self.families)))
+        return [p.jaxpr for one in made if isinstance(one, Trace) for p in one.programs.all().values()]
 
     def again(self, instance: Instance) -> str:
         """The text of another trace at an instance: that of the first, unless the rule is impure."""

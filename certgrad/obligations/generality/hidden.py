@@ -9,18 +9,18 @@ for these. Code that catches an error which only a trace raises shows it to a tr
 from __future__ import annotations
 
 import ast
-import inspect
 import random
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.rank_blind import loads, reachable
+from certgrad.obligations.generality.reach import loads
 from certgrad.obligations.generality.syntax import names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import from_library
@@ -35,9 +35,8 @@ _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "n
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
-def hidden_from_a_trace(rule: Any) -> str:
-    """Why a rule that runs may do something else than its trace says, or an empty text."""
-    functions = [f for g in reachable(rule) if isinstance(f := inspect.unwrap(g), FunctionType)]
+def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType]) -> str:
+    """Why these functions, which the subject's code reaches, may do something else than a trace says; or no text."""
     for plain in functions:
         name = plain.__name__
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
@@ -52,7 +51,7 @@ def hidden_from_a_trace(rule: Any) -> str:
             return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
         if _asks_for_a_type(tree):
             return f"{name} compares the type of a value: a trace has other types, so it may do other things"
-    caught = _caught(rule, {c for f in functions for c in _code_in(f.__code__) if _handles(c)})
+    caught = _caught(subject, {c for f in functions for c in _code_in(f.__code__) if _handles(c)})
     if caught:
         return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
     return ""
@@ -97,11 +96,11 @@ def _handles(code: CodeType) -> bool:
     return bool(code.co_exceptiontable)
 
 
-def _caught(rule: Any, codes: Collection[CodeType]) -> tuple[str, str] | None:
+def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:
     """The function and the error, where one that only a trace raises reaches this code and the trace goes on."""
     if not codes:
         return None
-    traces = Traces(rule)
+    traces = Traces(subject)
     with _watched(codes) as seen:
         for family in traces.families:
             with suppress(CertgradError):

@@ -11,6 +11,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -18,12 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad._closures import captured
-from certgrad.obligations.generality.rank_blind import HIDDEN, LIBRARIES, loads
+from certgrad._closures import captured, kind_of_rule
+from certgrad._subject import Subject
+from certgrad.obligations.generality.rank_blind import HIDDEN
+from certgrad.obligations.generality.reach import LIBRARIES, loads, parts, values_in
 from certgrad.obligations.generality.syntax import names_in, source_tree
 from certgrad.obligations.tracing.jax_internals import from_library
-
-from ._layers import kind_of_rule
 
 _QUESTIONS = (
     "isinstance issubclass type float int bool complex callable hasattr getattr setattr vars dir id eval exec compile "
@@ -42,10 +43,9 @@ _JITTED = type(jax.jit(lambda x: x))
 _UFUNCS = (np.ufunc, type(jnp.add))
 
 
-def tells_apart(rule: Any) -> str:
+def tells_apart(subject: Subject) -> str:
     """Why the code of a rule may tell a number left open from a Python number, or an empty text."""
-    queue: list[Any] = [rule.function, rule.custom, rule.forward, rule.fwd_rule, rule.vjp_rule, rule.jvp_rule]
-    queue += rule.further
+    queue = list(subject.code)
     seen: dict[int, Any] = {}
     while queue:
         value = queue.pop()
@@ -70,14 +70,9 @@ def _inside(value: Any) -> list[Any] | None:
     if any(value is asked for asked in _ASKED):
         return None
     if kind_of_rule(value):
-        names = ("fun", "fn", "fwd", "fn_fwd", "bwd", "fn_bwd", "jvp", "custom_vjp_fn")
-        return [getattr(value, name, None) for name in names]
-    if hasattr(value, "func") and hasattr(value, "keywords"):  # a partial
-        return [value.func, *value.args, *value.keywords.values()]
-    if type(value) in (dict, list, tuple, set, frozenset):
-        return [*value, *(value.values() if isinstance(value, dict) else ())]
-    if isinstance(value, _JITTED):
-        return [getattr(value, "__wrapped__", None)]
+        return parts(value)
+    if isinstance(value, (partial, _JITTED)) or type(value) in (dict, list, tuple, set, frozenset):
+        return parts(value)
     if isinstance(value, MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, FunctionType):
@@ -102,20 +97,10 @@ def _of_function(function: FunctionType) -> list[Any] | None:
 
 
 def _used(function: FunctionType) -> Iterator[Any]:
-    """What code can reach by a name: globals, closed-over values, defaults, attributes of modules, and of those."""
-    loaded, attributes = loads(function.__code__)
-    values = [function.__globals__[name] for name in loaded if name in function.__globals__]
-    values += [getattr(builtins, name) for name in loaded if name not in function.__globals__ and name in _QUESTIONS]
-    values += captured(function)
-    values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    modules: set[int] = set()
-    while values:
-        value = values.pop()
-        if not isinstance(value, ModuleType):
-            yield value
-        elif id(value) not in modules and value.__name__.split(".")[0] not in LIBRARIES:
-            modules.add(id(value))
-            values += [getattr(value, name) for name in attributes if hasattr(value, name)]
+    """What code can reach by a name, and the builtins that ask."""
+    yield from values_in(function)
+    asking = {*loads(function.__code__)[0]} & {*_QUESTIONS} - function.__globals__.keys()
+    yield from (getattr(builtins, name) for name in sorted(asking))
 
 
 def _of_library(value: Any) -> bool:

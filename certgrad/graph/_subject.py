@@ -1,0 +1,67 @@
+"""A traced function as every proof sees a subject: its code is that of the function and of the rules of all its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._subject import OF_RULES, Rules, Subject
+from certgrad.graph._trace import TracedGraph
+from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.ops._declare import Case
+from certgrad.ops._signature import Signature
+
+
+class GraphSubject(Subject):
+    """The function that a graph was traced from, with what JAX makes of it by the rules of the nodes."""
+
+    def __init__(self, traced: TracedGraph) -> None:
+        arguments = traced.specs.arguments
+        self.traced = traced
+        self.name = traced.ir.name
+        self.arg_names = tuple(a.name for a in arguments)
+        self.cases = (Case(Signature(tuple(a.spec for a in arguments), ())),)
+        self.params: Mapping[str, str | None] = {}
+        self.moving = [k for k, a in enumerate(arguments) if a.spec.dtype == "float"]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The rules of a node need have no forward mode."""
+        return OF_RULES[1:]
+
+    @property
+    def code(self) -> Sequence[Any]:
+        """The function; the rules of the nodes are reached from the program."""
+        return [self.traced.fn]
+
+    def rules(self, statics: Mapping[str, Any]) -> Rules:
+        """The function of the flat list of its arrays, its real outputs in order, and JAX's reverse mode of it."""
+
+        def forward(args: Sequence[Any], params: Sequence[Any] = ()) -> list[Any]:
+            assert self.traced.fn is not None
+            found = jax.tree.leaves(self.traced.fn(*self.traced.specs.nest(args)))
+            return [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+
+        def pulled(args: Sequence[Any]) -> tuple[list[Any], Any]:
+            def of_moving(*xs: Any) -> list[Any]:
+                full = list(args)
+                for k, x in zip(self.moving, xs, strict=True):
+                    full[k] = x
+                return forward(full)
+
+            return jax.vjp(of_moving, *(args[k] for k in self.moving))
+
+        return Rules(
+            forward,
+            None,
+            lambda args, seeds, params: list(pulled(args)[1](list(seeds))),
+            lambda args, params: pulled(args)[0],
+        )
+
+
+def unlike_its_graph(traced: TracedGraph) -> str:
+    """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
+    return unlike_its_traces(GraphSubject(traced), [traced.program.jaxpr])

@@ -1,0 +1,29 @@
+"""What stands between a proof and `proved`: whether the code that runs does what was traced.
+
+Every door passes its subject through these two: an audit of an op, a rule or two functions, and the induction over a
+graph, whose subject reaches the rules of all its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from certgrad._subject import Subject
+
+from .hidden import hidden_from_a_trace
+from .open_code import tells_apart
+from .reach import reachable_from, rules_in
+
+
+def untraceable(subject: Subject) -> str:
+    """Why the subject's traces would say nothing of what runs, whatever they are; or an empty text."""
+    if subject.is_op or not subject.params or not (why := tells_apart(subject)):
+        return ""
+    return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
+
+
+def unlike_its_traces(subject: Subject, programs: Iterable[Any]) -> str:
+    """Why the subject may do something else where it runs than in these programs (jaxprs of it), or an empty text."""
+    rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
+    return hidden_from_a_trace(subject, [*reachable_from([*rules, *subject.code])])

@@ -1,0 +1,134 @@
+"""What code can run: the functions of a subject, and all outside the libraries that they reach.
+
+A function reaches what it names (globals, attributes of modules and of objects), what it closes over, its defaults, and
+what it wraps; an object that is called, such as a `custom_vjp`, a `partial` or a method, reaches its parts. A rule that
+exists only while a program runs is reached from the program's equations.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from certgrad._closures import captured
+from certgrad._subject import Subject
+from certgrad.obligations.tracing.jax_internals import equations_of, from_library
+from certgrad.ops._declare import Op
+
+LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
+_NO_METHODS = (*LIBRARIES, "jaxlib", "equinox", "flax")
+_RUNS_OPS = (
+    *(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed")),
+    "certgrad._jax_compat",
+)
+"""What runs the functions that an op declares, and is trusted to do nothing else."""
+_HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
+"""Attributes under which objects that are called, such as a `custom_vjp` or a `partial`, keep what they call."""
+_TABLES = (dict, list, tuple, set, frozenset)
+
+
+@lru_cache(maxsize=512)
+def reachable(subject: Subject) -> tuple[FunctionType, ...]:
+    """The functions outside the libraries that a subject's code reaches, each once."""
+    return tuple(reachable_from(subject.code))
+
+
+def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
+    """The functions outside the libraries that these values reach, each once."""
+    queue = list(values)
+    seen: dict[int, Any] = {}
+    while queue:
+        value = queue.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value  # kept, so that no other object gets its id
+        if isinstance(value, FunctionType) and not _of_library(value):
+            yield value
+            queue += named_in(value)
+        queue += parts(value)
+
+
+def rules_in(jaxpr: Any) -> list[Any]:
+    """What stands behind the custom rules that a program calls, at any depth: it runs where that is differentiated."""
+    calls = [e for e in equations_of(jaxpr) if e.primitive.name.startswith(("custom_vjp_call", "custom_jvp_call"))]
+    return [value for eqn in calls for value in eqn.params.values() if not hasattr(value, "jaxpr")]
+
+
+def named_in(f: FunctionType) -> list[Any]:
+    """The callables that a function's code reaches by a name, and tables, which may hold some."""
+    return [v for v in values_in(f) if callable(v) or type(v) in _TABLES]
+
+
+def values_in(f: FunctionType) -> Iterator[Any]:
+    """What code reaches by a name: globals, closed-over values, defaults, and attributes of what is no library's."""
+    loaded, attributes = loads(f.__code__)
+    found = [*(f.__globals__[n] for n in loaded if n in f.__globals__), *captured(f)]
+    found += [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
+    seen: set[int] = set()
+    while found:
+        value = found.pop(0)
+        if not isinstance(value, ModuleType):
+            yield value
+            yield from _methods(value, attributes)
+        elif id(value) not in seen and value.__name__.split(".")[0] not in LIBRARIES:
+            seen.add(id(value))
+            found += [getattr(value, n) for n in attributes if hasattr(value, n)]
+
+
+def _methods(owner: Any, names: Iterable[str]) -> Iterator[MethodType]:
+    """The methods of an object, or of a class, that have one of these names."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    if kind.__module__.split(".")[0] in _NO_METHODS or isinstance(owner, Op):
+        return
+    for name in dict.fromkeys(("__init__", *names) if isinstance(owner, type) else names):
+        found = inspect.getattr_static(kind, name, None)
+        found = getattr(found, "__func__", getattr(found, "fget", found))
+        if isinstance(found, FunctionType) and not (_of_library(found) or found.__code__.co_filename.startswith("<")):
+            yield MethodType(found, owner)
+
+
+def parts(value: Any) -> list[Any]:
+    """What a value is made of that may run when it is called, or looked up."""
+    if type(value) in _TABLES:
+        return [*value, *(value.values() if isinstance(value, dict) else ())]
+    if isinstance(value, MethodType):
+        return [*_methods(value.__self__, loads(value.__func__.__code__)[1]), value.__func__]
+    if isinstance(value, Op):  # an op of the library is audited on its own
+        return [value.forward] if value.__module__.startswith("certgrad.") else list(value.code)
+    if isinstance(value, FunctionType):
+        wrapped = [value.__wrapped__] if hasattr(value, "__wrapped__") else []
+        return [*captured(value), *wrapped] if _of_library(value) else wrapped
+    if isinstance(value, type) or not callable(value):
+        return []
+    own = vars(value) if hasattr(value, "__dict__") else {}
+    if type(value).__module__.split(".")[0] in _NO_METHODS:
+        return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
+    return [*own.values(), *_methods(value, ["__call__"])]
+
+
+def _of_library(function: FunctionType) -> bool:
+    """Its own code is a library's, whatever it wraps."""
+    module = str(function.__globals__.get("__name__"))
+    return module.split(".")[0] in LIBRARIES or module in _RUNS_OPS or from_library(function.__code__.co_filename)
+
+
+@lru_cache(maxsize=4096)
+def loads(code: CodeType) -> tuple[list[str], list[str]]:
+    """Names that the code loads as globals, and names of attributes; those of nested functions too."""
+    loaded: list[str] = []
+    attributes: list[str] = []
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.append(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.append(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            more, others = loads(constant)
+            loaded += more
+            attributes += others
+    return loaded, attributes
