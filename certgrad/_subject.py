@@ -55,6 +55,8 @@ class Subject(Protocol):
     """Declared as an op: it has to be one program in every dtype, and Python computes no floats of sizes in it."""
     suspects_library: bool = False
     """JAX's own code: what JAX asks of dimensions is what the rule asks."""
+    rules_of_nodes: bool = False
+    """A program of many operations, each with a rule: of installed packages only the rules are of interest."""
     undefined_differs: bool = True
     """That one side has a value where the other has none is a difference."""
     steps: int | None = None

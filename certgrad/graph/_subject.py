@@ -1,4 +1,4 @@
-"""A traced function as every proof sees a subject: its code is that of the function and of the rules of all its nodes."""
+"""A traced function as every proof sees a subject: it reaches the rules of all its nodes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from certgrad.ops._signature import Signature
 
 class GraphSubject(Subject):
     """The function that a graph was traced from, with what JAX makes of it by the rules of the nodes."""
+
+    rules_of_nodes = True
 
     def __init__(self, traced: TracedGraph) -> None:
         arguments = traced.specs.arguments

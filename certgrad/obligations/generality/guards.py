@@ -6,6 +6,7 @@ graph, whose subject reaches the rules of all its nodes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,8 @@ from certgrad._subject import Subject
 from .hidden import hidden_from_a_trace
 from .open_code import tells_apart
 from .reach import reachable_from, rules_in
+
+INSTALLED = f"{os.sep}site-packages{os.sep}"
 
 
 def untraceable(subject: Subject) -> str:
@@ -26,4 +29,8 @@ def untraceable(subject: Subject) -> str:
 def unlike_its_traces(subject: Subject, programs: Iterable[Any]) -> str:
     """Why the subject may do something else where it runs than in these programs (jaxprs of it), or an empty text."""
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
-    return hidden_from_a_trace(subject, [*reachable_from([*rules, *subject.code])])
+    found = dict.fromkeys(reachable_from([*rules, *subject.code]))
+    if subject.rules_of_nodes:
+        behind = {*reachable_from(rules)}
+        found = {f: None for f in found if f in behind or INSTALLED not in f.__code__.co_filename}
+    return hidden_from_a_trace(subject, [*found])
