@@ -1,7 +1,8 @@
 """How many lines a `proved` rests on, by package: everything that auditing a rule imports, and what of it can only hurt
 a refutation, a print or a second check.
 
-Lines of code: neither blank nor comment nor docstring. Run from anywhere: `python benchmarks/trusted_lines.py [--write]`;
+Lines of code: neither blank nor comment nor docstring. Run from anywhere:
+`python benchmarks/trusted_lines.py [--write]`;
 `--write` puts the table into docs/trust.md.
 """
 

@@ -22,9 +22,10 @@ from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
 from certgrad.obligations.balls import evaluate as run_on_balls
 from certgrad.obligations.laws.order import different_entries, sole_maximum
-from certgrad.obligations.prove.evaluate import UndecidedError, all_different_at, attained_once_at, evaluate
+from certgrad.obligations.prove.evaluate import all_different_at, attained_once_at, evaluate
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.atoms import Access, Dim
+from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import deep_atoms

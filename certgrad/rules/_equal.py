@@ -15,7 +15,7 @@ from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit, untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.meaning.semantics._elementwise import IN_RANGE
+from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 
 from ._examine import examine
 from ._statics import Real

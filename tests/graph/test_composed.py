@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from certgrad import audit, obligation, ops, verify
+from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph import _composed
 from certgrad.obligations.cache import Cache, Folder, _key
-from certgrad.obligations.certificate import OF_RULES, Certificate, Hypothesis
+from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.ops import Composed, Op, Registry, composed, op
 from certgrad.report import json
 from tests.obligations.verify.forging import with_hypothesis, without_hypothesis

@@ -18,11 +18,12 @@ from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
+from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.ops import Case, Op
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)

@@ -16,11 +16,12 @@ from flint import fmpq
 
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics import UnprovedError
-from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
+from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.functions import UndecidedError
 from tests.obligations.traps import declare
 
 LATTICE = [Fraction(k, 2) for k in range(-3, 4)]

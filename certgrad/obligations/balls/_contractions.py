@@ -11,10 +11,10 @@ import numpy as np
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
-from certgrad.obligations.balls._values import Array, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, tangent_or_none
 
 
 def inner(xs: Sequence[Real], ys: Sequence[Real]) -> Real:

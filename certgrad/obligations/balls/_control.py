@@ -9,9 +9,9 @@ import numpy as np
 from certgrad._jax_compat import LINEAR
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import filled, is_float, tangent_or_none
+from certgrad.obligations.balls._values import Context, Value, filled, is_float, tangent_or_none
 
 MAX_STEPS = 10_000
 """A while loop that runs longer is refused."""

@@ -12,10 +12,10 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS, polygamma
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ONE, TWO, UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK, Tangent
-from certgrad.obligations.balls._values import Array, lifted
+from certgrad.obligations.balls._values import Array, Context, Value, lifted
 
 
 def pointwise(

@@ -12,8 +12,7 @@ import numpy as np
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
-from certgrad.obligations.balls._primitives import RULES
-from certgrad.obligations.balls._registry import Rule
+from certgrad.obligations.balls._registry import RULES, Rule
 from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, tangent_or_none
 
 PRECISION = 512

@@ -10,10 +10,10 @@ import numpy as np
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._shapes import moved
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Array, filled, literal, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, filled, literal, tangent_or_none
 
 
 def _steered(out: Value, *indices: Value) -> Value:

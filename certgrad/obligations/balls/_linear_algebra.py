@@ -9,11 +9,11 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._solvers import root_near
 from certgrad.obligations.balls._tangents import KINK, Tangent
-from certgrad.obligations.balls._values import Array, filled, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, filled, tangent_or_none
 
 Dual = tuple[Real, Tangent]
 _SQRT = FUNCTIONS["sqrt"]

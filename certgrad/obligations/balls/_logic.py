@@ -12,10 +12,10 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._elementwise import elementwise, pointwise
 from certgrad.obligations.balls._errors import Undecided, Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
-from certgrad.obligations.balls._values import Array, filled, is_float, lifted, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, filled, is_float, lifted, tangent_or_none
 
 
 def _refused(*operands: Any) -> Any:

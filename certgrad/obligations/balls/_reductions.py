@@ -12,10 +12,10 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ONE, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK, Tangent
-from certgrad.obligations.balls._values import Array, boxed, filled, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, boxed, filled, tangent_or_none
 
 Step = tuple[Callable[[Real, Real], Real], Callable[[Real, Real, Real, Tangent, Tangent], Tangent]]
 

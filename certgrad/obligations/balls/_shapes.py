@@ -9,9 +9,9 @@ import numpy as np
 from flint import fmpq
 
 from certgrad.obligations.balls._errors import Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import UNKNOWN
-from certgrad.obligations.balls._values import Array, filled, is_float, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, filled, is_float, tangent_or_none
 
 Move = Callable[[Params, Array], Array]
 

@@ -15,11 +15,11 @@ from flint import arb, arb_mat
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import NotDifferentiable, Undecided, Unsupported
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._roots import Vector, enclosed_root
 from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Array, filled
+from certgrad.obligations.balls._values import Array, Context, Value, filled
 
 NEAR = arb(1) / 1000
 """How far from a root what a solver returns may lie, relative to its largest entry: solvers stop early."""

@@ -12,10 +12,10 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._reductions import MAX, MIN, SUM, Step, folded, scalar
-from certgrad.obligations.balls._registry import Context, Params, Value, primitive
+from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import filled, tangent_or_none
+from certgrad.obligations.balls._values import Context, Value, filled, tangent_or_none
 
 Index = tuple[int, ...]
 

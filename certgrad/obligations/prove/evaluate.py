@@ -18,10 +18,10 @@ from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
+from certgrad.obligations.terms.sizes import size_at
 from certgrad.obligations.terms.variables import Var
 
 from .evaluate_functions import function
-from .sizes import size_at
 
 Values = Callable[[str, tuple[int, ...]], fmpq]
 

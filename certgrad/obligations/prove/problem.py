@@ -192,7 +192,7 @@ def build(
     values: dict[str, Opaque] = {}
     stopped = Context(facts, stop=True, reading=reading, opaque=values)
     plain = Context(facts, reading=reading, opaque=values)
-    plain.known, plain.untouched = stopped.known, stopped.untouched
+    plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
 
     def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
         context.untouched |= {id(x): x for x in args}

@@ -30,10 +30,11 @@ from certgrad.obligations.decide.implicit import solution_forms, without_repeate
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.decide.products import split_products
-from certgrad.obligations.differentiate.derivative import Differentiator, NoDerivativeError, depends, without_stops
+from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
 from certgrad.obligations.differentiate.seams import seam_hypotheses
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
+from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Access, Base, access
 from certgrad.obligations.terms.determined import Rec

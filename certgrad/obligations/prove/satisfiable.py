@@ -13,12 +13,13 @@ from certgrad.obligations.balls import precision
 from certgrad.obligations.laws.order import different_entries, sole_maximum
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.determined import Rec
+from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.sizes import names_in
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, indices_of
 
-from .evaluate import UndecidedError, Values, all_different_at, attained_once_at, evaluate
-from .sizes import names_in
+from .evaluate import Values, all_different_at, attained_once_at, evaluate
 from .solution_values import NoRootError, has_solution, terms_of, with_solutions
 
 TRIES = 400

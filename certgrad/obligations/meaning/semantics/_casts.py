@@ -69,9 +69,8 @@ def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
     """Booleans become 0 and 1; reals lose their fraction; integers stay, in the range of their new type."""
     if x.kind == "b":
         return replace(x, kind="i")
-    if new.itemsize < 8 or x.kind == "f":
-        ctx.note(f"integers are in the range of {new}")
     if x.kind == "i":
         return x
+    ctx.note(f"integers are in the range of {new}")
     whole = settle(whole_or_zero(x.body, f"cast to {new}"), ctx.facts)
     return replace(x, body=truncated(x.body), kind="i", smooth=merged(x.smooth, whole), signs=x.signs | ZERO)

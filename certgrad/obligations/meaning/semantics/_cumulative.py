@@ -13,7 +13,6 @@ from certgrad.obligations.terms.polynomials import ONE
 from certgrad.obligations.terms.power import exp_of, log_of
 from certgrad.obligations.terms.variables import fresh
 
-from ._elementwise import in_range
 from ._registry import Context, Params, UnprovedError, rule
 from ._windows import cumsum
 
@@ -45,4 +44,4 @@ def _cumprod(ctx: Context, params: Params, args: list[Tensor], shapes: list[tupl
     defined, smooth = moved.conditions_for_all([v])
     where = index_condition(order.scaled(-1) if params["reverse"] else order)
     body = product_over(moved.body, [(v, x.shape[axis])], where)
-    return [in_range(ctx, Tensor(shape, body, x.kind, defined, smooth, signs_of_product(x.signs)), product=True)]
+    return [Tensor(shape, body, x.kind, defined, smooth, signs_of_product(x.signs))]

@@ -11,9 +11,9 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
-from certgrad.obligations.terms.atoms import Access, Exp
+from certgrad.obligations.terms.atoms import Exp
 from certgrad.obligations.terms.index import Ix
-from certgrad.obligations.terms.index_terms import as_index, index_equal, index_pred
+from certgrad.obligations.terms.index_terms import index_equal, index_pred
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log_of, power, pred
@@ -42,18 +42,6 @@ def settle(clauses: Clauses, facts: Facts, signs: int | None = None, cases: bool
 
 
 FINITE = "every value is a finite real number"
-IN_RANGE = "integer arithmetic stays in the range of its type"
-
-
-def in_range(ctx: Context, x: Tensor, product: bool = False) -> Tensor:
-    """The result of integer arithmetic. It is read as that of whole numbers, which the certificate says.
-
-    Indices and sizes are in range, and so are their sums; products of given integers need not be.
-    """
-    if x.kind == "i" and any(isinstance(a, Access) for a in deep_atoms(x.body)):
-        if product or as_index(x.body) is None:
-            ctx.note(IN_RANGE)
-    return x
 
 
 def _unary(name: str) -> Rule:
@@ -113,7 +101,7 @@ def _add(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
     shape, defined, smooth = common([x, y], shapes)
     total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
-    return [in_range(ctx, added(x, y, total))]
+    return [added(x, y, total)]
 
 
 @rule("sub")
@@ -123,7 +111,7 @@ def _sub(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     shape, defined, smooth = common([x, y], shapes)
     signs = plus(x.signs, negated(y.signs))
     total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
-    return [in_range(ctx, added(x, replace(y, infinite=-y.infinite), total))]
+    return [added(x, replace(y, infinite=-y.infinite), total)]
 
 
 @rule("mul")
@@ -133,7 +121,7 @@ def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
     signs = times(x.signs, y.signs)
     if x.body == y.body:
         signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
-    return [in_range(ctx, Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs), product=True)]
+    return [Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs)]
 
 
 @rule("integer_pow")
@@ -149,11 +137,7 @@ def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
             return replace(x, body=NOTHING, defined=UNDEFINED, smooth=UNDEFINED)
     signs = x.signs if n % 2 else (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
     signs = POS if n == 0 else signs & (NONZERO if n < 0 else ANY)
-    return in_range(
-        ctx,
-        replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs),
-        product=True,
-    )
+    return replace(x, body=power(x.body, n), defined=merged(x.defined, own), smooth=merged(x.smooth, own), signs=signs)
 
 
 @rule("pow")

@@ -33,6 +33,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
+from ._fits import noted, used
 from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
 from ._opaque import opaque
 from ._refused import REFUSED
@@ -69,7 +70,9 @@ def interpret(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
     """The program's outputs as terms; only what the needed outputs depend on is looked at."""
-    return [x and finite(x) for x in _run(ctx, program, inputs, needed)]
+    outs = _run(ctx, program, inputs, needed)
+    used(ctx, outs)
+    return [x and finite(x) for x in outs]
 
 
 def _run(
@@ -109,6 +112,7 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
     try:
         return _apply(ctx, eqn, use, env, read)
     except UnprovedError as error:
+        used(ctx, [env[v] for v in eqn.invars if not is_literal(v) and v in env])
         if ctx.everything_followed or not all(is_literal(v) or v in env for v in eqn.invars):
             raise
         out = opaque(ctx, eqn, [read(v) for v in eqn.invars], str(error))
@@ -136,6 +140,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if control is not None:
         ctx.primitives.setdefault(name)
         known = [None if not is_literal(v) and v not in env else finite(read(v)) for v in eqn.invars]
+        used(ctx, known)
         # What a loop carries is replaced by its value later, which nothing opaque would follow.
         outside, ctx.everything_followed = ctx.everything_followed, True
         try:
@@ -165,6 +170,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         ctx.untouched |= {id(x): x for x in outs}
     if name.startswith(POSITIONED):
         outs = [_at_steady_positions(x, inputs) for x in outs]
+    noted(ctx, eqn, inputs, outs)
     if key is not None:
         ctx.known[key] = values, outs
     return outs

@@ -22,6 +22,7 @@ from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import deep_atoms, indices_of, mentions
 from certgrad.obligations.tracing.jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop, while_loop
 
+from ._fits import unbounded
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
 
@@ -35,6 +36,7 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
     if length == ONE:
         return _one_step(ctx, loop, use, inputs)
     s = fresh()
+    ctx.ranges[s] = length
     place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
     consts, rows = inputs[: loop.consts], inputs[loop.consts + loop.carries :]
     initial = inputs[loop.consts : loop.consts + loop.carries]
@@ -105,6 +107,10 @@ class _Body:
                 axes = tuple(template(k) for k in range(start.rank))
                 carries.append(Open(name, axes, start.shape, start.body, step.body))
         self.values = solve(System(self.s, carries))
+        for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
+            if name in self.values and x and start and x.kind == "i" and any(x is y for y in inputs):
+                # An integer that goes on from its own value in another way than by counting.
+                unbounded(self.ctx, "a loop", self.values[name](of_var(self.s), own_index(start.shape)))
         started = [start for start, step in zip(self.initial, self.steps, strict=True) if step is not None]
         live = [x for x in (*self.steps, *started) if x is not None]
         self.conditions = (
@@ -232,6 +238,7 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     assert goes_on is not None
     steps = _count(goes_on, s)
     if steps is not None:
+        ctx.ranges[s] = steps
         body.run([*consts, *body.carries], loop.live_outputs(use))
         return [body.carry(k, of_const(steps)) if wanted else None for k, wanted in enumerate(use)]
     body.step = fresh(STEP)

@@ -20,7 +20,6 @@ from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 
-from ._elementwise import in_range
 from ._infinite import finite
 from ._registry import Context, Params, UnprovedError, rule
 
@@ -66,7 +65,7 @@ def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
         wanted = _some_kept(support, dummies, shapes[0])
         if wanted is None or any(c.key == wanted.key for c in defined):
             signs = POS
-    return [in_range(ctx, Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs))]
+    return [Tensor(shapes[0], sum_over(body, dummies), x.kind, defined, smooth, signs)]
 
 
 @rule("reduce_prod")
@@ -77,8 +76,7 @@ def _reduce_prod(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     axes = tuple(params["axes"])
     mapping, dummies = _opened(x, axes, shapes[0])
     body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
-    out = Tensor(shapes[0], product_over(body, dummies), x.kind, defined, smooth, signs_of_product(x.signs))
-    return [in_range(ctx, out, product=True)]
+    return [Tensor(shapes[0], product_over(body, dummies), x.kind, defined, smooth, signs_of_product(x.signs))]
 
 
 @rule("reduce_max")
@@ -184,7 +182,7 @@ def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     signs = NONNEG if not (x.signs | y.signs) & 1 else ANY
     if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
-    return [in_range(ctx, Tensor(shape, body, "f" if "f" in kinds else "i", defined, smooth, signs))]
+    return [Tensor(shape, body, "f" if "f" in kinds else "i", defined, smooth, signs)]
 
 
 def _moved(body: Poly, mapping: dict[Var, Ix]) -> Poly:

@@ -7,6 +7,7 @@ from typing import Any
 
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
+from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 
@@ -57,6 +58,10 @@ class Context:
         """Inputs, constants and what has their entries elsewhere, by object: the floats are those of the term."""
         self.tests: dict[Var, Poly] = {}
         """For each loop that ends by its values, the variable that numbers its steps, and its test as 0 or 1."""
+        self.ranges: dict[Var, Poly] = {}
+        """How far the variables run that number the steps of loops."""
+        self.wrapped: dict[int, tuple[Tensor, Ix]] = {}
+        """Sums of an index and a size of which it is not said that they fit, by object, with the index (`_fits`)."""
         self.dtypes: tuple[Any, ...] = ()
         """The operands' types in the equation that is being read."""
 

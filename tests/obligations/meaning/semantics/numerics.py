@@ -19,8 +19,9 @@ from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.meaning.semantics import Context, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
-from certgrad.obligations.prove.evaluate import UndecidedError, evaluate
+from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import reset_fresh, template

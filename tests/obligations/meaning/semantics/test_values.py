@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import RULES, UnprovedError
-from certgrad.obligations.prove.sizes import NoSizeError
+from certgrad.obligations.terms.sizes import NoSizeError
 from tests.obligations.meaning.semantics.example import Example
 from tests.obligations.meaning.semantics.numerics import Point, compare_derivatives, compare_values, meaning
 from tests.obligations.meaning.semantics.table import EXAMPLES

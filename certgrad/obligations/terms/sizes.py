@@ -37,6 +37,30 @@ def size_at(size: str, dims: Mapping[str, int]) -> int:
     return dims[size] if size in dims else _value(_parsed(size), dims)
 
 
+def most(size: str, largest: int) -> int:
+    """A bound of the number's magnitude where every dimension is at most `largest`. Raises NoSizeError as `size_at`."""
+    return _most(_parsed(size), largest)
+
+
+def _most(node: ast.expr, largest: int) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return abs(node.value)
+    if isinstance(node, ast.Name):
+        return largest
+    if isinstance(node, ast.UnaryOp):
+        return _most(node.operand, largest)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        return _most(node.left, largest) + _most(node.right, largest)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _most(node.left, largest) * _most(node.right, largest)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return int(_most(node.left, largest) ** _most(node.right, largest))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+        left, right = (_most(a, largest) for a in node.args)
+        return {"floordiv": left, "mod": right}.get(node.func.id, max(left, right))
+    raise NoSizeError(f"no size: {ast.unparse(node)}")
+
+
 @lru_cache(maxsize=256)
 def _parsed(size: str) -> ast.expr:
     try:
