@@ -62,10 +62,15 @@ class Programs:
         return {k: p for k, p in named.items() if p is not None}
 
 
-def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Programs:
-    """Trace all callables. Raises TraceError or RuleError, naming the rule and what it did."""
+def trace_rules(
+    rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None
+) -> Programs:
+    """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`.
+
+    Raises TraceError or RuleError, naming the rule and what it did.
+    """
     with wide_floats(wide):
-        real = np.float64 if wide else np.float32
+        real = real or (np.float64 if wide else np.float32)
         dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
         args = [abstract(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
         tangents = [args[k] for k in shapes.floats]

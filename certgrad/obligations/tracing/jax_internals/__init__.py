@@ -4,6 +4,7 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
+from ._eager import computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, versions
@@ -41,6 +42,7 @@ __all__ = [
     "bits_function",
     "bits_of",
     "branch_programs",
+    "computed_by",
     "dim_poly",
     "equations_of",
     "evaluate",
@@ -69,12 +71,14 @@ __all__ = [
     "rebuilt",
     "remembered",
     "scan_loop",
+    "seen_platform",
     "serialised",
     "serialised_all",
     "shape_polys",
     "source_line",
     "symbols",
     "trace",
+    "typed",
     "versions",
     "while_loop",
     "wide_floats",

@@ -1,0 +1,79 @@
+"""What was traced, compared with what happens.
+
+A proof is about the program that was traced at symbolic sizes, in 64 bits. Python code can ask in endlessly many ways
+whether it is traced, how large an array is, of which dtype, how often it was called: no list of such questions ends. So
+the rule is traced again at numbers, and called as a user calls it, and what comes of that is compared with the program
+that was proved. This is a measurement. It can take a proof away, and never gives one; the claim says what was compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._at_numbers import Difference, at_numbers
+from ._calls import called, precisions
+from ._numbers import assignments, in_code
+from ._points import sized
+from ._rule import OfRule
+from ._subject import Subject
+from ._surroundings import elsewhere
+
+ALL_DTYPES = ("float64", "float32", "bfloat16", "float16")
+PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
+"""The sizes of the dimensions in calls."""
+NOT_COMPARED = "not compared with what happens at numbers and in calls"
+
+__all__ = ["ALL_DTYPES", "NOT_COMPARED", "Conformance", "Difference", "OfRule", "Subject", "conformance"]
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What was compared, in words, and the first difference."""
+
+    compared: tuple[str, ...]
+    difference: Difference | None = None
+
+
+def conformance(
+    subject: Subject,
+    dtypes: Sequence[str],
+    render: Callable[[Mapping[str, str]], Callable[[Any], str]],
+    few: bool = False,
+) -> Conformance:
+    """Compare a rule's programs with its traces at numbers and with calls; `render` writes sizes after setting some.
+
+    With `few` sizes, the small ones and those of the code.
+    """
+    compared: list[str] = []
+    widths = [d for d in dtypes if d in ("float64", "float32")][:1] or list(dtypes[:1])
+    listed = assignments(subject.names, in_code(subject.functions)) if subject.names else []
+    for sizes in listed:
+        if (found := at_numbers(subject, sizes, widths[0], render)) is not None:
+            return Conformance((), found)
+    if listed:
+        shown = ", ".join(str(s[n]) for s in listed for n in subject.names[:1])
+        if len(subject.names) > 1:
+            shown = ", ".join(f"({', '.join(map(str, s.values()))})" for s in listed)
+        names = subject.names[0] if len(subject.names) == 1 else f"({', '.join(subject.names)})"
+        compared.append(f"traces at {names} = {shown}")
+    places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
+    places = places if subject.names else places[:1]
+    if (found := elsewhere(subject, places[0], widths[0], render)) is not None:
+        return Conformance((), found)
+    found, refused = called(subject, places, dtypes)
+    if found is not None:
+        return Conformance((), found)
+    gone = {text.partition(" (")[0] for text in refused}
+    done = [str(p) for p in precisions(dtypes) if str(p) not in gone]
+    at = f" at {' and '.join(sized(subject.names, p) for p in places)}" if subject.names else ""
+    if done:
+        compared.append(f"calls{at} in {', '.join(done)}")
+    if refused:
+        compared.append(f"no calls in {', '.join(refused)}")
+    return Conformance(tuple(compared))
+
+
+def _cycled(row: Sequence[int], count: int) -> list[int]:
+    return [row[k % len(row)] for k in range(count)]

@@ -1,0 +1,102 @@
+"""Traces at numbers, compared with the program that was proved, at these numbers.
+
+Where both are the same program as text, they are. Else both are evaluated: JAX itself writes some operations otherwise
+where a size is a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certgrad.errors import CertgradError
+
+from ..tracing.jax_internals import Program, serialised_all
+from ._agreement import differs
+from ._points import sized
+from ._subject import Programs, Sizes, Subject
+from ._values import Setting, run
+
+POINTS = 2
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where something else happens than what was proved: in which programs, at which sizes, and what."""
+
+    programs: tuple[str, ...]
+    """None is named where all are meant."""
+    reason: str
+    sizes: Sizes
+    wide: bool = True
+
+
+def at_numbers(
+    subject: Subject, sizes: Sizes, dtype: str, render: Callable[[Mapping[str, str]], Callable[[Any], str]]
+) -> Difference | None:
+    """How the trace at these sizes differs from what was proved."""
+    where = f"at {sized(subject.names, sizes)}"
+    wide = dtype == "float64"
+    try:
+        found = subject.at(sizes, dtype)
+    except CertgradError as error:
+        return Difference((), f"{where} it does not trace: {error}", sizes, wide)
+    except MemoryError:
+        return Difference((), f"{where} there is not enough memory to trace it", sizes, wide)
+    general = subject.programs(dtype)
+    fixed = {n: str(v) for n, v in sizes.items()}
+    expected = serialised_all(general, render(fixed), fold_sizes=True)
+    written = serialised_all(found, render({}), fold_sizes=True)
+    others = [name for name in general if expected[name] != written.get(name)]
+    if not others:
+        return None
+    how = values_apart(subject, {n: general[n] for n in others}, found, sizes, dtype)
+    if not how:
+        return None
+    return Difference(
+        tuple(how), f"{where} it is another program than for sizes left open: {_said(how)}", sizes, wide
+    )
+
+
+def values_apart(
+    subject: Subject, general: Programs, found: Programs, sizes: Sizes, dtype: str, everywhere: bool = False
+) -> dict[str, str]:
+    """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn."""
+    apart: dict[str, list[str]] = {name: [] for name in general}
+    points = [p for k in range(POINTS) if (p := subject.point(sizes, k)) is not None]
+    for point in points:
+        here = point.rounded(dtype)
+        for name, program in general.items():
+            if name not in found:
+                apart[name].append("it is missing")
+                continue
+            try:
+                exact, own = references(program, here.of(name), sizes, dtype)
+                other = run(found[name], here.of(name), Setting())
+            except Exception as error:  # an operation may refuse a value in its own way
+                apart[name].append(f"it could not be evaluated ({type(error).__name__}: {str(error)[:80]})")
+                continue
+            apart[name].append(differs(other, own, exact, dtype))
+    if not points:
+        return dict.fromkeys(general, "no point of the domain was found to compare it at")
+    reduce = all if everywhere else any
+    return {name: next(filter(None, hows)) for name, hows in apart.items() if reduce(hows)}
+
+
+def references(
+    program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The program's outputs at operands of a dtype: computed in 64 bits, and in that dtype."""
+    own = run(program, operands, Setting(sizes, np.dtype(dtype)))
+    if dtype == "float64":
+        return own, own
+    wide = {np.dtype(t): np.float64 for t in (dtype, "float64")}
+    exact = run(program, [x.astype(wide.get(x.dtype, x.dtype)) for x in operands], Setting(sizes))
+    return exact, own
+
+
+def _said(how: Mapping[str, str]) -> str:
+    return "; ".join(f"the {name}: {text}" for name, text in how.items())

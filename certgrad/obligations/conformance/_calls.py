@@ -1,0 +1,135 @@
+"""Calls of a rule outside of any trace, compared with the value of what was proved.
+
+There JAX runs the rule's code on arrays: what asks whether it is traced is answered no. Each dtype that the claim is
+about is called, weak and strong, and each call is made three times.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from certgrad.errors import CertgradError
+
+from ..tracing.jax_internals import computed_by, typed, wide_floats
+from ._agreement import differs
+from ._at_numbers import Difference, references, values_apart
+from ._points import Point, sized
+from ._state import State
+from ._subject import Precision, Sizes, Subject, numbers
+from ._values import compute
+
+TIMES = 3
+HALVES = ("bfloat16", "float16")
+
+
+def precisions(dtypes: Sequence[str]) -> list[Precision]:
+    """The dtypes, and the weak ones that Python's numbers become."""
+    return [*map(Precision, dtypes), *(Precision(d, weak=True) for d in dtypes if d in ("float32", "float64"))]
+
+
+def called(subject: Subject, places: Sequence[Sizes], dtypes: Sequence[str]) -> tuple[Difference | None, list[str]]:
+    """How calls differ from what was proved; and in which dtypes nothing could be called, with the reason."""
+    state = State(subject.functions)
+    refused: list[str] = []
+    for precision in precisions(dtypes):
+        found, problem = _in_one(subject, places, precision)
+        if found is not None:
+            return found, refused
+        if problem:
+            refused.append(f"{precision} ({problem})")
+    if changed := state.changed():
+        return Difference((), f"calls change {changed}, which outlives them: later calls may do other things", {}), []
+    return None, refused
+
+
+def _in_one(subject: Subject, places: Sequence[Sizes], precision: Precision) -> tuple[Difference | None, str]:
+    """In one dtype, at each place. A difference in half precision must show at each of them."""
+    seen: list[Difference] = []
+    problem, looked = "", 0
+    for k, sizes in enumerate(places):
+        point = subject.point(sizes, 0)
+        if point is None:
+            problem = "no point of the domain was found"
+            continue
+        here = point.rounded(precision.dtype)
+        try:
+            how = _compared(subject, sizes, here, precision, TIMES if k == 0 else 1)
+        except Exception as error:  # a rule may refuse a dtype, in its own way
+            problem = f"{type(error).__name__}: {_first_line(error)}"
+            continue
+        looked += 1
+        if isinstance(how, str):
+            return Difference((), how, sizes, precision.wide), ""
+        if how:
+            text = "; ".join(f"the {name}: {t}" for name, t in how.items())
+            where = f"called at {sized(subject.names, sizes)} in {precision}" if subject.names else f"called in {precision}"
+            seen.append(Difference(tuple(how), f"{where} it returns something else: {text}", sizes, precision.wide))
+    if seen and (not precision.half or len(seen) == looked):
+        return seen[0], ""
+    if precision.half and not problem and not precision.weak:
+        return _traced(subject, places[0], precision), ""
+    return None, problem
+
+
+def _compared(
+    subject: Subject, sizes: Sizes, point: Point, precision: Precision, times: int
+) -> dict[str, str] | str:
+    """For each program, how the calls differ from it; a text where calls differ from one another."""
+    general, out = subject.programs(precision.dtype), {}
+    functions = subject.callables(sizes)
+    for name, program in general.items():
+        if name not in functions:
+            continue
+        results = [outcome(functions[name], name, point, precision) for _ in range(times)]
+        texts = {b"".join(x.tobytes() for x in one) for one in results}
+        if len(texts) > 1:
+            return f"{_TIMES_IN_WORDS[times]}, the {name} returned {_COUNTS[len(texts)]} values"
+        exact, own = references(program, point.of(name), sizes, precision.dtype)
+        if how := differs(results[0], own, exact, precision.dtype):
+            out[name] = how
+    return out
+
+
+_TIMES_IN_WORDS = {1: "called once", 2: "called twice", 3: "called three times"}
+_COUNTS = {2: "two", 3: "three"}
+
+
+def outcome(function: Callable[..., Any], name: str, point: Point, precision: Precision) -> list[np.ndarray]:
+    """What a call returns."""
+    more = {"jvp": point.tangents, "vjp": point.seeds}.get(name)
+    with ExitStack() as stack:
+        stack.enter_context(wide_floats(precision.wide))
+        stack.enter_context(computed_by(compute))
+
+        def arrays(values: Sequence[np.ndarray], weak: bool = False) -> list[Any]:
+            return [typed(_whole(x, precision.wide), weak and x.dtype == np.dtype(precision.dtype)) for x in values]
+
+        groups = [arrays(point.args, precision.weak), *([arrays(more)] if more is not None else [])]
+        return numbers(function(*groups, [float(x) for x in point.scalars]))
+
+
+def _whole(values: np.ndarray, wide: bool) -> np.ndarray:
+    return values.astype(np.int32) if values.dtype == np.int64 and not wide else values
+
+
+def _traced(subject: Subject, sizes: Sizes, precision: Precision) -> Difference | None:
+    """A trace in half precision, which is where rules under `jit` meet it."""
+    try:
+        found = subject.at(sizes, precision.dtype)
+    except CertgradError:
+        return None
+    how = values_apart(subject, subject.programs(precision.dtype), found, sizes, precision.dtype, everywhere=True)
+    if not how:
+        return None
+    text = "; ".join(f"the {name}: {t}" for name, t in how.items())
+    return Difference(tuple(how), f"traced in {precision} it is another program: {text}", sizes, False)
+
+
+def _first_line(error: Exception) -> str:
+    lines = inspect.cleandoc(str(error)).splitlines()
+    return lines[0][:100].rstrip(" .:") if lines else ""

@@ -1,0 +1,126 @@
+"""The sizes to look at: small ones, powers of two, and every integer that stands in the code, with its neighbours.
+
+Code that treats one size on its own says somewhere which: as a constant, in a table, in a text, in what it closes over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from certgrad._closures import captured
+
+from ..generality.rank_blind import loads
+
+SMALL = (1, 2, 3, 4, 5, 8, 16, 128)
+LARGEST = 2**21
+"""A larger size is not looked at."""
+MOST = 48
+"""So many integers of the code are looked at, the smallest first."""
+ENTRIES = 64
+"""Of a table that code holds, so many entries are read."""
+DEPTH = 4
+
+
+def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
+    """The integers that can be sizes in the functions' code and in what it names, closes over and defaults to."""
+    found: set[int] = set()
+    seen: dict[int, Any] = {}
+    for function in functions:
+        loaded, attributes = loads(function.__code__)
+        held = [function.__globals__[n] for n in loaded if n in function.__globals__]
+        modules = [m for m in held if isinstance(m, ModuleType)]
+        held += [vars(m)[n] for m in modules for n in attributes if isinstance(vars(m).get(n), (int, str, tuple, dict))]
+        held += [*captured(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for value in (*_constants(function.__code__), *held):
+            found.update(_integers(value, seen, DEPTH))
+    return tuple(sorted(n for n in found if 0 < n <= LARGEST))
+
+
+def _constants(code: CodeType) -> Iterator[Any]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _constants(constant)
+        elif constant is not code.co_consts[0] or not isinstance(constant, str):  # the docstring is no code
+            yield constant
+
+
+def _integers(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+    """The integers in a value: its own, those of its parts, and how many parts it has."""
+    if isinstance(value, bool) or value is None or depth == 0:
+        return
+    if isinstance(value, (int, np.integer)):
+        yield abs(int(value))
+    elif isinstance(value, (float, np.floating)):
+        if value == int(value) if np.isfinite(value) else False:
+            yield abs(int(value))
+    elif isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode(errors="replace")
+        yield from (int(t) for t in re.findall(r"\d+", text[:1000]) if len(t) < 9)
+    elif isinstance(value, range):
+        yield from map(abs, (value.start, value.stop, value.step))
+    elif isinstance(value, (FunctionType, ModuleType, type)) or id(value) in seen:
+        return
+    else:
+        seen[id(value)] = value
+        yield from _parts(value, seen, depth - 1)
+
+
+def _parts(value: Any, seen: dict[int, Any], depth: int) -> Iterator[int]:
+    if isinstance(value, dict):
+        parts: list[Any] = [*islice(value, ENTRIES), *islice(value.values(), ENTRIES)]
+    elif isinstance(value, (tuple, list, set, frozenset)):
+        parts = list(islice(value, ENTRIES))
+    elif hasattr(value, "shape") and hasattr(value, "dtype"):
+        parts = list(value.shape)
+        if getattr(value.dtype, "kind", "") in "iu" and getattr(value, "size", ENTRIES + 1) <= ENTRIES:
+            parts += np.asarray(value).ravel().tolist()
+    elif hasattr(value, "__dict__"):
+        parts = list(islice(vars(value).values(), ENTRIES))
+    else:
+        return
+    if isinstance(value, (dict, tuple, list, set, frozenset)):
+        yield len(value)
+    for part in parts:
+        yield from _integers(part, seen, depth)
+
+
+def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, int]]:
+    """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
+
+    Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
+    array, or of their bytes: then it is a product of sizes.
+    """
+    told = sorted(numbers)[:MOST]
+    near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    near |= {n // width for n in told for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
+    listed = [*SMALL, *sorted(near - {*SMALL})]
+    out = [_turned(names, listed, k) for k in range(len(listed))]
+    if len(names) > 1:
+        out += [_product(names, n) for n in told if n > 3]
+        out += [dict.fromkeys(names, n) for n in told if n > 1]
+    return list({str(a): a for a in out}.values())
+
+
+def _turned(names: Sequence[str], sizes: Sequence[int], start: int) -> dict[str, int]:
+    """The dimensions at consecutive sizes of the list, those after a large one at small sizes."""
+    found = {name: sizes[(start + k) % len(sizes)] for k, name in enumerate(names)}
+    first = found[names[0]]
+    if first > 512:
+        found = {name: first if k == 0 else SMALL[1 + k % 3] for k, name in enumerate(names)}
+    return found
+
+
+def _product(names: Sequence[str], number: int) -> dict[str, int]:
+    """Sizes whose product is the number: the first prime factors one by one, the rest last."""
+    left, sizes = number, []
+    for _ in names[1:]:
+        factor = next((p for p in range(2, min(left, 1000)) if left % p == 0), 1)
+        sizes.append(factor)
+        left //= factor
+    return dict(zip(names, [*sizes, left], strict=True))

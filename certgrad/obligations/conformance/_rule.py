@@ -1,0 +1,100 @@
+"""A rule as the comparisons see it: from the traces of its audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from certgrad.errors import CertgradError
+
+from .. import _witnesses
+from ..generality.instances import Instance
+from ..prove.problem import rules_of, trace_rules
+from ..generality.rank_blind import reachable
+from ..generality.traces import Traces
+from ..balls._draw import seeded
+from ._points import Point, directions, drawn
+from ._subject import Called, Programs, Sizes
+
+
+class OfRule:
+    """One family of shapes of a rule, with the traces that its proofs are about: in 64 bits, in 32, or in both."""
+
+    def __init__(self, traces: Sequence[Traces], instance: Instance) -> None:
+        self.traces = {t.wide: t for t in traces}
+        self.op = traces[0].op
+        self.instance = instance
+        self.title = self.op.name
+        self.names = instance.names
+        self.functions = reachable(self.op)
+        self._points: dict[str, Point | None] = {}
+
+    def programs(self, dtype: str) -> Programs:
+        """Of the traces of a dtype's width, or of the only ones."""
+        return self._of(dtype).at(self.instance).programs.all()
+
+    def _of(self, dtype: str) -> Traces:
+        return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
+
+    def at(self, sizes: Sizes, dtype: str) -> Programs:
+        """Traced at numbers. Raises TraceError or RuleError."""
+        fixed = {n: str(v) for n, v in sizes.items()}
+        if dtype == "float64":
+            return self._of(dtype).at(self.instance, fixed, wide=True).programs.all()
+        if dtype == "float32":
+            return self._of(dtype).at(self.instance, fixed, wide=False).programs.all()
+        shapes = self.instance.shapes(fixed)
+        rules = rules_of(self.op, shapes.statics)
+        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide=False, real=dtype).all()
+
+    def point(self, sizes: Sizes, number: int) -> Point | None:
+        """A point of the domain, the same in every run."""
+        key = f"{sorted(sizes.items())} {number}"
+        if key not in self._points:
+            self._points[key] = self._drawn(sizes, key)
+        return self._points[key]
+
+    def _drawn(self, sizes: Sizes, key: str) -> Point | None:
+        rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
+        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
+        inputs = _witnesses._inputs(self.op, self.instance)
+        count = len(self.op.arg_names)
+        values = drawn(inputs, [*shapes.inputs, *[()] * len(self.op.params)], self._inside, rng)
+        if values is None:
+            return None
+        wanted = self.programs("float64")["forward"].jaxpr
+        outs = [tuple(int(d) for d in v.aval.shape) for v in self._outputs(sizes, wanted)]
+        tangents = directions([shapes.inputs[k] for k in shapes.floats], rng)
+        return Point(values[:count], tangents, directions(outs, rng), values[count:])
+
+    def _outputs(self, sizes: Sizes, general: Any) -> Sequence[Any]:
+        """The outputs at these sizes, whose shapes are numbers."""
+        for dtype in ("float64", "float32"):
+            try:
+                return self.at(sizes, dtype)["forward"].jaxpr.outvars
+            except CertgradError:
+                continue
+        return general.outvars
+
+    def _inside(self, values: Mapping[str, Any]) -> bool:
+        return _witnesses._inside(self.op, values)
+
+    def callables(self, sizes: Sizes) -> Called:
+        """The function and its rules as they run, numbers left open given as Python's own."""
+        statics = self.instance.keywords(dict(sizes))
+        own = copy(self.op)
+        names = list(own.params)
+        own.params = {}
+
+        def of(name: str) -> Callable[..., Any]:
+            def call(*groups: Any) -> Any:
+                *arrays, scalars = groups
+                rules = rules_of(own, {**statics, **dict(zip(names, scalars, strict=True))})
+                return getattr(rules, name)(*map(list, arrays), [])
+
+            return call
+
+        present = rules_of(own, statics)
+        kinds = ("forward", "jvp", "vjp", "primal", "reference")
+        return {name: of(name) for name in kinds if getattr(present, name) is not None}

@@ -1,0 +1,92 @@
+"""What a rule is traced in: the environment of the process, and the platform that JAX runs on.
+
+A trace shows what the rule does in these surroundings. So the trace is made in others: with another platform, where the
+code asks for it; and code that reads the environment is told of, as nobody can say what stands there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from certgrad.errors import CertgradError
+
+from ..tracing.jax_internals import from_library, seen_platform, serialised_all
+from ._at_numbers import Difference, values_apart
+from ._subject import Programs, Sizes, Subject
+
+PLATFORMS = ("tpu", "gpu")
+
+
+def elsewhere(
+    subject: Subject, sizes: Sizes, dtype: str, render: Callable[[Mapping[str, str]], Callable[[Any], str]]
+) -> Difference | None:
+    """How the trace depends on its surroundings."""
+    with _watched_environment() as read, seen_platform("", _of_rule) as asked:
+        here = _traced(subject, sizes, dtype)
+    if read:
+        return Difference((), f"it reads the environment ({read[0]}): where that is another, it may do other things", {})
+    if not asked or here is None:
+        return None
+    for platform in PLATFORMS:
+        with seen_platform(platform, _of_rule):
+            there = _traced(subject, sizes, dtype)
+        where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
+        if there is None:
+            return Difference((), f"{where} does not trace", {})
+        texts = [serialised_all(programs, render({}), fold_sizes=True) for programs in (here, there)]
+        if texts[0] != texts[1] and (how := values_apart(subject, subject.programs(dtype), there, sizes, dtype)):
+            said = "; ".join(f"the {name}: {text}" for name, text in how.items())
+            return Difference(tuple(how), f"{where} is another program: {said}", {})
+    return None
+
+
+def _traced(subject: Subject, sizes: Sizes, dtype: str) -> Programs | None:
+    try:
+        return subject.at(sizes, dtype)
+    except CertgradError:
+        return None
+
+
+def _of_rule(frame: Any) -> bool:
+    return frame is not None and not from_library(frame.f_code.co_filename) and not _of_certgrad(frame)
+
+
+def _of_certgrad(frame: Any) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
+
+
+@contextmanager
+def _watched_environment() -> Iterator[list[str]]:
+    """The names of variables of the environment that code outside the libraries reads."""
+    read: list[str] = []
+    kind: Any = type(os.environ)
+    own = {name: getattr(kind, name) for name in ("__getitem__", "__iter__", "__len__")}
+
+    def watching(name: str) -> Callable[..., Any]:
+        def ask(self: Any, *args: Any) -> Any:
+            frame: Any = sys._getframe(1)
+            while frame is not None and _of_python(frame):
+                frame = frame.f_back
+            if _of_rule(frame):
+                read.append(str(args[0]) if args else "all of it")
+            return own[name](self, *args)
+
+        return ask
+
+    try:
+        for name in own:
+            setattr(kind, name, watching(name))
+        yield read
+    finally:
+        for name, function in own.items():
+            setattr(kind, name, function)
+
+
+def _of_python(frame: Any) -> bool:
+    """Code of Python's own that reads the environment for its caller: `os.getenv`, `Mapping.get`."""
+    return frame.f_code.co_filename.startswith("<frozen") or frame.f_globals.get("__name__") in ("os", "collections.abc")

@@ -1,0 +1,360 @@
+"""Traced programs evaluated by numpy, at any sizes and in any dtype: without a compilation, one operation at a time.
+
+Programs at symbolic sizes are evaluated at numbers, and programs of 64-bit floats in another precision. What numpy has
+no operation for, JAX computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..tracing.float_values import _SAME
+from ..tracing.jax_internals import (
+    CALLS,
+    DimExpr,
+    Program,
+    branch_programs,
+    inner_program,
+    is_literal,
+    jaxpr_of,
+    kind_of,
+    program_of,
+    scan_loop,
+    while_loop,
+)
+from ..balls._indexing import _landings
+from ..balls._primitives import RULES
+from ..balls._values import Value
+
+MAX_STEPS = 10_000
+Array = np.ndarray
+
+
+class NoValueError(Exception):
+    """An operation has no value here."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a program is evaluated: the sizes of its dimensions, and the float that stands for 64-bit ones."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    real: Any = np.dtype(np.float64)
+
+    def dtype(self, dtype: Any) -> Any:
+        return self.real if dtype == np.float64 else dtype
+
+    def size(self, value: Any) -> Any:
+        """A parameter with its dimensions set."""
+        if isinstance(value, DimExpr):
+            return int(value._evaluate(dict(self.sizes)))
+        if type(value) in (tuple, list):
+            return type(value)(self.size(v) for v in value)
+        return value
+
+
+def run(program: Program, args: Sequence[Array], setting: Setting) -> list[Array]:
+    """The outputs of a program. Raises NoValueError, or what an operation raises."""
+    with np.errstate(all="ignore"):
+        return _run(program, args, setting)
+
+
+def compute(name: str, params: dict[str, Any], operands: list[Array], outs: Sequence[Any]) -> list[Array]:
+    """The outputs of one operation at numbers, of the types given. Raises NoValueError."""
+    eqn = SimpleNamespace(primitive=SimpleNamespace(name=name), params=params)
+    with np.errstate(all="ignore"):
+        found = _applied(eqn, params, operands, [a.dtype for a in outs], Setting())
+    return [np.asarray(v).astype(a.dtype, copy=False) for v, a in zip(found, outs, strict=True)]
+
+
+def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Array]:
+    jaxpr = program.jaxpr
+    env: dict[Any, Array] = dict(zip(jaxpr.invars, args, strict=True))
+    for v, c in zip(jaxpr.constvars, program.consts, strict=False):
+        env[v] = np.asarray(c).astype(setting.dtype(v.aval.dtype))
+
+    def read(v: Any) -> Array:
+        return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
+
+    for eqn in jaxpr.eqns:
+        params = {k: setting.size(v) for k, v in eqn.params.items()}
+        dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
+        found = _applied(eqn, params, [read(v) for v in eqn.invars], dtypes, setting)
+        for v, value, dtype in zip(eqn.outvars, found, dtypes, strict=True):
+            env[v] = value if value.dtype == dtype else value.astype(dtype)
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _applied(
+    eqn: Any, params: dict[str, Any], operands: list[Array], dtypes: Sequence[Any], setting: Setting
+) -> list[Array]:
+    """What one equation gives; casts are left to the caller, who knows the dtypes of its outputs."""
+    name = eqn.primitive.name
+    if name in _CALLED or name in CALLS:
+        inner = inner_program(eqn)
+        if inner is None:
+            raise NoValueError(name)
+        return _run(inner, operands, setting)
+    if name in _NESTED:
+        return _NESTED[name](eqn, params, operands, setting)
+    if name in _SAME:
+        return [np.asarray(_SAME[name](*operands))]
+    if name in _OWN:
+        found = _OWN[name](params, *operands)
+        return [np.asarray(v) for v in found] if isinstance(found, list) else [np.asarray(found)]
+    if name in _MOVED:
+        moved = RULES[name](None, params, *map(Value, operands))  # type: ignore[arg-type]
+        return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
+    return _by_jax(eqn, params, operands)
+
+
+def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Array]:
+    if not hasattr(eqn.primitive, "bind") or any(hasattr(jaxpr_of(v), "eqns") for v in params.values()):
+        raise NoValueError(eqn.primitive.name)
+    found = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
+    return [np.asarray(v) for v in (found if eqn.primitive.multiple_results else [found])]
+
+
+# --- programs inside programs
+
+
+def _scan(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    loop = scan_loop(SimpleNamespace(params=params))
+    fixed, carry = operands[: loop.consts], operands[loop.consts : loop.consts + loop.carries]
+    rows, length = operands[loop.consts + loop.carries :], int(loop.length)
+    if not 0 < length <= MAX_STEPS:
+        raise NoValueError("a scan of no steps, or of too many")
+    emitted: list[list[Array]] = []
+    for k in range(length - 1, -1, -1) if loop.reverse else range(length):
+        out = _run(loop.body, [*fixed, *carry, *(row[k] for row in rows)], setting)
+        carry, found = out[: loop.carries], out[loop.carries :]
+        emitted.append(found)
+    if loop.reverse:
+        emitted.reverse()
+    return [*carry, *(np.stack(column) for column in zip(*emitted, strict=True))]
+
+
+def _while(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    loop = while_loop(SimpleNamespace(params=params))
+    ends = loop.test_consts, loop.test_consts + loop.body_consts
+    test, body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
+    for _ in range(MAX_STEPS):
+        if not np.all(_run(loop.test, [*test, *carry], setting)[0]):
+            return list(carry)
+        carry = _run(loop.body, [*body, *carry], setting)
+    raise NoValueError("a loop of too many steps")
+
+
+def _cond(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    branches = branch_programs(SimpleNamespace(params=params))
+    which = max(0, min(int(operands[0]), len(branches) - 1))
+    return _run(branches[which], operands[1:], setting)
+
+
+def _linear_solve(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    counts, programs = params["const_lengths"], params["jaxprs"]
+    start = counts.matvec + counts.vecmat
+    solver = operands[start : start + counts.solve]
+    return _run(program_of(programs.solve), [*solver, *operands[sum(counts) :]], setting)
+
+
+def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    x, indices, updates = operands
+    combine = _COMBINED[eqn.primitive.name]
+    out = x.copy()
+    for at, target in _landings(params, x.shape, indices, updates.shape):
+        out[target] = combine(out[target], updates[at])
+    return [out]
+
+
+_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
+    "scatter": lambda old, new: new,
+    "scatter-add": np.add,
+    "scatter_add": np.add,
+    "scatter-mul": np.multiply,
+    "scatter_mul": np.multiply,
+    "scatter-min": np.minimum,
+    "scatter_min": np.minimum,
+    "scatter-max": np.maximum,
+    "scatter_max": np.maximum,
+}
+_CALLED = frozenset({"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call"})
+_NESTED: dict[str, Callable[..., list[Array]]] = {
+    "scan": _scan,
+    "while": _while,
+    "cond": _cond,
+    "custom_linear_solve": _linear_solve,
+    **dict.fromkeys(_COMBINED, _scatter),
+    "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
+}
+_MOVED = frozenset(
+    "broadcast_in_dim broadcast_to reshape squeeze expand_dims transpose rev tile slice split unstack concatenate stack "
+    "pad dynamic_slice dynamic_update_slice platform_index".split()
+)
+"""Operations that move entries: the evaluator of balls moves those of any array."""
+
+
+# --- operations on arrays
+
+
+def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
+    """Of the positions of the entries, and then of the entries."""
+    nowhere = np.iinfo(np.int64).min
+    places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
+    given = {**params, "fill_value": nowhere}
+    (found,) = [RULES["gather"](None, given, Value(places), Value(indices)).primal]  # type: ignore[arg-type, union-attr]
+    kind = kind_of(x.dtype)
+    absent = params["fill_value"]
+    if absent is None:
+        absent = np.nan if kind == "f" else True if kind == "b" else np.iinfo(x.dtype).min
+    if not x.size:
+        return np.full(found.shape, absent, x.dtype)
+    return np.where(found == nowhere, np.asarray(absent, x.dtype), x.reshape(-1)[np.maximum(found, 0)])
+
+
+def _dot_general(params: dict[str, Any], x: Array, y: Array) -> Array:
+    (contract_x, contract_y), (batch_x, batch_y) = params["dimension_numbers"]
+    letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    names_x = [next(letters) for _ in x.shape]
+    names_y = [next(letters) for _ in y.shape]
+    for i, j in (*zip(contract_x, contract_y, strict=True), *zip(batch_x, batch_y, strict=True)):
+        names_y[j] = names_x[i]
+    out = [names_x[i] for i in batch_x]
+    out += [n for k, n in enumerate(names_x) if k not in (*contract_x, *batch_x)]
+    out += [n for k, n in enumerate(names_y) if k not in (*contract_y, *batch_y)]
+    if kind_of(x.dtype) == "f":  # as machines accumulate: halves in 32 bits
+        dtype = np.float64 if np.float64 in (x.dtype, y.dtype) else np.float32
+        x, y = x.astype(dtype), y.astype(dtype)
+    return np.einsum(f"{''.join(names_x)},{''.join(names_y)}->{''.join(out)}", x, y)
+
+
+def _reduced(function: Callable[..., Any], empty: Callable[[Any], Any]) -> Callable[..., Array]:
+    def reduced(params: dict[str, Any], x: Array) -> Array:
+        axes = tuple(params["axes"])
+        if not axes:
+            return x
+        if 0 in (x.shape[k] for k in axes):
+            return np.full([n for k, n in enumerate(x.shape) if k not in axes], empty(x.dtype), x.dtype)
+        return function(x, axis=axes)
+
+    return reduced
+
+
+def _sum(x: Array, axis: tuple[int, ...]) -> Array:
+    """As machines accumulate: halves in 32 bits."""
+    return np.sum(x.astype(np.float32), axis=axis) if x.dtype.itemsize == 2 else np.sum(x, axis=axis, dtype=x.dtype)
+
+
+def _product(x: Array, axis: tuple[int, ...]) -> Array:
+    return np.prod(x, axis=axis, dtype=x.dtype)
+
+
+def _extreme(pick: Callable[..., Any]) -> Callable[..., Array]:
+    def found(params: dict[str, Any], x: Array) -> Array:
+        (axis,) = params["axes"]
+        return pick(x.astype(np.float64) if kind_of(x.dtype) == "f" else x, axis=axis)
+
+    return found
+
+
+def _cumulative(function: Callable[..., Any]) -> Callable[..., Array]:
+    def along(params: dict[str, Any], x: Array) -> Array:
+        axis = params["axis"]
+        turned = np.flip(x, axis) if params["reverse"] else x
+        out = function(turned, axis=axis).astype(x.dtype)
+        return np.flip(out, axis) if params["reverse"] else out
+
+    return along
+
+
+def _sort(params: dict[str, Any], *xs: Array) -> list[Array]:
+    axis = params["dimension"]
+    keys = [x.astype(np.float64) if kind_of(x.dtype) == "f" else x for x in xs[: params["num_keys"]]]
+    order = np.lexsort(keys[::-1], axis=axis)
+    return [np.take_along_axis(x, order, axis) for x in xs]
+
+
+def _divided(params: dict[str, Any], x: Array, y: Array) -> Array:
+    if kind_of(x.dtype) == "f":
+        return np.divide(x, y)
+    safe = np.where(y == 0, 1, y)
+    return np.where(y == 0, -1, np.sign(x) * np.sign(safe) * (np.abs(x) // np.abs(safe)))
+
+
+def _rounded(params: dict[str, Any], x: Array) -> Array:
+    if int(params["rounding_method"]) == 1:
+        return np.rint(x)
+    return np.sign(x) * np.floor(np.abs(x) + x.dtype.type(0.5))
+
+
+def _select(params: dict[str, Any], which: Array, *cases: Array) -> Array:
+    return np.choose(np.broadcast_to(which.astype(np.int64), cases[0].shape), cases) if len(cases) > 2 else np.where(
+        which.astype(bool), cases[-1], cases[0]
+    )
+
+
+def _iota(params: dict[str, Any], *sizes: Array) -> Array:
+    shape, axis = params["shape"], params["dimension"]
+    along = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    return np.broadcast_to(along, shape)
+
+
+def _by_entry(function: Callable[[float], float]) -> Callable[..., Array]:
+    """A function of Python's own, entry by entry in 64 bits."""
+
+    def value(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return math.nan if math.isnan(x) else math.inf
+
+    vectorised = np.frompyfunc(value, 1, 1)
+    return lambda params, x: np.asarray(vectorised(x.astype(np.float64)), np.float64)
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if kind_of(dtype) == "f" else False if kind_of(dtype) == "b" else np.iinfo(dtype).min
+
+
+def _highest(dtype: Any) -> Any:
+    return np.inf if kind_of(dtype) == "f" else True if kind_of(dtype) == "b" else np.iinfo(dtype).max
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "argmax": _extreme(np.argmax),
+    "argmin": _extreme(np.argmin),
+    "convert_element_type": lambda params, x: x,
+    "copy_p": lambda params, x: x,
+    "cummax": _cumulative(np.maximum.accumulate),
+    "cummin": _cumulative(np.minimum.accumulate),
+    "cumprod": _cumulative(np.cumprod),
+    "cumsum": _cumulative(np.cumsum),
+    "div": _divided,
+    "dot_general": _dot_general,
+    "erf": _by_entry(math.erf),
+    "erfc": _by_entry(math.erfc),
+    "gather": _gather,
+    "integer_pow": lambda params, x: np.power(x, params["y"]) if params["y"] >= 0 else 1 / np.power(x, -params["y"]),
+    "iota": _iota,
+    "is_finite": lambda params, x: np.isfinite(x),
+    "lgamma": _by_entry(math.lgamma),
+    "logistic": lambda params, x: 1 / (1 + np.exp(-x)),
+    "optimization_barrier": lambda params, *xs: list(xs),
+    "reduce_and": _reduced(np.logical_and.reduce, lambda dtype: True),
+    "reduce_max": _reduced(np.max, _lowest),
+    "reduce_min": _reduced(np.min, _highest),
+    "reduce_or": _reduced(np.logical_or.reduce, lambda dtype: False),
+    "reduce_prod": _reduced(_product, lambda dtype: 1),
+    "reduce_sum": _reduced(_sum, lambda dtype: 0),
+    "rem": lambda params, x, y: np.fmod(x, y),
+    "round": _rounded,
+    "select_n": _select,
+    "sort": _sort,
+}

@@ -1,0 +1,129 @@
+"""Calls outside of any trace, as a user makes them, with the arithmetic done by a function of ours.
+
+JAX compiles each operation anew for each shape and dtype, which takes a hundred times longer than the operation. What
+code sees there are arrays of JAX; who computed the numbers in them it cannot tell. So while a rule is called, numpy
+computes what it can, and JAX the rest.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import core as _core
+from jax._src import pjit as _pjit
+from jax._src import xla_bridge as _bridge
+from jax._src.interpreters import pxla as _pxla
+from jax.core import ShapedArray
+
+Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
+"""compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
+
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextmanager
+def computed_by(compute: Compute) -> Iterator[None]:
+    """Have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
+    plain, compiled = _core.EvalTrace.process_primitive, getattr(_pjit, "_pjit_call_impl_python", None)
+    owner = threading.get_ident()
+
+    def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
+        if threading.get_ident() == owner:
+            with suppress(Exception):
+                return _computed(compute, primitive, args, params)
+        return plain(self, primitive, args, params)
+
+    def call(*args: Any, **params: Any) -> Any:
+        """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
+        if threading.get_ident() == owner:
+            with suppress(Exception):
+                return _computed(compute, _pjit.jit_p, args, params), None, None, []
+        return compiled(*args, **params)
+
+    with _ONE_AT_A_TIME:
+        try:
+            _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]
+            if compiled is not None:
+                _pjit._pjit_call_impl_python = call
+            yield
+        finally:
+            _core.EvalTrace.process_primitive = plain  # type: ignore[method-assign]
+            if compiled is not None:
+                _pjit._pjit_call_impl_python = compiled
+
+
+def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    avals = [_core.typeof(x) for x in args]
+    found, effects = primitive.abstract_eval(*avals, **params)
+    outs = list(found) if primitive.multiple_results else [found]
+    if effects or not all(map(_of_numbers, (*avals, *outs))):
+        raise NotImplementedError
+    values = compute(primitive.name, params, [np.asarray(x) for x in args], outs)
+    made = [array_of(v, a) for v, a in zip(values, outs, strict=True)]
+    return made if primitive.multiple_results else made[0]
+
+
+def _of_numbers(aval: Any) -> bool:
+    """An array of numbers or truth values: not of keys, and nothing that is no array."""
+    return isinstance(aval, ShapedArray) and isinstance(aval.dtype, np.dtype) and aval.dtype != jax.dtypes.float0
+
+
+def array_of(value: np.ndarray, aval: Any) -> Any:
+    """An array of JAX's that holds these numbers, of exactly this type, weakness included."""
+    device = jax.local_devices(backend="cpu")[0] if jax.default_backend() != "cpu" else jax.local_devices()[0]
+    sharding = jax.sharding.SingleDeviceSharding(device)
+    data = np.ascontiguousarray(np.broadcast_to(value, aval.shape), dtype=aval.dtype)
+    aval = ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return _pxla.batched_device_put(aval, sharding, [data], [device], committed=False)
+
+
+def typed(value: np.ndarray, weak: bool = False) -> Any:
+    """An array of JAX's with the numbers and the dtype of one of numpy's."""
+    return array_of(value, ShapedArray(value.shape, value.dtype, weak_type=weak))
+
+
+@contextmanager
+def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
+    """Let code outside the libraries find that JAX runs on another platform; an empty name leaves it as it is.
+
+    The list receives the questions that such code asked.
+    """
+    own = _bridge.get_backend
+    asked: list[str] = []
+
+    def get_backend(*args: Any, **kwargs: Any) -> Any:
+        import sys
+
+        question = sys._getframe(1)
+        backend = own(*args, **kwargs)
+        if question.f_globals.get("__name__") == _bridge.__name__ and asked_by_rule(question.f_back):
+            asked.append(question.f_code.co_name)
+            return _Elsewhere(backend, name) if name else backend
+        return backend
+
+    with _ONE_AT_A_TIME:
+        try:
+            _bridge.get_backend = get_backend  # type: ignore[assignment]
+            yield asked
+        finally:
+            _bridge.get_backend = own
+
+
+class _Elsewhere:
+    """A backend, or a device of it, that says it is of another platform."""
+
+    def __init__(self, own: Any, platform: str) -> None:
+        self._own, self.platform, self.device_kind = own, platform, platform
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def devices(self) -> list[Any]:
+        return [_Elsewhere(d, self.platform) for d in self._own.devices()]
+
+    local_devices = devices
