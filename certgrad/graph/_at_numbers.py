@@ -9,7 +9,7 @@ from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
 from certgrad.graph._lemma import Operation, traced_programs
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import _render as rendering
+from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import serialised_all, wide_floats
 

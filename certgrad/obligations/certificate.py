@@ -102,6 +102,8 @@ class Claim(Struct, frozen=True):
     facts: list[str] = []
     """Facts over the reals that the proof used and floats can break, such as exp(z) > 0."""
     idealisations: list[str] = []
+    measured: list[str] = []
+    """With what the traced programs were compared beside the proof: traces at numbers, calls in several dtypes."""
 
 
 class Convention(Struct, frozen=True):

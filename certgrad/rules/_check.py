@@ -47,6 +47,7 @@ def check(
     surrogate: str = "",
     approximates: Callable | str | None = None,
     name: str = "",
+    conformance: bool = True,
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -69,6 +70,8 @@ def check(
             it: a function of the same arrays, or its name as `"jax.numpy:exp"`. The derivative is then claimed of that
             one and the value of `function`; their distance is measured at drawn points and not proved.
         name: what the report calls it; the function's own name if empty.
+        conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away. If
+            not, the claim says so.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
 
@@ -94,6 +97,7 @@ def check(
             integers=integers,
             ideal=None if integers or value_only else approximates,
             value_only=value_only,
+            conformance=conformance,
         )
 
     if surrogate and approximates is not None:

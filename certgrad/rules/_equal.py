@@ -88,6 +88,7 @@ def equal(
     static: Mapping[str, Any] | None = None,
     domain: str | Sequence[str] = (),
     name: str = "",
+    conformance: bool = True,
 ) -> Equality:
     """Prove that two functions of the same arguments return the same, for all shapes that fit the signature.
 
@@ -102,13 +103,14 @@ def equal(
         static: the other arguments, by name: a value, or `certgrad.each(…)` of several.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         name: what the report calls the left function; its own name if empty.
+        conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away.
 
     Returns the verdict; that the two differ is a verdict and never an exception.
 
     Raises:
         SignatureError, UsageError, DomainError: the declaration does not fit the functions.
     """
-    pair = _Pair(left, right, signature, static=static, domain=domain, name=name)
+    pair = _Pair(left, right, signature, static=static, domain=domain, name=name, conformance=conformance)
     try:
         strange = examine(pair).strange or examine(pair.other).strange
         if strange:

@@ -66,6 +66,7 @@ class UserRule(Subject):
         integers: look at the outputs that are integers or booleans, and claim their values alone.
         ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
         value_only: claim the value alone.
+        conformance: compare what was traced with what happens at numbers and in calls.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -85,11 +86,13 @@ class UserRule(Subject):
         integers: bool = False,
         ideal: Callable | str | None = None,
         value_only: bool = False,
+        conformance: bool = True,
     ) -> None:
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
         self.function = function
         self.integers = integers
+        self.conformance = conformance
         self.custom = unwrapped(function)
         self.kind = kind_of_rule(self.custom)
         self.plain = plain_function(self.custom)

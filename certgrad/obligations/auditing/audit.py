@@ -33,6 +33,7 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
+from certgrad.obligations.conformance import ALL_DTYPES, NOT_COMPARED, WIDTHS
 from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike
 from certgrad.obligations.generality.covered import Covered
 from certgrad.obligations.generality.decisions import (
@@ -53,7 +54,7 @@ from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
-from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.terms import clear_caches
 from certgrad.obligations.tracing.jax_internals import serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.obligations.wording.formula import formula
@@ -62,7 +63,7 @@ from certgrad.ops._declare import Case
 
 from . import witnesses as _witnesses
 from .conventions import conventions
-from .look import looked_at
+from .measured import compared, with_measured
 from .redundant import beyond, specialised
 
 ALL_SHAPES = "all shapes"
@@ -124,10 +125,22 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
 
 
 def _guarded(traces: Traces) -> Certificate:
-    """What is proved of the traces, if what runs is as they are."""
     certificate = _audited(traces)
-    why = unlike_its_traces(traces.op, traces.general()) if certificate.verdict in PROOFS else ""
-    return untraced(traces.op, why) if why else looked_at(traces, certificate)
+    if certificate.verdict not in PROOFS:
+        return certificate
+    if why := unlike_its_traces(traces.op, traces.general()):
+        return untraced(traces.op, why)
+    return _compared(traces, certificate)
+
+
+def _compared(traces: Traces, certificate: Certificate) -> Certificate:
+    """With what comes of comparing the traces with what happens."""
+    if traces.op.conformance is None:
+        return certificate
+    if not traces.op.conformance:
+        return with_measured(certificate, [NOT_COMPARED])
+    looked = [_dtypes(traces, family.prove[0]) for family in traces.families]
+    return compared(traces, certificate, [(one.traces, one.claimed) for one in looked])
 
 
 def _audited(traces: Traces) -> Certificate:
@@ -251,6 +264,8 @@ class _Dtypes:
     """Why it cannot be proved whatever the proofs say."""
     numbers: bool = True
     """Whether concrete sizes are still to be looked at."""
+    claimed: tuple[str, ...] = ALL_DTYPES
+    """The dtypes that are called, to see whether the code does there what was proved."""
 
 
 def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
@@ -269,22 +284,23 @@ def _dtypes(traces: Traces, instance: Instance) -> _Dtypes:
             narrow.at(instance)
         except CertgradError:
             raise error from None
-        return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance))
+        return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
     stable = same_with_numbers_in_float32(traces, instance, programs)
     try:
         in_float32 = programs if stable else narrow.at(instance).programs
     except CertgradError as error:
         if traces.op.is_op:
             raise
-        return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance))
+        return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
     name = None if stable else _different(programs, in_float32)
     reason = dtype_sensitive(traces.op) if name is None else f"the {name} is another program in float32"
     if traces.op.is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
     only = f"float32 and float64 ({reason})" if reason else ""
+    claimed = WIDTHS if only else ALL_DTYPES
     if name is None:
-        return _Dtypes([traces], only, numbers=not stable)
-    return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance))
+        return _Dtypes([traces], only, numbers=not stable, claimed=claimed)
+    return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance), claimed=claimed)
 
 
 def _different(programs: Programs, others: Programs) -> str | None:

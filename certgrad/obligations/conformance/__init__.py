@@ -8,9 +8,8 @@ that was proved. This is a measurement. It can take a proof away, and never give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, precisions
@@ -20,12 +19,13 @@ from ._rule import OfRule
 from ._subject import Subject
 from ._surroundings import elsewhere
 
-ALL_DTYPES = ("float64", "float32", "bfloat16", "float16")
+WIDTHS = ("float64", "float32")
+ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
-__all__ = ["ALL_DTYPES", "NOT_COMPARED", "Conformance", "Difference", "OfRule", "Subject", "conformance"]
+__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Conformance", "Difference", "OfRule", "Subject", "conformance"]
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,13 @@ class Conformance:
     difference: Difference | None = None
 
 
-def conformance(
-    subject: Subject,
-    dtypes: Sequence[str],
-    render: Callable[[Mapping[str, str]], Callable[[Any], str]],
-    few: bool = False,
-) -> Conformance:
-    """Compare a rule's programs with its traces at numbers and with calls; `render` writes sizes after setting some.
-
-    With `few` sizes, the small ones and those of the code.
-    """
+def conformance(subject: Subject, dtypes: Sequence[str]) -> Conformance:
+    """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed."""
     compared: list[str] = []
-    widths = [d for d in dtypes if d in ("float64", "float32")][:1] or list(dtypes[:1])
+    widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = assignments(subject.names, in_code(subject.functions)) if subject.names else []
     for sizes in listed:
-        if (found := at_numbers(subject, sizes, widths[0], render)) is not None:
+        if (found := at_numbers(subject, sizes, widths[0])) is not None:
             return Conformance((), found)
     if listed:
         shown = ", ".join(str(s[n]) for s in listed for n in subject.names[:1])
@@ -60,7 +52,7 @@ def conformance(
         compared.append(f"traces at {names} = {shown}")
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
-    if (found := elsewhere(subject, places[0], widths[0], render)) is not None:
+    if (found := elsewhere(subject, places[0], widths[0])) is not None:
         return Conformance((), found)
     found, refused = called(subject, places, dtypes)
     if found is not None:

@@ -6,14 +6,13 @@ where a size is a number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from certgrad.errors import CertgradError
 
+from ..generality.decisions import rendering
 from ..tracing.jax_internals import Program, serialised_all
 from ._agreement import differs
 from ._points import sized
@@ -32,11 +31,11 @@ class Difference:
     reason: str
     sizes: Sizes
     wide: bool = True
+    traced: bool = False
+    """A trace at these sizes shows it."""
 
 
-def at_numbers(
-    subject: Subject, sizes: Sizes, dtype: str, render: Callable[[Mapping[str, str]], Callable[[Any], str]]
-) -> Difference | None:
+def at_numbers(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace at these sizes differs from what was proved."""
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
@@ -48,8 +47,8 @@ def at_numbers(
         return Difference((), f"{where} there is not enough memory to trace it", sizes, wide)
     general = subject.programs(dtype)
     fixed = {n: str(v) for n, v in sizes.items()}
-    expected = serialised_all(general, render(fixed), fold_sizes=True)
-    written = serialised_all(found, render({}), fold_sizes=True)
+    expected = serialised_all(general, rendering(fixed), fold_sizes=True)
+    written = serialised_all(found, rendering({}), fold_sizes=True)
     others = [name for name in general if expected[name] != written.get(name)]
     if not others:
         return None
@@ -57,7 +56,7 @@ def at_numbers(
     if not how:
         return None
     return Difference(
-        tuple(how), f"{where} it is another program than for sizes left open: {_said(how)}", sizes, wide
+        tuple(how), f"{where} it is another program than for sizes left open: {said(how)}", sizes, wide, traced=True
     )
 
 
@@ -98,5 +97,6 @@ def references(
     return exact, own
 
 
-def _said(how: Mapping[str, str]) -> str:
+def said(how: Mapping[str, str]) -> str:
+    """How programs differ, each by its name."""
     return "; ".join(f"the {name}: {text}" for name, text in how.items())

@@ -1,7 +1,8 @@
 """Calls of a rule outside of any trace, compared with the value of what was proved.
 
-There JAX runs the rule's code on arrays: what asks whether it is traced is answered no. Each dtype that the claim is
-about is called, weak and strong, and each call is made three times.
+There JAX runs the rule's code on arrays: what asks whether it is traced is answered no. It is called in each dtype that
+the claim is about, weak and strong, and several times with the same arguments; what it holds is looked at before and
+after.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from certgrad.errors import CertgradError
 
 from ..tracing.jax_internals import computed_by, typed, wide_floats
 from ._agreement import differs
-from ._at_numbers import Difference, references, values_apart
+from ._at_numbers import Difference, references, said, values_apart
 from ._points import Point, sized
 from ._state import State
 from ._subject import Precision, Sizes, Subject, numbers
@@ -36,8 +37,8 @@ def called(subject: Subject, places: Sequence[Sizes], dtypes: Sequence[str]) -> 
     """How calls differ from what was proved; and in which dtypes nothing could be called, with the reason."""
     state = State(subject.functions)
     refused: list[str] = []
-    for precision in precisions(dtypes):
-        found, problem = _in_one(subject, places, precision)
+    for k, precision in enumerate(precisions(dtypes)):
+        found, problem = _in_one(subject, places[:1] if precision.weak else places, precision, TIMES if k == 0 else 1)
         if found is not None:
             return found, refused
         if problem:
@@ -47,8 +48,10 @@ def called(subject: Subject, places: Sequence[Sizes], dtypes: Sequence[str]) -> 
     return None, refused
 
 
-def _in_one(subject: Subject, places: Sequence[Sizes], precision: Precision) -> tuple[Difference | None, str]:
-    """In one dtype, at each place. A difference in half precision must show at each of them."""
+def _in_one(
+    subject: Subject, places: Sequence[Sizes], precision: Precision, times: int
+) -> tuple[Difference | None, str]:
+    """In one dtype, at each place, the first several times. A difference in half precision must show at each of them."""
     seen: list[Difference] = []
     problem, looked = "", 0
     for k, sizes in enumerate(places):
@@ -58,7 +61,7 @@ def _in_one(subject: Subject, places: Sequence[Sizes], precision: Precision) -> 
             continue
         here = point.rounded(precision.dtype)
         try:
-            how = _compared(subject, sizes, here, precision, TIMES if k == 0 else 1)
+            how = _compared(subject, sizes, here, precision, times if k == 0 else 1)
         except Exception as error:  # a rule may refuse a dtype, in its own way
             problem = f"{type(error).__name__}: {_first_line(error)}"
             continue
@@ -66,9 +69,9 @@ def _in_one(subject: Subject, places: Sequence[Sizes], precision: Precision) -> 
         if isinstance(how, str):
             return Difference((), how, sizes, precision.wide), ""
         if how:
-            text = "; ".join(f"the {name}: {t}" for name, t in how.items())
-            where = f"called at {sized(subject.names, sizes)} in {precision}" if subject.names else f"called in {precision}"
-            seen.append(Difference(tuple(how), f"{where} it returns something else: {text}", sizes, precision.wide))
+            where = f" at {sized(subject.names, sizes)}" if subject.names else ""
+            text = f"called{where} in {precision} it returns something else: {said(how)}"
+            seen.append(Difference(tuple(how), text, sizes, precision.wide))
     if seen and (not precision.half or len(seen) == looked):
         return seen[0], ""
     if precision.half and not problem and not precision.weak:
@@ -126,8 +129,7 @@ def _traced(subject: Subject, sizes: Sizes, precision: Precision) -> Difference 
     how = values_apart(subject, subject.programs(precision.dtype), found, sizes, precision.dtype, everywhere=True)
     if not how:
         return None
-    text = "; ".join(f"the {name}: {t}" for name, t in how.items())
-    return Difference(tuple(how), f"traced in {precision} it is another program: {text}", sizes, False)
+    return Difference(tuple(how), f"traced in {precision} it is another program: {said(how)}", sizes, False)
 
 
 def _first_line(error: Exception) -> str:

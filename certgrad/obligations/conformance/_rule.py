@@ -8,12 +8,13 @@ from typing import Any
 
 from certgrad.errors import CertgradError
 
-from .. import _witnesses
 from ..generality.instances import Instance
 from ..prove.problem import rules_of, trace_rules
 from ..generality.rank_blind import reachable
 from ..generality.traces import Traces
+from ..balls import Input
 from ..balls._draw import seeded
+from ..balls.domain_points import inside
 from ._points import Point, directions, drawn
 from ._subject import Called, Programs, Sizes
 
@@ -58,7 +59,10 @@ class OfRule:
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
         shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
-        inputs = _witnesses._inputs(self.op, self.instance)
+        inputs = [
+            Input(name, dims, "float" if dtype == "held" else dtype)  # type: ignore[arg-type]
+            for name, dims, dtype in zip(self.op.arg_names, self.instance.inputs, self.instance.dtypes, strict=True)
+        ] + [Input(p) for p in self.op.params]
         count = len(self.op.arg_names)
         values = drawn(inputs, [*shapes.inputs, *[()] * len(self.op.params)], self._inside, rng)
         if values is None:
@@ -78,7 +82,7 @@ class OfRule:
         return general.outvars
 
     def _inside(self, values: Mapping[str, Any]) -> bool:
-        return _witnesses._inside(self.op, values)
+        return inside((*self.op.domain, *(c for c in self.op.params.values() if c)), values)
 
     def callables(self, sizes: Sizes) -> Called:
         """The function and its rules as they run, numbers left open given as Python's own."""

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from certgrad.errors import CertgradError
 
+from ..generality.decisions import rendering
 from ..tracing.jax_internals import from_library, seen_platform, serialised_all
-from ._at_numbers import Difference, values_apart
+from ._at_numbers import Difference, said, values_apart
 from ._subject import Programs, Sizes, Subject
 
 PLATFORMS = ("tpu", "gpu")
 
 
-def elsewhere(
-    subject: Subject, sizes: Sizes, dtype: str, render: Callable[[Mapping[str, str]], Callable[[Any], str]]
-) -> Difference | None:
+def elsewhere(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace depends on its surroundings."""
     with _watched_environment() as read, seen_platform("", _of_rule) as asked:
         here = _traced(subject, sizes, dtype)
@@ -37,10 +36,9 @@ def elsewhere(
         where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
         if there is None:
             return Difference((), f"{where} does not trace", {})
-        texts = [serialised_all(programs, render({}), fold_sizes=True) for programs in (here, there)]
+        texts = [serialised_all(programs, rendering({}), fold_sizes=True) for programs in (here, there)]
         if texts[0] != texts[1] and (how := values_apart(subject, subject.programs(dtype), there, sizes, dtype)):
-            said = "; ".join(f"the {name}: {text}" for name, text in how.items())
-            return Difference(tuple(how), f"{where} is another program: {said}", {})
+            return Difference(tuple(how), f"{where} is another program: {said(how)}", {})
     return None
 
 

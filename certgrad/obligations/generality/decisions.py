@@ -138,7 +138,7 @@ def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
 
 def _same(general: Programs, special: Programs, fixed: Fixed, erase_dtypes: bool = False) -> bool:
     expected, found = (
-        serialised_all(programs.all(), _render(sizes), erase_dtypes, fold_sizes=True)
+        serialised_all(programs.all(), rendering(sizes), erase_dtypes, fold_sizes=True)
         for programs, sizes in ((general, fixed), (special, {}))
     )
     return expected == found
@@ -241,7 +241,7 @@ def _positive_power(factor: tuple[Atom, Any]) -> bool:
     return isinstance(atom, Dim) and atom.name.isidentifier() and exponent > 0
 
 
-def _render(fixed: Fixed) -> Callable[[Any], str]:
+def rendering(fixed: Fixed) -> Callable[[Any], str]:
     """Writes a dimension after setting some."""
     values = {n: _read(v) for n, v in fixed.items()}
 

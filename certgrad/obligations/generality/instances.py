@@ -57,6 +57,14 @@ class Instance:
         inputs = tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs)
         return Shapes(inputs, self.dtypes, self.keywords(table))
 
+    def at(self, sizes: Mapping[str, int]) -> Instance:
+        """The one family member at these sizes."""
+
+        def set_in(text: str) -> str:
+            return re.sub(r"[A-Za-z_]\w*", lambda m: str(sizes[m[0]]), text)
+
+        return replace(self, inputs=tuple(tuple(map(set_in, s)) for s in self.inputs), statics=self.keywords(sizes))
+
     def keywords(self, sizes: Mapping[str, Any]) -> dict[str, Any]:
         """The structural arguments when the dimensions have these values."""
         return {name: at_sizes(value, sizes) for name, value in self.statics.items()}

@@ -1,0 +1,75 @@
+"""A certificate with what comes of comparing the traced programs with what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import msgspec
+
+from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
+from certgrad.obligations.conformance import Conformance, Difference, OfRule, conformance
+from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.generality.traces import Traces
+
+from . import witnesses as _witnesses
+
+OF_KINDS: Mapping[str, frozenset[str]] = {
+    "jvp_is_derivative": frozenset({"forward", "jvp"}),
+    "vjp_is_adjoint": frozenset({"forward", "jvp", "vjp"}),
+    "rule_runs_forward": frozenset({"forward", "primal"}),
+    "forward_equals_reference": frozenset({"forward", "reference"}),
+}
+"""The programs that each obligation is about."""
+LARGEST = 64
+"""A witness is looked for where no array has more entries."""
+
+
+def compared(
+    traces: Traces, certificate: Certificate, dtypes: Sequence[tuple[Sequence[Traces], Sequence[str]]]
+) -> Certificate:
+    """The certificate with what was measured; `dtypes` gives each case's traces, and the dtypes that it is claimed in.
+
+    A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
+    """
+    instances = [family.prove[0] for family in traces.families]
+    found = [conformance(OfRule(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
+    claims = []
+    for claim in certificate.claims:
+        cases = [
+            _case(traces, claim, case, instance, result)
+            for case, instance, result in zip(claim.cases, instances, found, strict=True)
+        ]
+        verdict = worst([c.verdict for c in cases])
+        claims.append(msgspec.structs.replace(claim, cases=cases, verdict=verdict if cases != claim.cases else claim.verdict))
+    changed = msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims]))
+    return with_measured(changed, list(dict.fromkeys(text for result in found for text in result.compared)))
+
+
+def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:
+    """With a text in each claim of what it was compared with."""
+    claims = [msgspec.structs.replace(claim, measured=list(texts)) for claim in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _case(traces: Traces, claim: Claim, case: CaseClaim, instance: Instance, result: Conformance) -> CaseClaim:
+    difference = result.difference
+    if difference is None or case.verdict not in PROOFS:
+        return case
+    if difference.programs and OF_KINDS[claim.kind].isdisjoint(difference.programs):
+        return case
+    witness = _witness(traces, claim.kind, instance, difference)
+    return msgspec.structs.replace(
+        case, verdict="unproved" if witness is None else "refuted", reason=difference.reason, witness=witness
+    )
+
+
+def _witness(traces: Traces, kind: str, instance: Instance, difference: Difference) -> Witness | None:
+    """A point at these very sizes where the two sides of the obligation provably differ."""
+    if not difference.traced:
+        return None
+    there = instance.at(difference.sizes)
+    shapes = there.shapes().inputs
+    if max(map(prod, shapes), default=0) > LARGEST:
+        return None
+    return _witnesses.search(traces.op, there, kind, wide=difference.wide)
