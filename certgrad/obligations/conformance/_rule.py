@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
+import numpy as np
+
 from certgrad.errors import CertgradError
 
 from ..generality.instances import Instance
@@ -38,16 +40,14 @@ class OfRule:
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
 
-    def at(self, sizes: Sizes, dtype: str) -> Programs:
+    def at(self, sizes: Sizes, dtype: str, anew: bool = False) -> Programs:
         """Traced at numbers. Raises TraceError or RuleError."""
         fixed = {n: str(v) for n, v in sizes.items()}
-        if dtype == "float64":
-            return self._of(dtype).at(self.instance, fixed, wide=True).programs.all()
-        if dtype == "float32":
-            return self._of(dtype).at(self.instance, fixed, wide=False).programs.all()
+        if dtype in ("float64", "float32") and not anew:
+            return self._of(dtype).at(self.instance, fixed, wide=dtype == "float64").programs.all()
         shapes = self.instance.shapes(fixed)
         rules = rules_of(self.op, shapes.statics)
-        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide=False, real=dtype).all()
+        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64", np.dtype(dtype)).all()
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

@@ -10,7 +10,8 @@ import hashlib
 import inspect
 import random
 from collections.abc import Iterable, Iterator
-from types import FunctionType, GeneratorType, ModuleType
+from functools import partial
+from types import FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import jax
@@ -80,7 +81,7 @@ def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
         yield repr(value)
     elif isinstance(value, np.ndarray):
         yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest() if value.dtype != object else repr(value)
-    elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, type, jax.Array)):
+    elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, jax.Array)):
         yield str(id(value))
     elif isinstance(value, random.Random):
         yield str(value.getstate())
@@ -112,12 +113,30 @@ def _parts(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
         yield str(sorted(map(repr, value)))
     elif isinstance(value, FunctionType):
         yield from _read([v for _, v in _held_by(value)], depth, seen) if not _of_libraries(value) else ()
-    elif hasattr(value, "__dict__") and not _of_libraries(value) and not inspect.isbuiltin(value):
-        yield from _read({k: v for k, v in vars(value).items() if not k.startswith("__")}, depth, seen)
+    elif isinstance(value, MethodType):
+        yield from _read([value.__self__, value.__func__], depth, seen)
+    elif isinstance(value, partial):
+        yield from _read([value.func, value.args, value.keywords], depth, seen)
+    elif isinstance(value, type):
+        yield from _read(_data(value), depth, seen) if not _of_libraries(value) else ()
+    elif not _of_libraries(value) and not inspect.isbuiltin(value):
+        slots = [getattr(value, n) for n in _slots(type(value)) if hasattr(value, n)]
+        yield from _read([getattr(value, "__dict__", {}), slots, type(value)], depth, seen)
     elif hasattr(value, "__next__") and hasattr(value, "__reduce__"):
         yield str(id(value))
     else:
         yield str(id(value))
+
+
+def _data(kind: type) -> dict[str, Any]:
+    """What a class holds beside its methods."""
+    held = {k: v for k, v in vars(kind).items() if not k.startswith("__")}
+    return {k: v for k, v in held.items() if not isinstance(v, (FunctionType, property, staticmethod, classmethod))}
+
+
+def _slots(kind: type) -> list[str]:
+    slots = getattr(kind, "__slots__", ())
+    return [slots] if isinstance(slots, str) else list(slots)
 
 
 def _of_libraries(value: Any) -> bool:

@@ -49,8 +49,8 @@ class Subject(Protocol):
     def programs(self, dtype: str) -> Programs:
         """What was proved, at symbolic sizes, of floats of this dtype. It may be traced in 64 bits."""
 
-    def at(self, sizes: Sizes, dtype: str) -> Programs:
-        """The same traced at numbers, in a dtype. Raises CertgradError."""
+    def at(self, sizes: Sizes, dtype: str, anew: bool = False) -> Programs:
+        """The same traced at numbers, in a dtype; `anew` even if it was traced there before. Raises CertgradError."""
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain at these sizes; None where none was found."""

@@ -44,7 +44,7 @@ def elsewhere(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
 
 def _traced(subject: Subject, sizes: Sizes, dtype: str) -> Programs | None:
     try:
-        return subject.at(sizes, dtype)
+        return subject.at(sizes, dtype, anew=True)
     except CertgradError:
         return None
 

@@ -1,0 +1,203 @@
+"""Rules that are right as they are traced, and do something else where they run: none is proved."""
+
+import itertools
+import operator
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import ShapeDtypeStruct
+
+import certgrad
+from certgrad.obligations.conformance import NOT_COMPARED
+
+is_constant_dim = jax.core.is_constant_dim
+is_symbolic_dim = jax.export.is_symbolic_dim if hasattr(jax.export, "is_symbolic_dim") else lambda n: not isinstance(n, int)
+
+
+def square(bwd):
+    rule = jax.custom_vjp(lambda x: x**2)
+    rule.defvjp(lambda x: (x**2, x), bwd)
+    return rule
+
+
+def scaled(factor):
+    """The backward of the square, off by a factor."""
+
+    def bwd(x, g):
+        return (2 * x * g * factor(x),)
+
+    return square(bwd)
+
+
+def matched(x):
+    match x.shape[0]:
+        case int(k) if k == 4:
+            return 2.0
+    return 1.0
+
+
+def by_caught_error(x):
+    try:
+        return 2.0 if x.shape[0] >= 128 else 1.0
+    except Exception as error:
+        return 1.0 + 0 * len(type(error).__name__)
+
+
+TABLE = {"7": 2.0}
+LIMIT = [128]
+
+SIZES = {
+    "is_constant_dim": lambda x: 2.0 if is_constant_dim(x.shape[0]) and x.shape[0] == 4 else 1.0,
+    "is_symbolic_dim": lambda x: 1.0 if is_symbolic_dim(x.shape[0]) else (2.0 if x.shape[0] == 6 else 1.0),
+    "match": matched,
+    "array_equal": lambda x: 1 + jnp.array_equal(jnp.zeros(x.shape), jnp.zeros(4)),
+    "struct": lambda x: 2.0 if ShapeDtypeStruct(x.shape, "f4") == ShapeDtypeStruct((4,), "f4") else 1.0,
+    "aval": lambda x: 2.0 if jax.typeof(x).shape == (4,) else 1.0,
+    "text of the aval": lambda x: 2.0 if "[4]" in str(jax.typeof(x)) else 1.0,
+    "a threshold": lambda x: 2.0 if is_constant_dim(x.shape[0]) and x.shape[0] > 128 else 1.0,
+    "a threshold from a list": lambda x: 2.0 if is_constant_dim(x.shape[0]) and x.shape[0] >= LIMIT[0] else 1.0,
+    "a table by text": lambda x: TABLE.get(str(x.shape[0]), 1.0),
+    "bytes": lambda x: 2.0 if is_constant_dim(x.size) and x.nbytes == 48 else 1.0,
+    "a large size": lambda x: 2.0 if is_constant_dim(x.shape[0]) and x.shape[0] == 1000003 else 1.0,
+    "a caught error": by_caught_error,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_asked_for_in_a_roundabout_way(name):
+    assert certgrad.check(scaled(SIZES[name]), "n -> n").verdict in ("unproved", "refuted")
+
+
+def test_the_size_is_named_and_the_rule_refuted_there():
+    report = certgrad.check(scaled(SIZES["is_constant_dim"]), "n -> n")
+    assert report.verdict == "refuted"
+    case = report.claims[0].cases[0]
+    assert "at n = 4 it is another program than for sizes left open: the vjp: output 0 is" in case.reason
+    assert case.witness.dims == {} or case.witness.dims == {"n": 4}
+
+
+TRACED = {
+    "type": lambda x: 1.0 if "Trac" in type(x).__qualname__ else 2.0,
+    "hasattr": lambda x: 2.0 if hasattr(x, "unsafe_buffer_pointer") else 1.0,
+    "repr": lambda x: 2.0 if repr(x).startswith("Array") else 1.0,
+    "dir": lambda x: 2.0 if "_npy_value" in dir(x) else 1.0,
+    "state of JAX": lambda x: 2.0 if jax.core.trace_ctx.is_top_level() else 1.0,
+    "class": lambda x: 1.0 if operator.attrgetter("__class__")(x).__mro__[0].__name__.endswith("racer") else 2.0,
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_asking_whether_it_is_traced(name):
+    try:
+        report = certgrad.check(scaled(TRACED[name]), "n -> n")
+    except AttributeError:
+        pytest.skip("this JAX has no such name")
+    assert report.verdict in ("unproved", "refuted")
+
+
+COUNT = itertools.count()
+MEMORY: dict = {}
+
+
+def generated():
+    number = 0
+    while True:
+        number += 1
+        yield 1.0 if number < 1000 else 2.0
+
+
+GENERATOR = generated()
+DRAW = np.random.default_rng(0)
+
+
+def remembered(x):
+    MEMORY.__setitem__("calls", MEMORY.get("calls", 0) + 1)
+    return 1.0 if operator.getitem(MEMORY, "calls") < 1000 else 2.0
+
+
+class Counter:
+    calls = 0
+
+    def __call__(self, x):
+        type(self).calls += 1
+        return 2.0 if self.calls > 1000 else 1.0
+
+
+STATE = {
+    "count": lambda x: 1.0 if next(COUNT) < 1000 else 2.0,
+    "generator": lambda x: next(GENERATOR),
+    "setitem": remembered,
+    "random": lambda x: 1.0 if DRAW.random() < 2 else 2.0,
+    "class": Counter(),
+    "environment": lambda x: 2.0 if os.environ.get("FAST") else 1.0,
+    "environment by getenv": lambda x: 2.0 if os.getenv("FAST") == "1" else 1.0,
+    "platform": lambda x: 2.0 if jax.default_backend() == "tpu" else 1.0,
+}
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_state_and_surroundings(name):
+    assert certgrad.check(scaled(STATE[name]), "n -> n").verdict in ("unproved", "refuted")
+
+
+DTYPES = {
+    "bytes": lambda x: 2.0 if np.dtype(x.dtype).itemsize == 2 else 1.0,
+    "promote_types": lambda x: 2.0 if jnp.promote_types(x.dtype, jnp.bfloat16) == jnp.bfloat16 else 1.0,
+    "weak_type": lambda x: 2.0 if jax.typeof(x).weak_type else 1.0,
+    "float16": lambda x: 2.0 if jnp.promote_types(x.dtype, "float16") == "float16" else 1.0,
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_asked_for_in_a_roundabout_way(name):
+    report = certgrad.check(scaled(DTYPES[name]), "n -> n")
+    assert report.verdict in ("unproved", "refuted") or report.dtypes
+
+
+def test_a_second_call_that_returns_another_value_is_named():
+    turns = itertools.cycle([1.0, 1.0, 1.0])
+    first = [True]
+
+    def flipping(x):
+        first.reverse()
+        return next(turns)
+
+    report = certgrad.check(scaled(flipping), "n -> n")
+    assert report.verdict == "unproved"
+
+
+def fast_path(x):
+    return 1.0 * (x.shape[0] // x.shape[0]) if is_constant_dim(x.shape[0]) and x.shape[0] == 4 else 1.0
+
+
+RIGHT = {
+    "a fast path that is right": fast_path,
+    "platform": lambda x: jnp.ones(()) if jax.default_backend() == "tpu" else 1.0,
+    "trace": lambda x: x.shape[0] / x.shape[0] if hasattr(x, "unsafe_buffer_pointer") else 1.0,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_rules_stay_proved(name):
+    report = certgrad.check(scaled(RIGHT[name]), "n -> n")
+    assert report.verdict == "proved", report
+    assert any(t.startswith("traces at n = 1, 2, 3, 4") for t in report.claims[0].measured)
+
+
+def test_what_was_compared_stands_in_the_claim():
+    rule = scaled(lambda x: 1.0)
+    (traces, calls) = certgrad.check(rule, "n -> n").claims[0].measured
+    assert traces == "traces at n = 1, 2, 3, 4, 5, 8, 16, 128"
+    assert "float64, float32, bfloat16, float16, weak float64, weak float32" in calls
+    assert certgrad.check(rule, "n -> n", conformance=False).claims[0].measured == [NOT_COMPARED]
+
+
+def test_equal_compares_too():
+    def double(x):
+        return x * (3 if is_constant_dim(x.shape[0]) and x.shape[0] == 9 else 2)
+
+    assert certgrad.equal(double, lambda x: x + x, "n").verdict == "refuted"
+    assert certgrad.equal(lambda x: x * 2, lambda x: x + x, "n").proved
