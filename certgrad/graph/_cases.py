@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.generality.decisions import Fixed, contrary
-from certgrad.obligations.generality.decisions import rendering
+from certgrad.obligations.generality.decisions import Fixed, contrary, rendering
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.tracing.jax_internals import Program, serialised
 

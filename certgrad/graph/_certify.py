@@ -18,12 +18,13 @@ from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._regions import with_regions
 from certgrad.graph._satisfiable import satisfiable
-from certgrad.graph._subject import unlike_its_graph
+from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step, sealed
 from certgrad.graph.ir import Node
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
+from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
@@ -79,6 +80,9 @@ def _certificate(induction: Induction) -> GraphCertificate:
         more, tell = _at_numbers(induction, hypotheses, accepted)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
         unanswered += filter(None, [unlike_its_graph(traced)])
+    seen = measured(traced) if not unanswered and all(s.verdict in PROOFS for s in steps) else Conformance(())
+    if seen.difference is not None:
+        unanswered.append(f"what runs is not what was traced: {seen.difference.reason}")
     dimensions = sorted(dict.fromkeys([*induction.dimensions, *elsewhere]))
     findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in HOLDS]
     unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
@@ -120,6 +124,7 @@ def _certificate(induction: Induction) -> GraphCertificate:
         ],
         digest=digest(traced, steps, [t.digest for t in laws]),
         versions=installed(),
+        measured=list(seen.compared),
     )
     return sealed(certificate)
 

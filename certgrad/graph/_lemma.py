@@ -32,8 +32,7 @@ from certgrad.obligations.auditing.witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
 from certgrad.obligations.balls.domain_points import inside
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
-from certgrad.obligations.generality.decisions import Fixed, _solution
-from certgrad.obligations.generality.decisions import rendering
+from certgrad.obligations.generality.decisions import Fixed, _solution, rendering
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument

@@ -9,10 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from certgrad._subject import OF_RULES, Rules, Subject
+from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Conformance, OfRule, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.generality.traces import Traces
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
+
+NODES = 1000
+"""In all sizes together that a graph is traced at, if not at the fewest."""
+FEWEST = 3
 
 
 class GraphSubject(Subject):
@@ -67,3 +74,13 @@ class GraphSubject(Subject):
 def unlike_its_graph(traced: TracedGraph) -> str:
     """Why the function, or a rule that it runs, may do something else than the graph says, or an empty text."""
     return unlike_its_traces(GraphSubject(traced), [traced.program.jaxpr])
+
+
+def measured(traced: TracedGraph) -> Conformance:
+    """The function and its gradient, compared with traces at numbers and with calls in float64 and float32."""
+    try:
+        traces = Traces(GraphSubject(traced))
+        subject = OfRule([traces], traces.families[0].prove[0])
+        return conformance(subject, WIDTHS, most=max(FEWEST, NODES // len(traced.nodes)))
+    except CertgradError as error:
+        return Conformance((f"{NOT_COMPARED}: {error}",))

@@ -143,6 +143,8 @@ class GraphCertificate(Struct, frozen=True):
     assumptions: list[str]
     digest: str
     versions: dict[str, str]
+    measured: list[str] = []
+    """With what the traced function was compared beside the proof: traces at numbers, calls in several dtypes."""
     source: Source | None = None
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""

@@ -41,7 +41,9 @@ def compared(
             for case, instance, result in zip(claim.cases, instances, found, strict=True)
         ]
         verdict = worst([c.verdict for c in cases])
-        claims.append(msgspec.structs.replace(claim, cases=cases, verdict=verdict if cases != claim.cases else claim.verdict))
+        claims.append(
+            msgspec.structs.replace(claim, cases=cases, verdict=verdict if cases != claim.cases else claim.verdict)
+        )
     changed = msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims]))
     return with_measured(changed, list(dict.fromkeys(text for result in found for text in result.compared)))
 

@@ -21,6 +21,7 @@ from ._surroundings import elsewhere
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
+ONLY_LIBRARIES = "no code but the libraries' runs"
 PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
@@ -36,11 +37,16 @@ class Conformance:
     difference: Difference | None = None
 
 
-def conformance(subject: Subject, dtypes: Sequence[str]) -> Conformance:
-    """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed."""
+def conformance(subject: Subject, dtypes: Sequence[str], most: int | None = None) -> Conformance:
+    """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed.
+
+    At so many sizes at `most`. Where all code is a library's there is nothing to compare.
+    """
+    if not subject.functions:
+        return Conformance((ONLY_LIBRARIES,))
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
-    listed = assignments(subject.names, in_code(subject.functions)) if subject.names else []
+    listed = assignments(subject.names, in_code(subject.functions))[:most] if subject.names else []
     for sizes in listed:
         if (found := at_numbers(subject, sizes, widths[0])) is not None:
             return Conformance((), found)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
+from math import isqrt
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -15,9 +17,9 @@ import numpy as np
 
 from certgrad._closures import captured
 
-from ..generality.rank_blind import loads
+from ..generality.reach import loads
 
-SMALL = (1, 2, 3, 4, 5, 8, 16, 128)
+SMALL = (1, 2, 3, 4, 5, 6, 7, 8, 16, 128)
 LARGEST = 2**21
 """A larger size is not looked at."""
 MOST = 48
@@ -38,7 +40,8 @@ def in_code(functions: Iterable[FunctionType]) -> tuple[int, ...]:
         held += [vars(m)[n] for m in modules for n in attributes if isinstance(vars(m).get(n), (int, str, tuple, dict))]
         held += [*captured(function), *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         for value in (*_constants(function.__code__), *held):
-            found.update(_integers(value, seen, DEPTH))
+            with suppress(Exception):  # an object may refuse to be looked at
+                found.update(_integers(value, seen, DEPTH))
     return tuple(sorted(n for n in found if 0 < n <= LARGEST))
 
 
@@ -94,10 +97,12 @@ def assignments(names: Sequence[str], numbers: Sequence[int]) -> list[dict[str, 
     """Values of all dimensions, so that each takes every size: first those that always are looked at, then the code's.
 
     Dimensions take different sizes, the next of the list each. A number of the code may be that of the entries of an
-    array, or of their bytes: then it is a product of sizes.
+    array, of their bytes, or of a square: then it is a product of sizes.
     """
     told = sorted(numbers)[:MOST]
     near = {m for n in told for m in (n - 1, n, n + 1) if 0 < m <= LARGEST}
+    near |= {isqrt(n) + k for n in told for k in (0, 1) if n > SMALL[-1]}
+    near |= {a // b for a in told for b in told if 1 < b < a and a % b == 0 and a > SMALL[-1]}
     near |= {n // width for n in told for width in (2, 4, 8) if n % width == 0 and n > 2 * width}
     listed = [*SMALL, *sorted(near - {*SMALL})]
     out = [_turned(names, listed, k) for k in range(len(listed))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -33,6 +33,12 @@ class Point:
         """The operands of a program by its name."""
         more = {"jvp": self.tangents, "vjp": self.seeds}.get(program, [])
         return [*self.args, *more, *self.scalars]
+
+    def with_one_array(self) -> Point | None:
+        """With one array for all arguments that it fits; None where it fits no other."""
+        first: dict[Any, np.ndarray] = {}
+        args = [first.setdefault((x.shape, x.dtype), x) for x in self.args]
+        return replace(self, args=args) if len(first) < len(args) else None
 
     def rounded(self, dtype: Any) -> Point:
         """With floats of this dtype."""

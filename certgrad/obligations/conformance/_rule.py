@@ -10,13 +10,13 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 
-from ..generality.instances import Instance
-from ..prove.problem import rules_of, trace_rules
-from ..generality.rank_blind import reachable
-from ..generality.traces import Traces
 from ..balls import Input
 from ..balls._draw import seeded
 from ..balls.domain_points import inside
+from ..generality.instances import Instance
+from ..generality.reach import reachable_from, rules_in
+from ..generality.traces import Traces
+from ..prove.problem import trace_rules
 from ._points import Point, directions, drawn
 from ._subject import Called, Programs, Sizes
 
@@ -30,7 +30,10 @@ class OfRule:
         self.instance = instance
         self.title = self.op.name
         self.names = instance.names
-        self.functions = reachable(self.op)
+        programs = [p.jaxpr for p in self.programs("float64").values()]
+        rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
+        self.roots = [*rules, *self.op.code]
+        self.functions = [*reachable_from(self.roots)]
         self._points: dict[str, Point | None] = {}
 
     def programs(self, dtype: str) -> Programs:
@@ -46,8 +49,10 @@ class OfRule:
         if dtype in ("float64", "float32") and not anew:
             return self._of(dtype).at(self.instance, fixed, wide=dtype == "float64").programs.all()
         shapes = self.instance.shapes(fixed)
-        rules = rules_of(self.op, shapes.statics)
-        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64", np.dtype(dtype)).all()
+        rules = self.op.rules(shapes.statics)
+        return trace_rules(
+            rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64", np.dtype(dtype)
+        ).all()
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""
@@ -94,11 +99,11 @@ class OfRule:
         def of(name: str) -> Callable[..., Any]:
             def call(*groups: Any) -> Any:
                 *arrays, scalars = groups
-                rules = rules_of(own, {**statics, **dict(zip(names, scalars, strict=True))})
+                rules = own.rules({**statics, **dict(zip(names, scalars, strict=True))})
                 return getattr(rules, name)(*map(list, arrays), [])
 
             return call
 
-        present = rules_of(own, statics)
+        present = own.rules(statics)
         kinds = ("forward", "jvp", "vjp", "primal", "reference")
         return {name: of(name) for name in kinds if getattr(present, name) is not None}

@@ -1,69 +1,88 @@
 """What code holds from one call to the next: whether calls change it.
 
-A counter, a generator, a dictionary that is filled: what they do in later calls no trace shows. Their state is read
-before calls and after, whatever changes it.
+A counter, a generator, a dictionary that is filled: what they do in later calls no trace shows. So all that the code
+reaches and that outlives a call is read before calls and after, whatever changes it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
-from types import FunctionType, GeneratorType, MethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
-from certgrad._closures import captured
-
-from ..generality.rank_blind import loads
+from ..generality.reach import parts, values_in
 
 DEPTH = 4
 ENTRIES = 256
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
+_LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
 
 
 class State:
-    """What functions can reach by a name that lives longer than a call, and what it was like at first."""
+    """What the code can reach that lives longer than a call, as it was at first."""
 
-    def __init__(self, functions: Iterable[Any]) -> None:
-        self._held: list[tuple[str, Any]] = []
-        for function in functions:
-            if isinstance(function, FunctionType):
-                self._held += _held_by(function)
-        self._before = [digest(value) for _, value in self._held]
-        self._globals = [(f, dict(_named(f))) for f in functions if isinstance(f, FunctionType)]
+    def __init__(self, roots: Iterable[Any]) -> None:
+        self._held = list(_reached(roots))
+        self._before = [digest(value) for value in self._held]
+        functions = [v for v in self._held if isinstance(v, FunctionType)]
+        self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
+        self._modules = {id(f.__globals__): (f.__globals__, _numbers(f.__globals__)) for f in functions}
 
     def changed(self) -> str:
-        """The name of something that is not as it was, or an empty text."""
-        for (name, value), before in zip(self._held, self._before, strict=True):
-            if digest(value) != before:
-                return name
-        for function, before in self._globals:
+        """What is not as it was, in words, or an empty text."""
+        for function, before in self._functions:
             for name, value in _named(function):
-                if before.get(name) is not value and digest(before.get(name)) != digest(value):
+                if name not in before or (before[name][0] is not value and before[name][1] != digest(value)):
                     return name
+        for value, before in zip(self._held, self._before, strict=True):
+            if digest(value) != before:
+                return self._name_of(value)
+        for names, before in self._modules.values():
+            if other := next((n for n, v in _numbers(names).items() if before.get(n) != v), ""):
+                return other
         return ""
+
+    def _name_of(self, value: Any) -> str:
+        named = (name for f, before in self._functions for name, (held, _) in before.items() if held is value)
+        return next(named, f"an object of type {type(value).__name__}")
+
+
+def _reached(roots: Iterable[Any]) -> Iterator[Any]:
+    """All values that code reaches, the code itself included, each once."""
+    queue, seen = list(roots), dict[int, Any]()
+    while queue:
+        value = queue.pop()
+        if id(value) in seen or isinstance(value, (*_PLAIN, ModuleType, jax.Array)):
+            continue
+        seen[id(value)] = value
+        yield value
+        with suppress(Exception):  # an object may refuse to be looked at
+            queue += parts(value)
+            if isinstance(value, FunctionType):
+                queue += values_in(value)
+            elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
+                queue.append(value.__self__)
 
 
 def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The global and the closed-over variables of a function, with their values now."""
-    loaded, _ = loads(function.__code__)
-    for name in loaded:
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-    if len(cells := captured(function)) == len(function.__code__.co_freevars):
-        yield from zip(function.__code__.co_freevars, cells, strict=True)
+    """The global and closed-over variables of a function, with their values now."""
+    names = [n for n in function.__code__.co_names if n in function.__globals__]
+    yield from ((n, function.__globals__[n]) for n in names)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        with suppress(ValueError):  # a cell is empty before its variable is assigned
+            yield name, cell.cell_contents
 
 
-def _held_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    yield from _named(function)
-    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-        yield f"a default of {function.__name__}", value
-    if vars(function):
-        yield f"an attribute of {function.__name__}", {k: v for k, v in vars(function).items() if k != "__wrapped__"}
+def _numbers(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers and texts of a module, and how much its tables hold."""
+    plain = {n: v for n, v in list(names.items()) if isinstance(v, (int, float, str))}
+    return plain | {n: len(v) for n, v in list(names.items()) if type(v) in (list, dict, set)}
 
 
 def digest(value: Any) -> str:
@@ -75,57 +94,53 @@ def digest(value: Any) -> str:
 
 
 def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
-    kind = type(value)
-    yield kind.__name__
-    if isinstance(value, (int, float, complex, str, bytes, bool, type(None), range, slice)):
+    yield type(value).__name__
+    if isinstance(value, _PLAIN):
         yield repr(value)
     elif isinstance(value, np.ndarray):
-        yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest() if value.dtype != object else repr(value)
+        yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
     elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, jax.Array)):
         yield str(id(value))
-    elif isinstance(value, random.Random):
-        yield str(value.getstate())
-    elif isinstance(value, (np.random.Generator, np.random.RandomState)):
-        bits = value.bit_generator if isinstance(value, np.random.Generator) else value
-        yield str(bits.state if isinstance(value, np.random.Generator) else bits.get_state())  # type: ignore[union-attr]
-    elif isinstance(value, GeneratorType):
-        frame = value.gi_frame
-        yield "ended" if frame is None else f"{frame.f_lasti} {frame.f_lineno}"
-        if frame is not None:
-            yield from _read(dict(frame.f_locals), depth - 1, seen | {id(value)})
-    elif kind.__module__ in ("itertools", "builtins") and hasattr(value, "__next__"):
-        yield repr(getattr(value, "__reduce__", lambda: None)())[:2000]
     else:
-        yield from _parts(value, depth - 1, seen | {id(value)})
+        with suppress(Exception):  # an object may refuse to be looked at
+            for part in _parts(value):
+                yield from _read(part, depth - 1, seen | {id(value)})
 
 
-def _parts(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
+def _parts(value: Any) -> Iterable[Any]:
+    """What the state of a value consists of."""
     if isinstance(value, dict):
-        yield str(len(value))
-        for k, v in list(value.items())[:ENTRIES]:
-            yield from _read(k, depth, seen)
-            yield from _read(v, depth, seen)
-    elif isinstance(value, (list, tuple)):
-        yield str(len(value))
-        for v in value[:ENTRIES]:
-            yield from _read(v, depth, seen)
-    elif isinstance(value, (set, frozenset)):
-        yield str(sorted(map(repr, value)))
-    elif isinstance(value, FunctionType):
-        yield from _read([v for _, v in _held_by(value)], depth, seen) if not _of_libraries(value) else ()
-    elif isinstance(value, MethodType):
-        yield from _read([value.__self__, value.__func__], depth, seen)
-    elif isinstance(value, partial):
-        yield from _read([value.func, value.args, value.keywords], depth, seen)
-    elif isinstance(value, type):
-        yield from _read(_data(value), depth, seen) if not _of_libraries(value) else ()
-    elif not _of_libraries(value) and not inspect.isbuiltin(value):
-        slots = [getattr(value, n) for n in _slots(type(value)) if hasattr(value, n)]
-        yield from _read([getattr(value, "__dict__", {}), slots, type(value)], depth, seen)
-    elif hasattr(value, "__next__") and hasattr(value, "__reduce__"):
-        yield str(id(value))
-    else:
-        yield str(id(value))
+        return [len(value), *list(value.items())[:ENTRIES]]
+    if isinstance(value, (list, tuple)):
+        return [len(value), *value[:ENTRIES]]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(repr, value))
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        return ["ended"] if frame is None else [frame.f_lasti, frame.f_locals]
+    if isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
+        return [value.__self__]
+    if isinstance(value, partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, FunctionType):
+        own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
+        return [value.__defaults__, value.__kwdefaults__, own]
+    if isinstance(value, type):
+        return [] if _of_library(value) else [_data(value), _data(type(value))]
+    if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
+        return []
+    return [*_saved(value), type(value)]
+
+
+def _saved(value: Any) -> Iterator[Any]:
+    """What pickle would save of an object, and how far a file has been read or written."""
+    with suppress(Exception):
+        _, arguments, *state = value.__reduce_ex__(4)
+        yield [arguments, *(list(s)[:ENTRIES] if hasattr(s, "__next__") else s for s in state)]
+    for ask in ("tell", "qsize", "__length_hint__", "cache_info"):
+        with suppress(Exception):
+            yield str(getattr(value, ask)())
+    yield dict(getattr(value, "__dict__", {}))
 
 
 def _data(kind: type) -> dict[str, Any]:
@@ -134,11 +149,9 @@ def _data(kind: type) -> dict[str, Any]:
     return {k: v for k, v in held.items() if not isinstance(v, (FunctionType, property, staticmethod, classmethod))}
 
 
-def _slots(kind: type) -> list[str]:
-    slots = getattr(kind, "__slots__", ())
-    return [slots] if isinstance(slots, str) else list(slots)
+def _of_random(value: Any) -> bool:
+    return isinstance(value, (np.random.Generator, np.random.RandomState))
 
 
-def _of_libraries(value: Any) -> bool:
-    module = getattr(value, "__module__", None) or type(value).__module__
-    return str(module).split(".")[0] in ("jax", "jaxlib", "numpy", "equinox", "flax", "certgrad", "functools", "builtins")
+def _of_library(kind: type) -> bool:
+    return str(kind.__module__).split(".")[0] in _LIBRARIES

@@ -43,6 +43,8 @@ class Subject(Protocol):
     title: str
     names: Sequence[str]
     """Its dimension variables."""
+    roots: Sequence[Any]
+    """What runs: functions, and objects that hold some."""
     functions: Sequence[Any]
     """The functions outside of the libraries whose code it can run."""
 

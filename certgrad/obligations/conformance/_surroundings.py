@@ -27,7 +27,9 @@ def elsewhere(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
     with _watched_environment() as read, seen_platform("", _of_rule) as asked:
         here = _traced(subject, sizes, dtype)
     if read:
-        return Difference((), f"it reads the environment ({read[0]}): where that is another, it may do other things", {})
+        return Difference(
+            (), f"it reads the environment ({read[0]}): where that is another, it may do other things", {}
+        )
     if not asked or here is None:
         return None
     for platform in PLATFORMS:
@@ -87,4 +89,7 @@ def _watched_environment() -> Iterator[list[str]]:
 
 def _of_python(frame: Any) -> bool:
     """Code of Python's own that reads the environment for its caller: `os.getenv`, `Mapping.get`."""
-    return frame.f_code.co_filename.startswith("<frozen") or frame.f_globals.get("__name__") in ("os", "collections.abc")
+    return frame.f_code.co_filename.startswith("<frozen") or frame.f_globals.get("__name__") in (
+        "os",
+        "collections.abc",
+    )

@@ -15,6 +15,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ..balls._indexing import _landings
+from ..balls._primitives import RULES
+from ..balls._values import Value
 from ..tracing.float_values import _SAME
 from ..tracing.jax_internals import (
     CALLS,
@@ -29,9 +32,6 @@ from ..tracing.jax_internals import (
     scan_loop,
     while_loop,
 )
-from ..balls._indexing import _landings
-from ..balls._primitives import RULES
-from ..balls._values import Value
 
 MAX_STEPS = 10_000
 Array = np.ndarray
@@ -46,7 +46,7 @@ class Setting:
     """Where a program is evaluated: the sizes of its dimensions, and the float that stands for 64-bit ones."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
-    real: Any = np.dtype(np.float64)
+    real: Any = np.float64
 
     def dtype(self, dtype: Any) -> Any:
         return self.real if dtype == np.float64 else dtype
@@ -195,8 +195,8 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
 _MOVED = frozenset(
-    "broadcast_in_dim broadcast_to reshape squeeze expand_dims transpose rev tile slice split unstack concatenate stack "
-    "pad dynamic_slice dynamic_update_slice platform_index".split()
+    "broadcast_in_dim broadcast_to reshape squeeze expand_dims transpose rev tile slice split unstack concatenate "
+    "stack pad dynamic_slice dynamic_update_slice platform_index".split()
 )
 """Operations that move entries: the evaluator of balls moves those of any array."""
 
@@ -295,8 +295,10 @@ def _rounded(params: dict[str, Any], x: Array) -> Array:
 
 
 def _select(params: dict[str, Any], which: Array, *cases: Array) -> Array:
-    return np.choose(np.broadcast_to(which.astype(np.int64), cases[0].shape), cases) if len(cases) > 2 else np.where(
-        which.astype(bool), cases[-1], cases[0]
+    return (
+        np.choose(np.broadcast_to(which.astype(np.int64), cases[0].shape), cases)
+        if len(cases) > 2
+        else np.where(which.astype(bool), cases[-1], cases[0])
     )
 
 

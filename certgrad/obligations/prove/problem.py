@@ -62,9 +62,7 @@ class Programs:
         return {k: p for k, p in named.items() if p is not None}
 
 
-def trace_rules(
-    rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None
-) -> Programs:
+def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None) -> Programs:
     """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`.
 
     Raises TraceError or RuleError, naming the rule and what it did.

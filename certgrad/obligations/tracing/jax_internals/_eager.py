@@ -77,7 +77,7 @@ def array_of(value: np.ndarray, aval: Any) -> Any:
     """An array of JAX's that holds these numbers, of exactly this type, weakness included."""
     device = jax.local_devices(backend="cpu")[0] if jax.default_backend() != "cpu" else jax.local_devices()[0]
     sharding = jax.sharding.SingleDeviceSharding(device)
-    data = np.ascontiguousarray(np.broadcast_to(value, aval.shape), dtype=aval.dtype)
+    data = np.array(np.broadcast_to(value, aval.shape), dtype=aval.dtype, order="C")
     aval = ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
     return _pxla.batched_device_put(aval, sharding, [data], [device], committed=False)
 
