@@ -60,7 +60,7 @@ class Subject(Protocol):
     undefined_differs: bool = True
     """That one side has a value where the other has none is a difference."""
     conformance: bool | None = None
-    """What was traced is compared with what happens at numbers and in calls; None where that is no part of the audit."""
+    """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None

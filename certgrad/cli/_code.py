@@ -95,7 +95,7 @@ def _is_code(target: str) -> bool:
         return False
 
 
-def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None) -> Code:
+def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None, conformance: bool = True) -> Code:
     """Audit the rules that the targets hold. Raises UsageError where a target does not import or names nothing."""
     from certgrad.report import json
     from certgrad.rules._isolated import audit_targets
@@ -103,7 +103,7 @@ def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: No
 
     out = Code()
     known: set[str] = set()
-    for result in audit_targets(targets):
+    for result in audit_targets(targets, conformance=conformance):
         if not isinstance(result, RuleResult):
             out.names += result.names
             continue

@@ -70,6 +70,13 @@ def audit(
         bool,
         typer.Option("--jax", help="Audit the derivative rules of the installed JAX: primitives and custom rules."),
     ] = False,
+    conformance: Annotated[
+        bool,
+        typer.Option(
+            "--conformance/--no-conformance",
+            help="Compare the traces of rules in code with what happens at numbers and in calls.",
+        ),
+    ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
@@ -91,7 +98,7 @@ def audit(
     configured = _code.configured()
     ops, targeted = _code.split(targets or configured.targets)
     entries = _entries(configured) if targeted and not no_baseline else []
-    code = _code.audit(targeted)
+    code = _code.audit(targeted, conformance=conformance)
     names = [rule.name for rule in code.rules]
     selection = _selection(
         ops, select or configured.select, [*(ignore or []), *configured.ignore], names, none=bool(targeted) and not ops

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Conformance, OfRule, conformance
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
 from certgrad.ops._declare import Case
@@ -80,7 +80,7 @@ def measured(traced: TracedGraph) -> Conformance:
     """The function and its gradient, compared with traces at numbers and with calls in float64 and float32."""
     try:
         traces = Traces(GraphSubject(traced))
-        subject = OfRule([traces], traces.families[0].prove[0])
+        subject = Compared([traces], traces.families[0].prove[0])
         return conformance(subject, WIDTHS, most=max(FEWEST, NODES // len(traced.nodes)))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

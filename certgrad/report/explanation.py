@@ -84,6 +84,7 @@ def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None
         ("under", "\n".join(map(_hypothesis, claim.hypotheses)) or _no_hypothesis(claim)),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
+        ("compared", "; ".join(claim.measured)),
         ("reason", "\n".join(dict.fromkeys(case.reason for case in claim.cases if case.reason))),
         ("residual", "\n".join(dict.fromkeys(case.residual for case in claim.cases if case.residual))),
     ]

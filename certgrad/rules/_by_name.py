@@ -38,7 +38,7 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
     return Remark(code, f"not audited: {' '.join(reason.split())}")
 
 
-def examined(found: Found, table: Mapping[str, Declaration]) -> Examination:
+def examined(found: Found, table: Mapping[str, Declaration], conformance: bool = True) -> Examination:
     """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
     report: Report | None = None
     remarks: list[Remark] = []
@@ -46,7 +46,7 @@ def examined(found: Found, table: Mapping[str, Declaration]) -> Examination:
         remarks.append(not_audited(found.problem))
     else:
         try:
-            report, declared = _audited(found, table)
+            report, declared = _audited(found, table, conformance)
             remarks += _remarks(report, declared)
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
@@ -77,7 +77,7 @@ class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-def _audited(found: Found, table: Mapping[str, Declaration]) -> tuple[Report, Declaration]:
+def _audited(found: Found, table: Mapping[str, Declaration], conformance: bool) -> tuple[Report, Declaration]:
     """The report on a rule, the worst one where its shapes are inferred."""
     rule: Callable = found.rule
     said = declaration_of(rule, plain_function(unwrapped(rule))) or table.get(found.name)
@@ -86,7 +86,7 @@ def _audited(found: Found, table: Mapping[str, Declaration]) -> tuple[Report, De
         raise _NotDeclaredError(
             "no signature is declared, and none was found that traces: declare one with certgrad.declare"
         )
-    reports = [check(rule, d.signature, name=found.name, **_options(d)) for d in declarations]
+    reports = [check(rule, d.signature, name=found.name, conformance=conformance, **_options(d)) for d in declarations]
     return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0]
 
 

@@ -35,23 +35,25 @@ class Budget:
     auditing: float = 600
 
 
-def audit_targets(targets: Sequence[str], budget: Budget | None = None) -> Iterator[RuleResult | Seen]:
+def audit_targets(
+    targets: Sequence[str], budget: Budget | None = None, conformance: bool = True
+) -> Iterator[RuleResult | Seen]:
     """The results of each target's rules, in order, and what each target means.
 
     Raises:
         UsageError: a target does not import, or names nothing.
     """
     for target in targets:
-        yield from _one(target, budget or Budget())
+        yield from _one(target, budget or Budget(), conformance)
 
 
-def _one(target: str, budget: Budget) -> Iterator[RuleResult | Seen]:
+def _one(target: str, budget: Budget, conformance: bool) -> Iterator[RuleResult | Seen]:
     skip: list[str] = []
     lost: list[RuleResult] = []
     while True:
         doing: Begun | None = None
         ended = ""
-        for event in _events(Request(target, skip), budget):
+        for event in _events(Request(target, skip, conformance), budget):
             match event:
                 case Begun():
                     doing = event

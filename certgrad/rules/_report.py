@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness
+from certgrad.obligations.conformance import NOT_COMPARED
 
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
@@ -95,6 +96,11 @@ class Report:
         """Every obligation is proved, perhaps under hypotheses."""
         return self.verdict in HOLDS
 
+    @property
+    def compared(self) -> list[str]:
+        """With what the traced programs were compared: traces at numbers and calls. It is measured, not proved."""
+        return list(dict.fromkeys(text for claim in self.claims for text in claim.measured))
+
     def __str__(self) -> str:
         from certgrad.report import text
         from certgrad.report.audited import findings_of
@@ -108,6 +114,8 @@ class Report:
             lines.append("under: " + ", ".join(self.hypotheses))
         if self.dtypes:
             lines.append(f"for {self.dtypes}")
+        if NOT_COMPARED in self.compared:
+            lines.append(NOT_COMPARED)
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
         if self.without_gradient:

@@ -32,6 +32,8 @@ class Request(msgspec.Struct, frozen=True):
 
     target: str
     skip: list[str] = []
+    conformance: bool = True
+    """Compare what was traced with what happens."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -111,16 +113,16 @@ def _audited(request: Request, tell: Any) -> Iterator[Event]:
     for one in found.rules:
         if one.name not in request.skip:
             yield Begun(kind="rule", name=one.name, where=one.where, file=one.file)
-            yield _result(one, table)
+            yield _result(one, table, request.conformance)
 
 
-def _result(found: Found, table: Mapping[str, Declaration]) -> RuleResult:
+def _result(found: Found, table: Mapping[str, Declaration], conformance: bool) -> RuleResult:
     from certgrad.report import json
 
     from ._by_name import examined
 
     started = time.perf_counter()
-    result = examined(found, table)
+    result = examined(found, table, conformance)
     report, certificate = result.report, result.certificate
     return RuleResult(
         name=found.name,

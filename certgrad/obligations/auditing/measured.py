@@ -8,7 +8,7 @@ from math import prod
 import msgspec
 
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Claim, Witness, sealed, worst
-from certgrad.obligations.conformance import Conformance, Difference, OfRule, conformance
+from certgrad.obligations.conformance import Compared, Conformance, Difference, conformance
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 
@@ -33,7 +33,7 @@ def compared(
     A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
     """
     instances = [family.prove[0] for family in traces.families]
-    found = [conformance(OfRule(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
+    found = [conformance(Compared(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
     claims = []
     for claim in certificate.claims:
         cases = [

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, precisions
+from ._compared import Compared
 from ._numbers import assignments, in_code
 from ._points import sized
-from ._rule import OfRule
-from ._subject import Subject
 from ._surroundings import elsewhere
 
 WIDTHS = ("float64", "float32")
@@ -26,7 +25,7 @@ PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
-__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Conformance", "Difference", "OfRule", "Subject", "conformance"]
+__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Compared", "Conformance", "Difference", "conformance"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Conformance:
     difference: Difference | None = None
 
 
-def conformance(subject: Subject, dtypes: Sequence[str], most: int | None = None) -> Conformance:
+def conformance(subject: Compared, dtypes: Sequence[str], most: int | None = None) -> Conformance:
     """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed.
 
     At so many sizes at `most`. Where all code is a library's there is nothing to compare.

@@ -24,10 +24,10 @@ def differs(found: Sequence[np.ndarray], program: Sequence[np.ndarray], exact: S
     for k, (a, b, c) in enumerate(zip(found, program, exact, strict=True)):
         if a.shape != b.shape:
             return f"output {k} has shape {a.shape} in place of {b.shape}"
-        if (
-            a.size
-            and (where := _apart(*(np.asarray(x, np.float64).ravel() for x in (a, b, c)), dtype=dtype)) is not None
-        ):
+        if not a.size:
+            continue
+        first, second, third = (np.asarray(x, np.float64).ravel() for x in (a, b, c))
+        if (where := _apart(first, second, third, dtype)) is not None:
             return f"output {k} is {_shown(a, where)} in place of {_shown(b, where)}"
     return ""
 

@@ -16,8 +16,9 @@ from certgrad.errors import CertgradError
 from ..generality.decisions import rendering
 from ..tracing.jax_internals import Program, serialised_all
 from ._agreement import differs
+from ._compared import Compared
 from ._points import sized
-from ._subject import Programs, Sizes, Subject
+from ._precision import Programs, Sizes
 from ._values import Setting, run
 
 POINTS = 2
@@ -36,7 +37,7 @@ class Difference:
     """A trace at these sizes shows it."""
 
 
-def at_numbers(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
+def at_numbers(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace at these sizes differs from what was proved."""
     where = f"at {sized(subject.names, sizes)}"
     wide = dtype == "float64"
@@ -62,7 +63,7 @@ def at_numbers(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
 
 
 def values_apart(
-    subject: Subject, general: Programs, found: Programs, sizes: Sizes, dtype: str, everywhere: bool = False
+    subject: Compared, general: Programs, found: Programs, sizes: Sizes, dtype: str, everywhere: bool = False
 ) -> dict[str, str]:
     """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn."""
     apart: dict[str, list[str]] = {name: [] for name in general}

@@ -19,9 +19,10 @@ from certgrad.errors import CertgradError
 from ..tracing.jax_internals import computed_by, typed, wide_floats
 from ._agreement import differs
 from ._at_numbers import Difference, references, said, values_apart
+from ._compared import Compared
 from ._points import Point, sized
+from ._precision import Precision, Sizes, numbers
 from ._state import State
-from ._subject import Precision, Sizes, Subject, numbers
 from ._values import compute
 
 TIMES = 3
@@ -33,7 +34,7 @@ def precisions(dtypes: Sequence[str]) -> list[Precision]:
     return [*map(Precision, dtypes), *(Precision(d, weak=True) for d in dtypes if d in ("float32", "float64"))]
 
 
-def called(subject: Subject, places: Sequence[Sizes], dtypes: Sequence[str]) -> tuple[Difference | None, list[str]]:
+def called(subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str]) -> tuple[Difference | None, list[str]]:
     """How calls differ from what was proved; and in which dtypes nothing could be called, with the reason."""
     state = State(subject.roots)
     refused: list[str] = []
@@ -49,9 +50,9 @@ def called(subject: Subject, places: Sequence[Sizes], dtypes: Sequence[str]) -> 
 
 
 def _in_one(
-    subject: Subject, places: Sequence[Sizes], precision: Precision, times: int
+    subject: Compared, places: Sequence[Sizes], precision: Precision, times: int
 ) -> tuple[Difference | None, str]:
-    """In one dtype, at each place, the first several times. A difference in half precision must show at each of them."""
+    """In one dtype, at each place, the first several times. A difference in half precision must show at each."""
     seen: list[Difference] = []
     problem, looked = "", 0
     for k, sizes in enumerate(places):
@@ -79,7 +80,7 @@ def _in_one(
     return None, problem
 
 
-def _compared(subject: Subject, sizes: Sizes, point: Point, precision: Precision, times: int) -> dict[str, str] | str:
+def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precision, times: int) -> dict[str, str] | str:
     """For each program, how the calls differ from it; a text where calls differ from one another."""
     general, out = subject.programs(precision.dtype), {}
     functions = subject.callables(sizes)
@@ -124,7 +125,7 @@ def _whole(values: np.ndarray, wide: bool) -> np.ndarray:
     return values.astype(np.int32) if values.dtype == np.int64 and not wide else values
 
 
-def _traced(subject: Subject, sizes: Sizes, precision: Precision) -> Difference | None:
+def _traced(subject: Compared, sizes: Sizes, precision: Precision) -> Difference | None:
     """A trace in half precision, which is where rules under `jit` meet it."""
     try:
         found = subject.at(sizes, precision.dtype)

@@ -40,11 +40,11 @@ class State:
             for name, value in _named(function):
                 if name not in before or (before[name][0] is not value and before[name][1] != digest(value)):
                     return name
-        for value, before in zip(self._held, self._before, strict=True):
-            if digest(value) != before:
+        for value, text in zip(self._held, self._before, strict=True):
+            if digest(value) != text:
                 return self._name_of(value)
-        for names, before in self._modules.values():
-            if other := next((n for n, v in _numbers(names).items() if before.get(n) != v), ""):
+        for names, then in self._modules.values():
+            if other := next((n for n, v in _numbers(names).items() if then.get(n) != v), ""):
                 return other
         return ""
 

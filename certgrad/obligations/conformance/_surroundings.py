@@ -17,12 +17,13 @@ from certgrad.errors import CertgradError
 from ..generality.decisions import rendering
 from ..tracing.jax_internals import from_library, seen_platform, serialised_all
 from ._at_numbers import Difference, said, values_apart
-from ._subject import Programs, Sizes, Subject
+from ._compared import Compared
+from ._precision import Programs, Sizes
 
 PLATFORMS = ("tpu", "gpu")
 
 
-def elsewhere(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
+def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace depends on its surroundings."""
     with _watched_environment() as read, seen_platform("", _of_rule) as asked:
         here = _traced(subject, sizes, dtype)
@@ -44,7 +45,7 @@ def elsewhere(subject: Subject, sizes: Sizes, dtype: str) -> Difference | None:
     return None
 
 
-def _traced(subject: Subject, sizes: Sizes, dtype: str) -> Programs | None:
+def _traced(subject: Compared, sizes: Sizes, dtype: str) -> Programs | None:
     try:
         return subject.at(sizes, dtype, anew=True)
     except CertgradError:

@@ -110,7 +110,7 @@ def _applied(
         found = _OWN[name](params, *operands)
         return [np.asarray(v) for v in found] if isinstance(found, list) else [np.asarray(found)]
     if name in _MOVED:
-        moved = RULES[name](None, params, *map(Value, operands))  # type: ignore[arg-type]
+        moved = RULES[name](None, params, *map(Value, operands))
         return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
     return _by_jax(eqn, params, operands)
 
@@ -209,7 +209,7 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     nowhere = np.iinfo(np.int64).min
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
     given = {**params, "fill_value": nowhere}
-    (found,) = [RULES["gather"](None, given, Value(places), Value(indices)).primal]  # type: ignore[arg-type, union-attr]
+    (found,) = [RULES["gather"](None, given, Value(places), Value(indices)).primal]  # type: ignore[union-attr]
     kind = kind_of(x.dtype)
     absent = params["fill_value"]
     if absent is None:

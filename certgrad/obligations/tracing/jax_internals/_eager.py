@@ -29,7 +29,8 @@ _ONE_AT_A_TIME = threading.RLock()
 @contextmanager
 def computed_by(compute: Compute) -> Iterator[None]:
     """Have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
-    plain, compiled = _core.EvalTrace.process_primitive, getattr(_pjit, "_pjit_call_impl_python", None)
+    plain: Any = _core.EvalTrace.process_primitive
+    compiled: Any = getattr(_pjit, "_pjit_call_impl_python", None)
     owner = threading.get_ident()
 
     def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
@@ -108,7 +109,7 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[l
 
     with _ONE_AT_A_TIME:
         try:
-            _bridge.get_backend = get_backend  # type: ignore[assignment]
+            _bridge.get_backend = get_backend
             yield asked
         finally:
             _bridge.get_backend = own

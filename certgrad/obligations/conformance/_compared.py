@@ -18,10 +18,10 @@ from ..generality.reach import reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
 from ._points import Point, directions, drawn
-from ._subject import Called, Programs, Sizes
+from ._precision import Called, Programs, Sizes
 
 
-class OfRule:
+class Compared:
     """One family of shapes of a rule, with the traces that its proofs are about: in 64 bits, in 32, or in both."""
 
     def __init__(self, traces: Sequence[Traces], instance: Instance) -> None:

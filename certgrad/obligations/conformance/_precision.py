@@ -1,0 +1,41 @@
+"""What programs and callables are called, and the dtypes in which rules are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..tracing.jax_internals import Program
+
+Sizes = Mapping[str, int]
+Programs = Mapping[str, Program]
+"""By name: `forward`, `primal` and `reference` take the arguments, `jvp` tangents as well and `vjp` seeds."""
+Called = Mapping[str, Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]]
+"""By the same names: called with the arguments, with tangents or seeds, and with the numbers left open."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A dtype of floats in which rules are called."""
+
+    dtype: str
+    weak: bool = False
+
+    @property
+    def wide(self) -> bool:
+        return self.dtype == "float64"
+
+    @property
+    def half(self) -> bool:
+        return self.dtype in ("float16", "bfloat16")
+
+    def __str__(self) -> str:
+        return f"weak {self.dtype}" if self.weak else self.dtype
+
+
+def numbers(values: Sequence[Any]) -> list[np.ndarray]:
+    """Results as arrays of numpy."""
+    return [np.asarray(v) for v in values]
