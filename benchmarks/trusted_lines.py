@@ -38,6 +38,7 @@ FLOORS = {
 OUTSIDE = {
     "balls": "refutations, and points that satisfy hypotheses",
     "verify": "the second check",
+    "conformance": "what happens, compared with what was traced",
     "cache": "verdicts remembered (`--no-cache` does without)",
 }
 

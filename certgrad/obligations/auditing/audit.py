@@ -54,7 +54,7 @@ from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
-from certgrad.obligations.terms.terms import clear_caches
+from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.obligations.wording.formula import formula
@@ -63,6 +63,7 @@ from certgrad.ops._declare import Case
 
 from . import witnesses as _witnesses
 from .conventions import conventions
+from .look import looked_at
 from .measured import compared, with_measured
 from .redundant import beyond, specialised
 
@@ -125,17 +126,18 @@ def audit(op: Subject, cache: Cache | None = None) -> Certificate:
 
 
 def _guarded(traces: Traces) -> Certificate:
+    """What is proved of the traces, if what runs is as they are."""
     certificate = _audited(traces)
     if certificate.verdict not in PROOFS:
         return certificate
     if why := unlike_its_traces(traces.op, traces.general()):
         return untraced(traces.op, why)
-    return _compared(traces, certificate)
+    return _compared(traces, looked_at(traces, certificate))
 
 
 def _compared(traces: Traces, certificate: Certificate) -> Certificate:
     """With what comes of comparing the traces with what happens."""
-    if traces.op.conformance is None:
+    if traces.op.conformance is None or certificate.verdict not in PROOFS:
         return certificate
     if not traces.op.conformance:
         return with_measured(certificate, [NOT_COMPARED])

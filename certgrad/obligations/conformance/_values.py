@@ -15,8 +15,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad.obligations.balls._registry import RULES
+
 from ..balls._indexing import _landings
-from ..balls._primitives import RULES
 from ..balls._values import Value
 from ..tracing.float_values import _SAME
 from ..tracing.jax_internals import (
