@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from certgrad.rules._findings import Finding
 
 
+_STATED = "certgrad verdict"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--certgrad`, `--certgrad-target` and `--certgrad-strict`."""
     group = parser.getgroup("certgrad", "proofs of derivative rules")
@@ -45,6 +48,13 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_report_header(config: pytest.Config) -> str:
     """Say that rules are collected."""
     return "certgrad: every derivative rule is a test" if config.getoption("--certgrad") else ""
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the rules that pass and whose verdict leaves an argument out."""
+    passed = terminalreporter.stats.get("passed", [])
+    for line in (text for report in passed for key, text in report.user_properties if key == _STATED):
+        terminalreporter.write_line(f"certgrad: {line}")
 
 
 class Rules(pytest.Collector):
@@ -93,10 +103,13 @@ class RuleItem(pytest.Item):
         """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
         expected failure.
         """
+        from certgrad.obligations.certificate import stated
         from certgrad.rules._by_name import examined
         from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
         result = examined(self.found, self.configured.signatures)
+        if result.certificate is not None and result.certificate.without_gradient:
+            self.user_properties.append((_STATED, f"{self.found.name}: {stated(result.certificate)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
         self._warn_of_stale({f for f in wanted if f.code in known})

@@ -32,7 +32,7 @@ from certgrad.obligations.auditing.witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
 from certgrad.obligations.balls.domain_points import inside
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
-from certgrad.obligations.generality.decisions import Fixed, _solution, rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, _solution, rendering
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
 from certgrad.obligations.meaning.semantics import Context, UnprovedError, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
@@ -296,7 +296,7 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         return proof
     general = list(proof.clauses)
     queue, questions = contrary_cases(proof.programs, {}, everything=True)
-    proof.dimensions += questions
+    proof.dimensions += _left_out(questions)
     seen: set[str] = set()
     while queue:
         case = queue.pop(0)
@@ -314,7 +314,7 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         proof.clauses += not_implied(more_there, general, case)
         more, questions = contrary_cases(other.programs, case, everything=True)
         queue += more
-        proof.dimensions += questions
+        proof.dimensions += _left_out(questions)
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
     proof.lemma = _with_hypotheses(proof.lemma, proof.clauses)
     return proof
@@ -387,10 +387,15 @@ def _own_sizes(operation: Operation, table: Mapping[str, str]) -> Proof:
         proof = _prove_at(operation, *of_node(operation, table, {}))
         if proof.programs is not None and table:
             cases, questions = contrary_cases(proof.programs, {}, everything=False)
-            proof.dimensions = [*questions, *(f"not {shown(case)}" for case in cases)]
+            proof.dimensions = [*_left_out(questions), *(f"not {shown(case)}" for case in cases)]
         return proof
 
     return _at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case)))
+
+
+def _left_out(questions: Sequence[str]) -> list[str]:
+    """Hypotheses that leave out the sizes which questions without a case to trace are about."""
+    return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
 
 
 def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:

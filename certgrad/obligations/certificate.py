@@ -8,6 +8,7 @@ import hashlib
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from certgrad._subject import OF_REFERENCE, Subject
 
@@ -158,8 +159,17 @@ class Certificate(Struct, frozen=True):
     """One for each case, in order: what `certgrad verify` traces again."""
     literals: list[LiteralMeaning] = []
     """What float literals are read as, where the verdict is `proved up to rounding`."""
+    without_gradient: list[str] | UnsetType = UNSET
+    """Float arguments for which the rule returns `None`: the verdict says nothing of them. Absent where there are none.
+    """
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
+
+
+def stated(certificate: Certificate) -> str:
+    """The verdict with what it leaves out: `proved; no gradient for w`."""
+    missing = certificate.without_gradient or []
+    return f"{certificate.verdict}; no gradient for {', '.join(missing)}" if missing else certificate.verdict
 
 
 def checksum(certificate: Certificate) -> str:

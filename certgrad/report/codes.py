@@ -134,7 +134,9 @@ REMARKS: dict[str, Code] = {
             statement="nothing is proved of the derivative in this argument",
             meaning=(
                 "A backward function that returns None for an argument says that it has no gradient there; JAX then "
-                "uses zeros. If that is meant, leave the argument out by `differentiable`. Fails with --strict."
+                "uses zeros. The verdict then says 'no gradient for' it. If that is meant, leave the argument out by "
+                "`differentiable`; an argument that is named there is claimed to have the derivative 0. Fails with "
+                "--strict."
             ),
             example="def bwd(residuals, g):\n    return g * residuals, None    # CG203: no gradient for the second",
         ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import Certificate, stated
 from certgrad.report.audited import conditions, conventions, findings_of, signatures, summary
 from certgrad.report.text import block, obligations
 
@@ -29,7 +29,7 @@ def table(certificates: Sequence[Certificate], link: str = "") -> str:
                     f"[{name}]({link.format(op=certificate.op)})" if link else name,
                     _cases(certificate),
                     obligations(certificate),
-                    certificate.verdict,
+                    stated(certificate),
                     ", ".join(map(code, conditions(certificate))),
                     ", ".join(map(code, conventions(certificate))),
                 )

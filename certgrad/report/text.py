@@ -6,7 +6,7 @@ from io import StringIO
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from certgrad.obligations.certificate import Ball, Certificate, Witness
+from certgrad.obligations.certificate import Ball, Certificate, Witness, stated
 from certgrad.report.audited import (
     SHORT_NAMES,
     Audited,
@@ -58,7 +58,7 @@ def table(audited: Sequence[Audited], width: int | None = None) -> str:
         (
             entry.certificate.op,
             obligations(entry.certificate),
-            entry.certificate.verdict + (COVERED if entry.covered else ""),
+            stated(entry.certificate) + (COVERED if entry.covered else ""),
             _first(conditions(entry.certificate)),
             ", ".join(conventions(entry.certificate)),
             duration(entry.seconds),

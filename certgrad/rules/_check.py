@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations.auditing.audit import audit, untraced
+from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import (
     ORDER,
     CaseClaim,
@@ -31,6 +32,7 @@ from ._reproduction import reproduction
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
+NONE = "None is returned for {}, which `differentiable` names; JAX takes it for zeros"
 AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
     'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
@@ -63,7 +65,8 @@ def check(
         static: its other arguments, by name: a value, `certgrad.each(…)` of several, of which each is proved and every
             combination where several arguments have several, or `certgrad.real("c > 0")` for every such number.
         differentiable: the arguments that the claim is about; all float arrays if None. The array `w` in the argument
-            `params` is called `params_w`.
+            `params` is called `params_w`. A rule that returns `None` for an argument that is named here claims that
+            its derivative is 0; for one that is not, it has no gradient, and the verdict says so.
         domain: hypotheses on the arguments (`"x > 0"`), which the proof may use and then lists.
         surrogate: the reason, if the rule deliberately is not the derivative.
         approximates: the function that the rule is the derivative of, if `function` computes only an approximation of
@@ -106,13 +109,18 @@ def check(
         )
     rule = made()
     try:
-        return _checked(rule, made, static, surrogate)
+        return _checked(rule, made, static, surrogate, named=differentiable is not None)
     except SystemExit as error:
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
 
 
-def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str) -> Report:
+def _checked(
+    rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str, named: bool
+) -> Report:
     found = examine(rule)
+    zeros = found.without_gradient if named else ()
+    if named:  # what the author names has a gradient: JAX takes `None` for zeros, and so does the claim
+        found = replace(found, without_gradient=())
     if found.without_gradient:
         rule = made(found.without_gradient)
     settled(rule, found)
@@ -136,11 +144,16 @@ def _checked(rule: UserRule, made: Callable[..., UserRule], static: Mapping[str,
             settled(one, found)
             return one
 
-        arguments = diagnosed(rule, certificate, alone)
+        arguments = tuple(
+            replace(a, cause=NONE.format(a.name)) if a.cause and a.name in zeros else a
+            for a in diagnosed(rule, certificate, alone)
+        )
         certificate = explained(certificate, rule, arguments)
     if surrogate:
         certificate = _as_surrogate(certificate, surrogate)
-    report = _report(rule, certificate, surrogate, found.without_gradient, arguments)
+    if found.without_gradient:
+        certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(found.without_gradient)))
+    report = _report(rule, certificate, surrogate, arguments)
     return replace(report, approximates=approximates)
 
 
@@ -148,7 +161,6 @@ def _report(
     rule: UserRule,
     certificate: Certificate,
     surrogate: str,
-    without_gradient: tuple[str, ...] = (),
     arguments: tuple[ArgumentClaim, ...] = (),
 ) -> Report:
     return Report(
@@ -156,7 +168,6 @@ def _report(
         rule.where,
         tuple(rule.undifferentiated),
         surrogate,
-        without_gradient=without_gradient,
         arguments=arguments or tuple(ArgumentClaim(n, certificate.verdict) for n in rule.moving),
         location=f"{rule.file}:{rule.line}",
         reproduction=reproduction(rule, certificate),

@@ -12,7 +12,8 @@ import msgspec
 
 from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
-from certgrad.obligations.auditing.audit import audit, untraced
+from certgrad.obligations.auditing.audit import audit
+from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import indent
 
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, stated
 from certgrad.obligations.conformance import NOT_COMPARED
 
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
@@ -36,8 +36,6 @@ class Report:
     """Float arguments that the claim leaves out."""
     surrogate: str = ""
     """The author's reason why the rule deliberately is not the derivative."""
-    without_gradient: tuple[str, ...] = ()
-    """Float arguments for which the rule returns `None`: nothing is proved of them."""
     approximates: str = ""
     """The function that the derivative claims are about, where it is another one, and its distance as measured."""
     arguments: tuple[ArgumentClaim, ...] = ()
@@ -56,6 +54,11 @@ class Report:
     @property
     def verdict(self) -> VerdictName:
         return self.certificate.verdict
+
+    @property
+    def without_gradient(self) -> tuple[str, ...]:
+        """Float arguments for which the rule returns `None`: nothing is proved of them."""
+        return tuple(self.certificate.without_gradient or ())
 
     @property
     def claims(self) -> list[Claim]:
@@ -105,7 +108,7 @@ class Report:
         from certgrad.report import text
         from certgrad.report.audited import findings_of
 
-        lines = [f"{self.name} ({self.where}): {self.verdict}"]
+        lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.surrogate:
             lines.append(f"surrogate: {self.surrogate}")
         if self.approximates:
@@ -118,8 +121,6 @@ class Report:
             lines.append(NOT_COMPARED)
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
-        if self.without_gradient:
-            lines.append("no gradient for: " + ", ".join(self.without_gradient))
         if any(a.verdict in ("refuted", "unproved") for a in self.arguments):
             for a in self.arguments:
                 lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"likely cause: {a.cause}"] if a.cause else [])]))

@@ -10,6 +10,8 @@ from jax.custom_derivatives import SymbolicZero
 
 import certgrad
 from certgrad.errors import SignatureError, UsageError
+from certgrad.report import json, markdown, text
+from certgrad.report.audited import Audited
 from certgrad.rules._find import find
 
 from .test_check import custom_vjp
@@ -63,7 +65,24 @@ def test_none_is_no_gradient_and_no_finding(cotangents, missing):
     assert report.verdict == "proved"
     assert report.without_gradient == missing
     assert not {a.name for a in report.arguments} & set(missing)
-    assert "no gradient for: params_b" in str(report)
+    assert f": proved; no gradient for {', '.join(missing)}" in str(report)
+
+
+def test_none_for_an_argument_that_is_named_is_a_derivative_of_zero():
+    product = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+    report = certgrad.check(product, "n, n -> n", differentiable=["x", "w"])
+    assert (report.verdict, report.without_gradient) == ("refuted", ())
+    assert report.cause == "None is returned for w, which `differentiable` names; JAX takes it for zeros"
+    first = custom_vjp(lambda x, w: x, lambda x, w: (x, None), lambda _, g: (g, None))
+    assert certgrad.check(first, "n, n -> n", differentiable=["x", "w"]).verdict == "proved"
+
+
+def test_every_format_says_that_an_argument_has_no_gradient():
+    rule = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+    report = certgrad.check(rule, "n, n -> n", name="m:product")
+    assert json.decode(json.encode(report.certificate)).without_gradient == ["w"]
+    assert "| proved; no gradient for w |" in markdown.render([report.certificate])
+    assert "proved; no gradient for w" in text.table([Audited(report.certificate, 0.1)])
 
 
 def test_none_is_seen_under_jit():

@@ -91,10 +91,35 @@ def pytest_with_plugin(project, *options):
     return run(project, "pytest", *plugin, "-p", "no:cacheprovider", *options)
 
 
+GUARDED = """
+import jax
+
+@jax.custom_vjp
+def frozen(x, w):
+    return x * w
+
+frozen.defvjp(lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+
+def scaled(x, g):
+    return (g * (2 if type(x.shape[0]) is int and x.shape[0] == 4 else 1),)
+
+@jax.custom_vjp
+def asking(x):
+    return +x
+
+asking.defvjp(lambda x: (+x, x), scaled)
+"""
+
+
 def test_every_rule_is_a_test(project):
-    done = pytest_with_plugin(project, "--certgrad", "-v")
+    (project / "more.py").write_text(GUARDED)
+    with (project / "pyproject.toml").open("a") as configured:
+        configured.write('"more:frozen" = "n, n -> n"\n"more:asking" = "n -> n"\n')
+    done = pytest_with_plugin(project, "--certgrad", "--certgrad-target", "mine", "--certgrad-target", "more", "-v")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "1 failed, 1 passed, 1 skipped" in done.stdout
+    assert "2 failed, 2 passed, 1 skipped" in done.stdout
+    assert "certgrad: more:frozen: proved; no gradient for w" in done.stdout
+    assert "scaled compares the type of a value" in done.stdout
     assert "likely cause: half the derivative is returned" in done.stdout
     assert "Traceback" not in done.stdout
     assert "mine:half PASSED" in done.stdout

@@ -14,6 +14,7 @@ from certgrad._garbage import without_collection
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Clause, of_solver
+from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
     CODES,
@@ -551,44 +552,4 @@ def _claim(op: Subject, kind: str, cases: list[CaseClaim], record: _Record) -> C
         cases=cases,
         facts=sorted(record.facts),
         idealisations=sorted(record.notes),
-    )
-
-
-def untraced(op: Subject, reason: str) -> Certificate:
-    """The certificate of a subject whose traces say nothing: it claims nothing and says why."""
-    claims = [
-        Claim(
-            id=f"{op.name}.{kind}",
-            code=CODES[kind],
-            kind=kind,  # type: ignore[arg-type]
-            statement=statement(op, kind, False),
-            verdict="unproved",
-            hypotheses=[],
-            cases=[
-                CaseClaim(
-                    signature=str(case.signature),
-                    statics={k: str(v) for k, v in case.statics.items()},
-                    scope="",
-                    verdict="unproved",
-                    reason=reason,
-                )
-                for case in op.cases
-            ],
-        )
-        for kind in op.kinds
-    ]
-    return sealed(
-        Certificate(
-            format=FORMAT,
-            op=op.name,
-            signature=[str(case) for case in op.cases],
-            params={name: condition or "" for name, condition in op.params.items()},
-            domain=list(op.domain),
-            verdict="unproved",
-            claims=claims,
-            conventions=[],
-            source="",
-            digest="",
-            versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        )
     )

@@ -24,8 +24,9 @@ _NO_METHODS = (*LIBRARIES, "jaxlib", "equinox", "flax")
 _RUNS_OPS = (
     *(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed")),
     "certgrad._jax_compat",
+    "certgrad._solves",
 )
-"""What runs the functions that an op declares, and is trusted to do nothing else."""
+"""What runs the functions that an op or a solver declares, and is trusted to do nothing else."""
 _HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
 """Attributes under which objects that are called, such as a `custom_vjp` or a `partial`, keep what they call."""
 _TABLES = (dict, list, tuple, set, frozenset)

@@ -1,0 +1,144 @@
+"""Every door looks at all code that can run: what asks whether it is traced is proved through none of them."""
+
+from functools import partial, wraps
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.accel import compile_graph
+from certgrad.accel._compile import NotCertifiedError
+from certgrad.graph import certify, trace
+from certgrad.obligations import audit
+from certgrad.obligations.generality.reach import reachable_from
+from certgrad.training import SGD, certify_step
+from tests.obligations.traps import declare
+
+ASKED = "compares the type of a value"
+
+
+def factor(x):
+    n = x.shape[0]
+    return 2.0 if type(n) is int and n == 4 else 1.0
+
+
+def right(x):
+    return 1.0 if x.ndim else 1.0
+
+
+def sine(factor):
+    """sin, with a rule that is wrong where the factor is."""
+    rule = jax.custom_vjp(jnp.sin)
+    rule.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (factor(x) * jnp.cos(x) * g,))
+    return rule
+
+
+def cosine_by(rule):
+    return lambda x: jax.grad(lambda y: jnp.sum(rule(y)))(x)
+
+
+def of_check(factor):
+    report = certgrad.check(lambda x: 3 * sine(factor)(x), "n -> n")
+    return report.verdict, report.claims[0].cases[0].reason
+
+
+def of_an_op(factor):
+    def jvp(x, dx):
+        return factor(x) * dx
+
+    one = declare("n -> n", lambda x: +x, jvp)
+    certificate = audit(one)
+    return certificate.verdict, certificate.claims[0].cases[0].reason
+
+
+def of_equal(factor):
+    found = certgrad.equal(cosine_by(sine(factor)), jnp.cos, "n -> n")
+    return found.verdict, found.reason
+
+
+def of_certify(factor):
+    found = certify(trace(lambda x: jnp.sum(sine(factor)(x)), "n"))
+    return found.verdict, "; ".join(found.findings)
+
+
+def of_certify_in_a_loop(factor):
+    def step(carry, _):
+        return sine(factor)(carry), None
+
+    found = certify(trace(lambda x: jnp.sum(jax.lax.scan(step, x, None, length=2)[0]), "n"))
+    return found.verdict, "; ".join(found.findings)
+
+
+def of_compile(factor):
+    try:
+        compile_graph(trace(lambda x: jnp.sum(sine(factor)(x)), "n"))
+    except NotCertifiedError as error:
+        return "unproved", str(error)
+    return "proved", ""
+
+
+def of_a_step(factor):
+    def run(params, grads, state, hyper):
+        return {n: p - hyper["lr"] * factor(p) * grads[n] for n, p in params.items()}, state
+
+    found = certify_step(trace(lambda w: jnp.sum(w**2), "w: n"), SGD, ["w"], run=run)
+    return found.verdict, "; ".join(found.findings)
+
+
+DOORS = [of_check, of_an_op, of_equal, of_certify, of_certify_in_a_loop, of_compile, of_a_step]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_rule_that_asks_for_a_number_is_proved_through_no_door(door):
+    verdict, reason = door(factor)
+    assert verdict == "unproved"
+    assert ASKED in reason or (door is of_an_op and "branches on a dtype" in reason)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_its_right_twin_is_proved(door):
+    assert door(right)[0] == "proved"
+
+
+def wrapped(f):
+    @wraps(f)
+    def around(*args):
+        return factor(args[0]) * f(*args)
+
+    return around
+
+
+class Holder:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def __call__(self, x):
+        return self.by_method(x)
+
+    def by_method(self, x):
+        return factor(x)
+
+
+HOLDER = Holder(factor)
+TABLE = {"a": [factor]}
+
+
+def by_default(x, scale=factor):
+    return scale(x)
+
+
+def by_table(x):
+    return TABLE["a"][0](x)
+
+
+def by_object(x):
+    return HOLDER.by_method(x)
+
+
+REACHING = [by_default, by_table, by_object, HOLDER, wrapped(jnp.sin), partial(map, factor), jax.jit(factor)]
+
+
+@pytest.mark.parametrize("value", [*REACHING, sine(factor), jax.jit(sine(factor)), jax.vmap(by_default)])
+def test_what_code_reaches(value):
+    assert any(f.__code__ in (factor.__code__,) for f in reachable_from([value]))
