@@ -13,7 +13,7 @@ from certgrad.obligations.balls._gaps import (
     jvp_gap,
     settled_gap,
 )
-from certgrad.obligations.balls._registry import RULES
+from certgrad.obligations.balls._primitives import RULES  # importing it fills the table
 from certgrad.obligations.balls._roots import enclosed_root
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN, precision

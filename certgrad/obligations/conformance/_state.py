@@ -99,6 +99,8 @@ def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
         yield repr(value)
     elif isinstance(value, np.ndarray):
         yield hashlib.blake2b(value.tobytes(), digest_size=8).hexdigest()
+    elif depth == 0 and type(value) in (dict, list, tuple):  # reading may have made it: its id says nothing
+        yield str(len(value))
     elif depth == 0 or id(value) in seen or isinstance(value, (ModuleType, jax.Array)):
         yield str(id(value))
     else:
