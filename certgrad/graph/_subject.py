@@ -63,11 +63,16 @@ class GraphSubject(Subject):
 
             return jax.vjp(of_moving, *(args[k] for k in self.moving))
 
+        def both(args: Sequence[Any], seeds: Sequence[Any], params: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            value, pull = pulled(args)
+            return value, list(pull(list(seeds)))
+
         return Rules(
             forward,
             None,
-            lambda args, seeds, params: list(pulled(args)[1](list(seeds))),
+            lambda args, seeds, params: both(args, seeds, params)[1],
             lambda args, params: pulled(args)[0],
+            both=both,
         )
 
 

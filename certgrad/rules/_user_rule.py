@@ -350,14 +350,23 @@ class UserRule(Subject):
             both = [*moving, *also]
             return list(jax.vjp(of_moving(args, params, both), *(args[k] for k in both))[1](list(seeds)))[: len(moving)]
 
+        def both(args: list, seeds: list, params: list) -> tuple[list, list]:
+            value, pull = jax.vjp(of_moving(args, params, moved), *(args[k] for k in moved))
+            return value, list(pull(list(seeds)))[: len(moving)]
+
         def primal(args: list, params: list) -> list:
             points = [args[k] for k in moved]
             if "jvp_is_derivative" in self.kinds and self.kind:
                 return jax.jvp(of_moving(args, params, moved), points, [jnp.zeros_like(x) for x in points])[0]
             return jax.vjp(of_moving(args, params, moved), *points)[0]
 
+        in_reverse = self.ideal is None and moving and not (self.kind and "jvp_is_derivative" in self.kinds)
         return Rules(
-            forward, jvp if "jvp_is_derivative" in self.kinds else None, vjp, primal if self.ideal is None else None
+            forward,
+            jvp if "jvp_is_derivative" in self.kinds else None,
+            vjp,
+            primal if self.ideal is None else None,
+            both=both if in_reverse else None,
         )
 
 

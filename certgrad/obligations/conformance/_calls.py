@@ -82,28 +82,26 @@ def _in_one(
 
 def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precision, times: int) -> dict[str, str] | str:
     """For each program, how the calls differ from it; a text where calls differ from one another."""
-    general, out = subject.programs(precision.dtype), {}
-    functions = subject.callables(sizes)
-    for name, program in general.items():
-        if name not in functions:
-            continue
-        results = [outcome(functions[name], name, point, precision) for _ in range(times)]
-        texts = {b"".join(x.tobytes() for x in one) for one in results}
-        if len(texts) > 1:
-            return f"called {times} times with the same, the {name} returned {len(texts)} values"
+    general, out = subject.programs(precision.dtype), dict[str, str]()
+    for called_by, function in subject.callables(sizes).items():
+        results = [outcome(function, called_by, point, precision) for _ in range(times)]
         looked = [(point, results[0])]
         if times > 1 and (same := point.with_one_array()) is not None:
-            looked.append((same, outcome(functions[name], name, same, precision)))
-        for at, found in looked:
-            exact, own = references(program, at.of(name), sizes, precision.dtype)
-            if how := differs(found, own, exact, precision.dtype):
-                out[name] = how
+            looked.append((same, outcome(function, called_by, same, precision)))
+        for name in results[0]:
+            texts = {b"".join(x.tobytes() for x in one[name]) for one in results}
+            if len(texts) > 1:
+                return f"called {times} times with the same, the {name} returned {len(texts)} values"
+            for at, found in looked:
+                exact, own = references(general[name], at.of(name), sizes, precision.dtype)
+                if how := differs(found[name], own, exact, precision.dtype):
+                    out[name] = how
     return out
 
 
-def outcome(function: Callable[..., Any], name: str, point: Point, precision: Precision) -> list[np.ndarray]:
-    """What a call returns."""
-    more = {"jvp": point.tangents, "vjp": point.seeds}.get(name)
+def outcome(function: Callable[..., Any], name: str, point: Point, precision: Precision) -> dict[str, list[np.ndarray]]:
+    """What a call returns, by the name of the program that says so."""
+    more = {"jvp": point.tangents, "vjp": point.seeds, "both": point.seeds}.get(name)
     with ExitStack() as stack:
         stack.enter_context(wide_floats(precision.wide))
         stack.enter_context(computed_by(compute))
@@ -118,7 +116,10 @@ def outcome(function: Callable[..., Any], name: str, point: Point, precision: Pr
             return [made[id(x)] for x in values]
 
         groups = [arrays(point.args, precision.weak), *([arrays(more)] if more is not None else [])]
-        return numbers(function(*groups, [float(x) for x in point.scalars]))
+        found = function(*groups, [float(x) for x in point.scalars])
+        if name != "both":
+            return {name: numbers(found)}
+        return dict(zip(("primal", "vjp"), map(numbers, found), strict=True))
 
 
 def _whole(values: np.ndarray, wide: bool) -> np.ndarray:

@@ -105,5 +105,8 @@ class Compared:
             return call
 
         present = own.rules(statics)
-        kinds = ("forward", "jvp", "vjp", "primal", "reference")
-        return {name: of(name) for name in kinds if getattr(present, name) is not None}
+        kinds = ["forward", "jvp", "vjp", "primal", "reference", "both"]
+        kinds = [name for name in kinds if getattr(present, name) is not None]
+        if "both" in kinds:
+            kinds = [name for name in kinds if name not in ("primal", "vjp")]
+        return {name: of(name) for name in kinds}

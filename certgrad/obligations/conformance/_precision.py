@@ -14,7 +14,8 @@ Sizes = Mapping[str, int]
 Programs = Mapping[str, Program]
 """By name: `forward`, `primal` and `reference` take the arguments, `jvp` tangents as well and `vjp` seeds."""
 Called = Mapping[str, Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Sequence[Any]]]
-"""By the same names: called with the arguments, with tangents or seeds, and with the numbers left open."""
+"""By the same names, or `both` for `primal` and `vjp` by one call: of arguments, tangents or seeds, and of
+numbers left open."""
 
 
 @dataclass(frozen=True)
