@@ -7,6 +7,7 @@ reaches and that outlives a call is read before calls and after, whatever change
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -21,6 +22,7 @@ from ..generality.reach import parts, values_in
 DEPTH = 4
 ENTRIES = 256
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
+_TABLES = (dict, list, set, tuple, np.ndarray)
 _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
 
 
@@ -128,7 +130,7 @@ def _parts(value: Any) -> Iterable[Any]:
         own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
         return [value.__defaults__, value.__kwdefaults__, own]
     if isinstance(value, type):
-        return [] if _of_library(value) else [_data(value), _data(type(value))]
+        return [_data(value), _data(type(value))]
     if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
         return []
     return [*_saved(value), type(value)]
@@ -146,9 +148,10 @@ def _saved(value: Any) -> Iterator[Any]:
 
 
 def _data(kind: type) -> dict[str, Any]:
-    """What a class holds beside its methods."""
-    held = {k: v for k, v in vars(kind).items() if not k.startswith("__")}
-    return {k: v for k, v in held.items() if not isinstance(v, (FunctionType, property, staticmethod, classmethod))}
+    """What a class outside the libraries holds that is a number, a text or a table."""
+    if _top(kind) in _LIBRARIES or _top(kind) in sys.stdlib_module_names:
+        return {}
+    return {k: v for k, v in vars(kind).items() if not k.startswith("__") and isinstance(v, (*_PLAIN, *_TABLES))}
 
 
 def _of_random(value: Any) -> bool:
@@ -156,4 +159,8 @@ def _of_random(value: Any) -> bool:
 
 
 def _of_library(kind: type) -> bool:
-    return str(kind.__module__).split(".")[0] in _LIBRARIES
+    return _top(kind) in _LIBRARIES
+
+
+def _top(kind: type) -> str:
+    return str(kind.__module__).split(".")[0]

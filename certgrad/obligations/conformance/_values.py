@@ -166,11 +166,18 @@ def _linear_solve(eqn: Any, params: dict[str, Any], operands: list[Array], setti
     return _run(program_of(programs.solve), [*solver, *operands[sum(counts) :]], setting)
 
 
+def _marked_solution(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
+    """What a marked solver returns, whatever it solves."""
+    solver = program_of(params["solver"])
+    first, second = params["counts"]
+    return _run(solver, [*operands[:first], *operands[first + second :]], setting)
+
+
 def _scatter(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:
     x, indices, updates = operands
     combine = _COMBINED[eqn.primitive.name]
     out = x.copy()
-    for at, target in _landings(params, x.shape, indices, updates.shape):
+    for at, target in _landings(_inside(params), x.shape, indices, updates.shape):
         out[target] = combine(out[target], updates[at])
     return [out]
 
@@ -192,6 +199,7 @@ _NESTED: dict[str, Callable[..., list[Array]]] = {
     "while": _while,
     "cond": _cond,
     "custom_linear_solve": _linear_solve,
+    "certgrad_solution": _marked_solution,
     **dict.fromkeys(_COMBINED, _scatter),
     "dim_as_value": lambda eqn, params, operands, setting: [np.asarray(params["dim"])],
 }
@@ -209,7 +217,7 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     """Of the positions of the entries, and then of the entries."""
     nowhere = np.iinfo(np.int64).min
     places = np.arange(x.size, dtype=np.int64).reshape(x.shape)
-    given = {**params, "fill_value": nowhere}
+    given = {**_inside(params), "fill_value": nowhere}
     (found,) = [RULES["gather"](None, given, Value(places), Value(indices)).primal]  # type: ignore[union-attr]
     kind = kind_of(x.dtype)
     absent = params["fill_value"]
@@ -218,6 +226,12 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     if not x.size:
         return np.full(found.shape, absent, x.dtype)
     return np.where(found == nowhere, np.asarray(absent, x.dtype), x.reshape(-1)[np.maximum(found, 0)])
+
+
+def _inside(params: dict[str, Any]) -> dict[str, Any]:
+    """With a promise to stay in bounds kept by moving what is outside in, as in any program here."""
+    promised = "promise" in str(params["mode"]).lower()
+    return {**params, "mode": None} if promised else params
 
 
 def _dot_general(params: dict[str, Any], x: Array, y: Array) -> Array:
