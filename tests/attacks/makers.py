@@ -11,6 +11,9 @@ import numpy as np
 from .attack import Attack
 from .example import custom
 
+LATE = 150
+"""Calls at which a rule with a state is right, before it is wrong."""
+
 
 def square(x):
     return x * x

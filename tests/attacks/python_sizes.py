@@ -30,7 +30,7 @@ class Shape:
     sizes: tuple
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cached_is_four(n):
     return n == 4
 

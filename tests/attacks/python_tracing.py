@@ -155,9 +155,7 @@ ATTACKS = [
     ),
     Attack("traced_by_dispatch", KIND, dispatching, square, "n -> n", ones(3)),
     Attack("traced_by_numpy_arithmetic", KIND, by_numpy, square, "n -> n", ones(3)),
-    Attack(
-        "traced_by_looking_at_values", KIND, fast_where_all_positive, lambda x: x * jnp.abs(x), "n -> n", ones(3)
-    ),
+    Attack("traced_by_looking_at_values", KIND, fast_where_all_positive, lambda x: x * jnp.abs(x), "n -> n", ones(3)),
     Attack(
         "same_array_twice",
         KIND,
