@@ -19,7 +19,7 @@ from .attack import Attack
 
 
 class Outcome(NamedTuple):
-    """What a door says of an attack."""
+    """What a door says of an attack. The hypotheses are those on sizes too, and the ranks that the claim is about."""
 
     verdict: str
     hypotheses: tuple[str, ...] = ()
@@ -97,7 +97,8 @@ def loss_graph(attack: Attack) -> Any:
 
 def by_check(attack: Attack) -> Outcome:
     report = certgrad.check(attack.rule(), attack.signature, domain=attack.domain, **attack.declared)
-    return Outcome(report.verdict, tuple(str(h) for h in report.hypotheses))
+    scopes = {case.scope for claim in report.claims for case in claim.cases}
+    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})))
 
 
 def by_certify(attack: Attack) -> Outcome:

@@ -97,7 +97,7 @@ ATTACKS = [
         none,
         size=256,
     ),
-    masked("product_of_places", lambda x: jnp.prod(count(x) + 1) + 0 * count(x) > 0, every, size=20),
+    masked("product_of_places", lambda x: jnp.prod(count(x) + 1) + 0 * count(x) > 0, every, size=21),
     masked("running_product", lambda x: jnp.cumprod(count(x) + 1) > 0, every, size=20),
     masked(
         "doubling_loop",
@@ -165,7 +165,6 @@ ATTACKS = [
         every,
     ),
     masked("midpoint", lambda x: (count(x) + (2**31 - 8) + 7) // 2 >= 0, every),
-    in_rule("quotient_of_products", lambda x: count(x) * BIG * 4 + 1 - count(x) * BIG * 4 * 1),
     in_rule(
         "byte_as_float", lambda x: (count(x, jnp.uint8).astype(x.dtype) + 1) / (jnp.arange(x.shape[0]) + 1), size=300
     ),

@@ -51,25 +51,25 @@ def integer(f):
 
 
 def doubling(x):
-    """Doubles until 100 is passed."""
-    return lax.while_loop(lambda y: y < 100, lambda y: 2 * y, x)
+    """Doubles until 100 is passed. It ends at every number: the rules are called at drawn ones."""
+    return lax.while_loop(lambda y: (y < 100) & (y > 0), lambda y: 2 * y, x)
 
 
 def doubling_plain(x):
     for _ in range(20):
-        x = jnp.where(x < 100, 2 * x, x)
+        x = jnp.where((x < 100) & (x > 0), 2 * x, x)
     return x
 
 
 def newton(x):
     """Newton's iteration for a square root, until it changes by less than 0.1."""
-    return lax.while_loop(lambda y: jnp.abs(y * y - x) > 0.1, lambda y: (y + x / y) / 2, x)
+    return lax.while_loop(lambda y: (y > 0) & (jnp.abs(y * y - x) > 0.1), lambda y: (y + x / y) / 2, x)
 
 
 def newton_plain(x):
     y = x
     for _ in range(12):
-        y = jnp.where(jnp.abs(y * y - x) > 0.1, (y + x / y) / 2, y)
+        y = jnp.where((y > 0) & (jnp.abs(y * y - x) > 0.1), (y + x / y) / 2, y)
     return y
 
 
@@ -83,7 +83,6 @@ def relu(x):
     return jnp.maximum(x, 0)
 
 
-FLOOR = lambda x: jnp.floor(x)
 ATTACKS = [
     loop("below_round", jnp.round, lambda x: 0.0, 1.8),
     loop("below_round_integer", integer(jnp.round), lambda x: 0.0, 1.8),

@@ -195,7 +195,7 @@ DTYPES = {
     "long_bytes": (lambda x: x.nbytes == 8, np.float64(1.5)),
     "long_name": (lambda x: "64" in x.dtype.name, np.float64(1.5)),
     "short_bytes": (lambda x: x.dtype.itemsize == 4, np.float32(1.5)),
-    "short_text": (lambda x: str(jax.typeof(x)).startswith("f32"), np.float32(1.5)),
+    "short_text": (lambda x: str(jax.typeof(x)).startswith("float32"), np.float32(1.5)),
     "promoted": (lambda x: jnp.promote_types(x.dtype, jnp.float32) == jnp.float64, np.float64(1.5)),
     "half_of_a_kind": (lambda x: jnp.finfo(x.dtype).bits == 32, np.float32(1.5)),
     "long_mode": (lambda x: jax.config.read("jax_enable_x64"), np.float64(1.5)),
@@ -227,6 +227,9 @@ RANKS = {
 }
 
 
+RANKS_SHOWN = ("ranks 0, 1, 2, 3, 4 of *s (",)
+
+
 def matched_rank(x):
     match x.shape:
         case (_, _, _, _, _, _):
@@ -247,11 +250,27 @@ ATTACKS = [
         for n, (q, at) in list(DTYPES.items())[::4]
     ),
     *(
-        Attack(f"rank_{n}_in_bwd", "A5 ranks", asked_in_bwd(q), square, "*s -> *s", ones(1, 1, 1, 1, 1, 2))
+        Attack(
+            f"rank_{n}_in_bwd",
+            "A5 ranks",
+            asked_in_bwd(q),
+            square,
+            "*s -> *s",
+            ones(1, 1, 1, 1, 1, 2),
+            excluded_by=RANKS_SHOWN,
+        )
         for n, q in {**RANKS, "matched": matched_rank}.items()
     ),
     *(
-        Attack(f"rank_{n}_in_fwd", "A5 ranks", asked_in_fwd(q), square, "*s -> *s", ones(1, 1, 1, 1, 1, 2))
+        Attack(
+            f"rank_{n}_in_fwd",
+            "A5 ranks",
+            asked_in_fwd(q),
+            square,
+            "*s -> *s",
+            ones(1, 1, 1, 1, 1, 2),
+            excluded_by=RANKS_SHOWN,
+        )
         for n, q in list(RANKS.items())[::4]
     ),
 ]

@@ -28,7 +28,7 @@ def gradients(function: Any, values: tuple[Any, ...], seeds: int) -> list[np.nda
 
     y, back = jax.vjp(of_real, *(values[i] for i in real))
     random = np.random.default_rng(seeds)
-    given = [jnp.asarray(random.uniform(1, 2, v.shape), v.dtype) for v in y]
+    given = [jnp.asarray(random.uniform(1, 2, jnp.shape(v)), jnp.result_type(v)) for v in y]
     return [np.asarray(v, dtype=np.float64) for v in back(given)]
 
 
