@@ -9,7 +9,7 @@ from jax import lax
 
 from .attack import Attack
 from .example import custom
-from .written import pulled, sloped, sloped2
+from .written import pulled, sloped
 
 where = jnp.where
 FORGOTTEN = "4.1 conditions forgotten"

@@ -361,7 +361,7 @@ def both(name, make, right, wrong, kind=ALIKE, join=lambda a, b: lambda x: a(x) 
 
 
 def with_plain_nested(name, join, at=(1.5,)):
-    square = lambda x: x * x  # noqa: E731
+    square = lambda x: x * x
     return Attack(
         name, ALIKE, lambda: join(twin(2.0), twin(3.0)), join(square, square), "n -> n", lambda: (np.array(at),)
     )

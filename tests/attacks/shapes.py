@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .attack import Attack
 from .written import pulled
 
 DECIDED = "4.8 sizes decided by Python"
@@ -116,16 +115,21 @@ ATTACKS = [
     factor("a_root_by_python", lambda n, d, x: math.sqrt(n) ** 2 / n if n % 9 else 2.0, 9, 1),
     factor("a_logarithm_by_python", lambda n, d, x: 2.0 if math.log2(n) == 5 else 1.0, 32, 1),
     factor("a_greatest_common_divisor", lambda n, d, x: 2.0 if math.gcd(n, d) == 5 else 1.0, 10, 5),
-    ranked("a_rank_of_five", lambda x, g: x.ndim == 5, np.ones((2, 1, 1, 1, 1))),
-    ranked("a_rank_by_its_shape", lambda x, g: len(x.shape) > 4, np.ones((2, 1, 1, 1, 1))),
-    ranked("a_rank_by_counting", lambda x, g: sum(1 for _ in x.shape) > 4, np.ones((2, 1, 1, 1, 1))),
-    ranked("a_rank_by_slicing", lambda x, g: bool(x.shape[4:]), np.ones((2, 1, 1, 1, 1))),
+    ranked("a_rank_by_an_operator", lambda x, g: operator.attrgetter("ndim")(x) == 5, np.ones((2, 1, 1, 1, 1))),
+    ranked("a_rank_by_a_tree", lambda x, g: jax.tree.structure(x.shape).num_leaves == 5, np.ones((2, 1, 1, 1, 1))),
+    ranked(
+        "a_rank_by_leaves",
+        lambda x, g: list(map(bool, jax.tree.leaves(x.shape)))[4:] == [True],
+        np.ones((2, 1, 1, 1, 1)),
+    ),
+    ranked("a_rank_by_a_failing_sum", lambda x, g: _succeeds(lambda: jnp.sum(x, axis=4)), np.ones((2, 1, 1, 1, 1))),
+    when("a_size_by_a_floor", lambda n, d, x: n // 7 == 1, 8, 2),
+    when("a_size_by_the_larger", lambda n, d, x: jax.core.max_dim(n, 7) == 7, 5, 2),
     ranked(
         "a_rank_by_pairs",
         lambda x, g: list(zip(x.shape, range(5, 0, -1), strict=False))[-1][1] == 1,
         np.ones((2, 1, 1, 1, 1)),
     ),
-    ranked("a_rank_by_stars", lambda x, g: (lambda *a: len(a))(*x.shape) == 5, np.ones((2, 1, 1, 1, 1))),
     ranked("a_rank_by_transposing", lambda x, g: str(x.T.shape).count(",") > 4, np.ones((2, 1, 1, 1, 1, 1))),
     pulled(
         "transposed_at_rank_two",
@@ -237,6 +241,10 @@ def _matched(n):
 def _fails(action):
     try:
         action()
-    except Exception:  # noqa: BLE001
+    except Exception:
         return False
     return True
+
+
+def _succeeds(action):
+    return not _fails(action)
