@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -17,15 +17,19 @@ from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._regions import with_regions
+from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, NodeHypothesis, Step, sealed
+from certgrad.graph._values import Values
+from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, sealed
 from certgrad.graph.ir import Node
+from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 from certgrad.obligations.conformance import Conformance
-from certgrad.obligations.generality.decisions import UNANSWERABLE
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed
+from certgrad.obligations.generality.decisions import rendering as rendering
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
@@ -75,9 +79,9 @@ def _certificate(induction: Induction) -> GraphCertificate:
     steps = with_open_sets(induction, _with_cotangents(induction))
     hypotheses = [h for s in steps for h in s.hypotheses]
     accepted = HOLDS if all(s.verdict in HOLDS for s in steps) else PROOFS
-    elsewhere, unanswered = _elsewhere(traced, hypotheses, shared, accepted)
+    elsewhere, unanswered = _elsewhere(induction, accepted)
     if all(s.verdict in PROOFS for s in steps):
-        more, tell = _at_numbers(induction, hypotheses, accepted)
+        more, tell = _at_numbers(induction, accepted)
         elsewhere, unanswered = elsewhere + more, unanswered + tell
         unanswered += filter(None, [unlike_its_graph(traced)])
     seen = measured(traced) if not unanswered and all(s.verdict in PROOFS for s in steps) else Conformance(())
@@ -186,17 +190,15 @@ def _with_cotangents(induction: Induction) -> list[Step]:
     return out
 
 
-def _elsewhere(
-    traced: TracedGraph, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted
-) -> tuple[list[str], list[str]]:
+def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:
     """What sizes ask for at which the function traces to another program, and findings.
 
     That program is certified too, or the sizes are excluded; nothing is where a question has no contrary case.
     """
     asked: list[str] = []
     findings: list[str] = []
-    for case in other_programs(traced):
-        found = _at(case, hypotheses, shared, accepted)
+    for case in other_programs(induction.traced):
+        found = _at(case, induction, accepted)
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
         elif case.question == UNANSWERABLE:
@@ -206,16 +208,14 @@ def _elsewhere(
     return asked, findings
 
 
-def _at_numbers(
-    induction: Induction, hypotheses: list[NodeHypothesis], accepted: Accepted
-) -> tuple[list[str], list[str]]:
+def _at_numbers(induction: Induction, accepted: Accepted) -> tuple[list[str], list[str]]:
     """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
     tried: list[str] = []
     for case, differs in at_numbers(induction.traced):
         if case.graph is not None and not differs:
             if not _has_rules(case.graph) or rules_are_those_of_lemmas(induction, case.graph, case.fixed):
                 return [], []
-        found = _at(case, hypotheses, induction.shared, accepted, same_program=not differs)
+        found = _at(case, induction, accepted)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
         tried.append(str(case))
@@ -223,25 +223,40 @@ def _at_numbers(
     return [], [f"{told}: they tell a number from a symbolic size"] if tried else []
 
 
-def _at(
-    case: Case, hypotheses: list[NodeHypothesis], shared: Shared, accepted: Accepted, same_program: bool = False
-) -> list[str] | None:
+def _at(case: Case, induction: Induction, accepted: Accepted) -> list[str] | None:
     """What the program of other sizes asks for there beyond the hypotheses; None where it is not certified as well."""
     if case.graph is None:
         return None
+    shared = induction.shared
     run = Induction(with_regions(case.graph, shared), shared).run()
     if any(s.verdict not in accepted for s in run.steps):
         return None
-    known = {h.text for h in hypotheses if "%" not in h.text}  # a node's number is another node's elsewhere
-    if same_program:  # then the same is asked at the same line, where an expression may show a size
-        known |= {h.text for s in run.steps for h in s.hypotheses if _kind(h) in {_kind(k) for k in hypotheses}}
-    texts = [h.text for s in run.steps for h in s.hypotheses if h.text not in known]
+    known = {said for _, said in _said(induction, case.fixed)}
+    texts = [shown for shown, said in _said(run, {}) if said not in known]
     return list(dict.fromkeys([*texts, *run.dimensions]))
 
 
-def _kind(hypothesis: NodeHypothesis) -> tuple[str, str]:
-    """A hypothesis, whatever the sizes in it."""
-    return hypothesis.source, re.sub(r"\b([nmklpq]|\d+)\b", "#", hypothesis.formula)
+def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
+    """The text of each hypothesis of a graph, with what it says of which values where sizes are what `fixed` says."""
+    hypotheses = [h for s in induction.steps for h in s.hypotheses]
+    inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}
+    out: list[tuple[str, Any]] = []
+    for h, asked in zip(hypotheses, induction.asked, strict=True):
+        values = inside[()]
+        for k in range(len(asked.place)):
+            node, body = asked.place[k]
+            here = asked.place[: k + 1]
+            if here not in inside:
+                inside[here] = values.inside(values.traced.nodes[node], body)
+            values = inside[here]
+        read = {name: values.of(ref) for name, ref in asked.arguments.items() if name in h.of}
+        sizes = {mine: fixed.get(size, size) for mine, size in _rendered(asked.own_sizes, fixed)}
+        out.append((h.text, (at_sizes(h.tree, sizes), tuple(sorted(read.items())))))
+    return out
+
+
+def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
+    return [(mine, rendering(fixed)(size)) for mine, size in sizes.items()]
 
 
 def _has_rules(traced: TracedGraph) -> bool:

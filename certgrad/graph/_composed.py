@@ -25,6 +25,7 @@ from certgrad.graph._explain import broken_in_floats
 from certgrad.graph._jaxpr import installed_rules
 from certgrad.graph._trace import TracedGraph, trace
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step
+from certgrad.hypotheses.tree import OffBoundaries, Statement, Words, encode
 from certgrad.obligations.auditing import witnesses as _witnesses
 from certgrad.obligations.auditing.conventions import conventions
 from certgrad.obligations.cache import Cache
@@ -33,7 +34,6 @@ from certgrad.obligations.certificate import (
     FORMAT,
     HOLDS,
     KERNEL,
-    OFF_BOUNDARIES,
     PROOFS,
     CaseClaim,
     Certificate,
@@ -43,6 +43,7 @@ from certgrad.obligations.certificate import (
     ObligationKind,
     TracedCase,
     VerdictName,
+    each_once,
     sealed,
     statement,
     worst,
@@ -145,14 +146,14 @@ def _named(lemma: Lemma) -> str:
 
 
 def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Mapping[str, list[str]]) -> Claim:
-    hypotheses = {h.text: h for case in reversed(cases) for h in case.hypotheses}
+    hypotheses = each_once(h for case in cases for h in case.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",
         code=CODES[kind],
         kind=kind,
         statement=statement(op, kind, bool(hypotheses)),
         verdict=worst([case.verdict for case in cases]),
-        hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
+        hypotheses=hypotheses,
         cases=cases,
         **base,
     )
@@ -160,10 +161,10 @@ def _claim(op: Composed, kind: ObligationKind, cases: list[CaseClaim], base: Map
 
 def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: ObligationKind) -> CaseClaim:
     problems = list(_problems(kind, found))
-    hypotheses = {h.text: h for h in _hypotheses(found)}
+    hypotheses = each_once(_hypotheses(found))
     verdict = worst([HOLDS[bool(hypotheses)], *(verdict for _, verdict in problems)])
     if verdict not in PROOFS:
-        hypotheses = {}
+        hypotheses = []
     witness = None
     if verdict == "refuted":
         witness = _witnesses.search(op, family(op, case).prove[0], kind, early=True)
@@ -173,7 +174,7 @@ def _case_claim(op: Composed, case: Case, found: GraphCertificate, kind: Obligat
         statics={name: str(value) for name, value in case.statics.items()},
         scope=f"all shapes, by induction over {_count(found.steps)} nodes",
         verdict=verdict,
-        hypotheses=[hypotheses[text] for text in sorted(hypotheses)],
+        hypotheses=hypotheses,
         reason="; ".join(dict.fromkeys(reason for reason, _ in problems)),
         witness=witness,
     )
@@ -218,7 +219,7 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
             prose="at every entry of what the part reads",
             source=f"asked at node %{h.node}",
             negligible=h.negligible,
-            formula=OFF_BOUNDARIES if h.boundary else "",
+            tree=_tree(h.text, h.boundary, encode(h.tree), *(f"{name}: {value}" for name, value in h.of.items())),
         )
     boundaries = {_unnumbered(h.text) for h in found.hypotheses if h.boundary}
     for text in found.dimensions:
@@ -229,8 +230,13 @@ def _hypotheses(found: GraphCertificate) -> Iterator[Hypothesis]:
             prose="of the sizes, whatever an entry is",
             source="asked of the dimensions",
             negligible=False,
-            formula=OFF_BOUNDARIES if asked in boundaries else "",
+            tree=_tree(text, asked in boundaries),
         )
+
+
+def _tree(text: str, boundary: bool, *of: str) -> Statement:
+    """What is asked at a node, of its values: as a claim of the whole it is told apart, and evaluated where it can."""
+    return OffBoundaries(text, of) if boundary else Words(text, of)
 
 
 def _unnumbered(text: str) -> str:

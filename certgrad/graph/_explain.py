@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from certgrad.graph._bounds import side
 from certgrad.graph._describe import sentence
 from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
+from certgrad.hypotheses.tree import Statement, arrays
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def _explained(graph: Graph, steps: Sequence[Step], inside: str) -> Iterator[Exp
         for one in step.discharged:
             refs = [r for r in step.arguments.values() if known.said(r) and known.said(r) in one.because]
             facts = list(dict.fromkeys(f for r in refs for f in known.origins(r.node)))
-            where = known.names(step, one.formula)
+            where = known.names(step, one.tree)
             yield Explanation(node.id, place, one.formula, where, True, one.because, facts)
         for h in step.hypotheses:
-            where = known.names(step, h.formula)
+            where = known.names(step, h.tree)
             measure = "on a set of measure zero" if h.negligible else "on an open set"
-            reason = f"{known.ignorance(step, h.formula)}. It fails {measure}."
+            reason = f"{known.ignorance(step, h.tree)}. It fails {measure}."
             yield Explanation(node.id, place, h.formula, where, False, reason, [])
 
 
@@ -99,12 +99,12 @@ class _Known:
         """The fact about a value as a step's reason states it; empty where nothing is known."""
         return f"`{self.expression(ref)}` {self.sign(ref)}" if self.sign(ref) else ""
 
-    def names(self, step: Step, formula: str) -> list[str]:
-        return [f"{n} = `{self.expression(r)}` (%{r.node})" for n, r in _mentioned(step, formula)]
+    def names(self, step: Step, asked: Statement) -> list[str]:
+        return [f"{n} = `{self.expression(r)}` (%{r.node})" for n, r in _mentioned(step, asked)]
 
-    def ignorance(self, step: Step, formula: str) -> str:
-        """Why the facts do not decide a formula."""
-        mentioned = [r for _, r in _mentioned(step, formula)]
+    def ignorance(self, step: Step, asked: Statement) -> str:
+        """Why the facts do not decide a hypothesis."""
+        mentioned = [r for _, r in _mentioned(step, asked)]
         facts = [self.said(r) for r in mentioned if self.sign(r)]
         if facts:
             return f"kept: {', '.join(facts)} is known, which does not decide it"
@@ -186,8 +186,9 @@ _HANDED_ON = frozenset(
 """Operations that keep what is on one side of 0 there in floating point, too."""
 
 
-def _mentioned(step: Step, formula: str) -> list[tuple[str, Ref]]:
-    return [(n, r) for n, r in step.arguments.items() if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", formula)]
+def _mentioned(step: Step, asked: Statement) -> list[tuple[str, Ref]]:
+    named = arrays(asked)
+    return [(n, r) for n, r in step.arguments.items() if n in named]
 
 
 def lines(certificate: GraphCertificate) -> list[str]:

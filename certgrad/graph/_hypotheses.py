@@ -3,39 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from certgrad.graph._expression import Expressions
+from certgrad.graph._values import Values
 from certgrad.graph.certificate import NodeHypothesis
 from certgrad.graph.ir import Node, Ref
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.variables import template
-from certgrad.obligations.wording.formula import formula
-from certgrad.obligations.wording.present import negligible, show_clause
+from certgrad.obligations.wording.present import negligible
 
 _SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 _FLIP = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
 
 
 def at_node(
-    node: Node, clause: Clause, arguments: Mapping[str, Ref], expressions: Expressions, result: Sequence[Poly] = ()
+    node: Node,
+    stated: tuple[Statement, Clause],
+    arguments: Mapping[str, Ref],
+    expressions: Expressions,
+    values: Values,
 ) -> NodeHypothesis:
-    """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``.
-
-    `result` is the shape of the lemma's first output: what indices run over that number no axis of an argument.
-    """
-    ranges = {template(k): size for k, size in enumerate(result)}
-    axes = {name: expressions.graph.type_of(ref).shape for name, ref in arguments.items()}
+    """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``."""
+    tree, clause = stated
+    shown = _elements(clause, arguments, expressions) or _formula(tree, arguments, expressions)
     return NodeHypothesis(
         node=node.id,
         source=node.source,
-        text=f"{_label(node)}: {_elements(clause, arguments, expressions) or _formula(clause, arguments, expressions)}",
-        formula=show_clause(clause),
+        text=f"{_label(node)}: {shown}",
+        formula=text(tree),
+        tree=tree,
+        of={name: values.of(ref) for name, ref in sorted(arguments.items()) if name in arrays(tree)},
         boundary=negligible(clause),
         negligible=negligible(clause),
-        evaluable=formula(clause, axes, ranges),
     )
 
 
@@ -103,8 +105,7 @@ def _aligned(a: Access, b: Access) -> bool:
     return all(v in (None, w) for v, w in zip(first, second[len(second) - len(first) :], strict=True))
 
 
-def _formula(clause: Clause, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
-    text = show_clause(clause)
-    used = [n for n in arguments if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text)]
+def _formula(tree: Statement, arguments: Mapping[str, Ref], expressions: Expressions) -> str:
+    used = [n for n in arguments if n in arrays(tree)]
     named = [f"{n} = `{expressions.of(arguments[n])}`" for n in used if expressions.of(arguments[n]) != n]
-    return f"{text} for every index" + (f", where {', '.join(named)}" if named else "")
+    return f"{text(tree)} for every index" + (f", where {', '.join(named)}" if named else "")

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace as replaced
 
 from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
@@ -26,14 +27,16 @@ from certgrad.graph._lemma import Instance, Lemmas, Operation, argument_names, d
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph
+from certgrad.graph._values import Values
 from certgrad.graph.certificate import Discharged, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Literal, Node, Operand, Ref
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName
 from certgrad.obligations.generality.decisions import UNANSWERABLE
 from certgrad.obligations.tracing.jax_internals import is_literal, kind_of
-from certgrad.obligations.wording.present import show_clause
 
 NO_NUMBER = "NaN or an infinity, which is no real number"
 Value = tuple[int, int]
@@ -48,7 +51,7 @@ class Judgement:
     instance: Instance
     informed: tuple[int, ...] = ()
     """The signs of the arguments that the lemma was given."""
-    gone: list[str] = field(default_factory=list)
+    gone: list[Statement] = field(default_factory=list)
     """Hypotheses that these signs discharge."""
     signs: tuple[int, ...] = ()
     instantiation: dict[str, str] = field(default_factory=dict)
@@ -77,8 +80,10 @@ class Induction:
         signs: Mapping[int, int] | None = None,
         names: Mapping[int, str] | None = None,
         place: Place = (),
+        values: Values | None = None,
     ) -> None:
         self.traced, self.shared, self.place = traced, shared, place
+        self.values = values or Values(traced)
         self.given_moving, self.given_signs = moving, signs or {}
         self.judged: dict[int, Judgement] = {}
         self.inside: dict[int, list[Induction]] = {}
@@ -196,23 +201,22 @@ class Induction:
         instantiation = {mine: str(size) for mine, size in instance.sizes.items()}
         return Judgement(operation, instance, informed, gone, outputs, instantiation)
 
-    def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[str]]:
+    def _lemma(self, operation: Operation, signs: tuple[int, ...]) -> tuple[Instance, tuple[int, ...], list[Statement]]:
         """The lemma as it stands, or the one that may use where the arguments are, where that says more."""
         lemmas = self.shared.lemmas
         plain = lemmas.of(operation)
         if plain.proof.lemma.verdict == "proved" or all(s == ANY for s in signs):
             return plain, (), []
-        shown = [show_clause(c) for c in plain.proof.clauses]
-        asked = {n for n in operation.names for c in shown if re.search(rf"\b{re.escape(n)}\b", c)}
+        stated = list(plain.proof.stated)
+        asked = {n for s in stated for n in arrays(s)}.intersection(operation.names)
         # First with what is known of those arguments alone that a hypothesis mentions, and of them first the signs.
         fewer = tuple(s if n in asked else ANY for n, s in zip(operation.names, signs, strict=True))
         for known in dict.fromkeys([tuple(_bounds.sign(s) for s in fewer), fewer] if asked else []):
             informed = lemmas.of(_with_signs(operation, known))
             if informed.proof.lemma.verdict == "proved":
-                return informed, known, shown
+                return informed, known, stated
         informed = lemmas.of(_with_signs(operation, signs))
-        left = {show_clause(c) for c in informed.proof.clauses}
-        gone = [text for text in shown if text not in left]
+        gone = [s for s in stated if s not in informed.proof.stated]
         if not informed.proof.holds or (not gone and plain.proof.holds):
             return plain, (), []
         return informed, signs, gone
@@ -224,24 +228,24 @@ class Induction:
         reason = ""
         verdict: VerdictName = lemma.verdict
         discharged = self._discharged(judgement, arguments) if judgement.gone else []
-        for clause in proof.clauses:
+        for tree, clause in proof.stated.items():
             if never(clause):
                 verdict, reason = "unproved", "it is undefined at every input: NaN, infinity or a division by 0"
             sizes = {mine: sized(size) for mine, size in judgement.instance.sizes.items()}
             result = [sized(d) for d in judgement.operation.equation.eqn.outvars[0].aval.shape]
-            asked = Asked(clause, arguments, sizes, self.place, result)
+            asked = Asked(clause, arguments, sizes, self.place, result, judgement.instance.sizes)
             read = [key[1] for key in asked.keys().values()]
             if read and all(k in self.fixed for k in read) and holds_for_constants(self.traced, asked):
                 because = "the values depend on no input, and were computed"
-                discharged.append(Discharged(formula=show_clause(clause), because=because))
+                discharged.append(Discharged(formula=text(tree), tree=tree, because=because))
                 continue
-            hypotheses.append(at_node(node, clause, arguments, self.expressions, proof.result))
+            hypotheses.append(self._at_node(node, (tree, clause), arguments))
             self.asked.append(asked)
         if UNANSWERABLE in proof.dimensions and verdict in HOLDS:
             verdict, reason = "unproved", f"the rule may be another one at some sizes: {UNANSWERABLE}"
-        here = [_dimensions(text, judgement.instantiation) for text in proof.dimensions if text != UNANSWERABLE]
+        here = [_dimensions(one, judgement.instantiation) for one in proof.dimensions if one != UNANSWERABLE]
         here += [f"{size} ≥ 1" for size in judgement.instance.nonempty]
-        self.dimensions += [f"{text} (in the rule of %{node.id} {node.name}, {node.source})" for text in here if text]
+        self.dimensions += [f"{one} (in the rule of %{node.id} {node.name}, {node.source})" for one in here if one]
         if verdict in HOLDS:
             verdict = HOLDS[bool(hypotheses)]
         elif not reason:
@@ -267,13 +271,19 @@ class Induction:
             reason=reason,
         )
 
+    def _at_node(self, node: Node, stated: tuple[Statement, Clause], arguments: dict[str, Ref]) -> NodeHypothesis:
+        """The hypothesis there; what reads as another one, of other values, is told apart by the number of the node."""
+        found = at_node(node, stated, arguments, self.expressions, self.values)
+        said = self.values.said.setdefault(found.text, (found.tree, found.of))
+        return found if said == (found.tree, found.of) else replaced(found, text=f"{found.text} (at %{node.id})")
+
     def _discharged(self, judgement: Judgement, arguments: dict[str, Ref]) -> list[Discharged]:
         because = ", ".join(
             f"`{self.expressions.of(r)}` {_bounds.relation(s)}"
             for r, s in zip(arguments.values(), judgement.informed, strict=True)
             if s != ANY
         )
-        return [Discharged(formula=text, because=because) for text in judgement.gone]
+        return [Discharged(formula=text(s), tree=s, because=because) for s in judgement.gone]
 
 
 def _selected(equation: Equation, signs: Sequence[int]) -> int:

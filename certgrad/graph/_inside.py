@@ -69,6 +69,7 @@ def _body(
         dict(enumerate(signs)),
         dict(enumerate(names)),
         (*induction.place, (node.id, k)),
+        induction.values.inside(node, k),
     ).run()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -92,7 +92,7 @@ class Equation:
 
     def run(self, *args: Any) -> list[Any]:
         """The outputs, differentiable by the rules that JAX has for this equation."""
-        return list(jex.jaxpr_as_fun(self._closed())(*args))
+        return list(jex.jaxpr_as_fun(self.program)(*args))
 
     def at(self, dims: Dims) -> Equation:
         """The equation with the dimensions in its parameters replaced. Not for equations with a program inside."""
@@ -113,9 +113,11 @@ class Equation:
         """A parameter is a program or a rule, so that the equation belongs to the shapes it was traced at."""
         return any(is_program(v) for k, v in self.eqn.params.items() if k != "update_jaxpr")
 
-    def _closed(self) -> Any:
+    @cached_property
+    def program(self) -> Program:
+        """The equation as a program of its own."""
         parts = {"constvars": [], "invars": self.variables, "outvars": list(self.eqn.outvars), "eqns": [self.eqn]}
-        return jex.ClosedJaxpr(self.jaxpr.replace(**parts), [])
+        return cast(Program, jex.ClosedJaxpr(self.jaxpr.replace(**parts), []))
 
 
 def type_of(aval: Any) -> ArrayType:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,6 +21,8 @@ from certgrad.graph._family import Family, families_of, is_symbolic, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, encode
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY
@@ -30,7 +31,7 @@ from certgrad.obligations.auditing.audit import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.auditing.witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
-from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, _solution, rendering
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
@@ -42,6 +43,7 @@ from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
     is_literal,
@@ -52,7 +54,8 @@ from certgrad.obligations.tracing.jax_internals import (
     versions,
     wide_floats,
 )
-from certgrad.obligations.wording.present import show, show_clause
+from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.stated import Reads
 
 _NAMES = ("x", "y", "z", "w")
 _KINDS = {"f": "float", "i": "int", "b": "bool"}
@@ -97,7 +100,10 @@ class Proof:
     dims: tuple[str, ...]
     """The dimension variables of the programs, in the order of `Lemma.signature`."""
     programs: Programs | None = None
-    clauses: list[Clause] = field(default_factory=list)
+    stated: dict[Statement, Clause] = field(default_factory=dict)
+    """The hypotheses: what each says, with how the calculus holds it."""
+    reads: Reads = field(default_factory=lambda: Reads({}))
+    """How conditions of this proof are read."""
     dimensions: list[str] = field(default_factory=list)
     """Hypotheses on dimensions, over the programs' names."""
     signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
@@ -107,10 +113,9 @@ class Proof:
     def holds(self) -> bool:
         return self.lemma.verdict in PROOFS
 
-    @cached_property
-    def result(self) -> list[Poly]:
-        """The shape of the first output."""
-        return [dim_poly(d) for d in self.programs.out_shapes[0]] if self.programs is not None else []
+    @property
+    def clauses(self) -> list[Clause]:
+        return list(self.stated.values())
 
 
 @dataclass
@@ -309,14 +314,14 @@ def _at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
         if other is None or other.programs is None or not other.holds or not alike:
             proof.dimensions.append(f"not {shown(case)}")
             continue
-        known = {show_clause(c) for c in proof.clauses}
-        more_there = [c for c in other.clauses if show_clause(c) not in known]
-        proof.clauses += not_implied(more_there, general, case)
+        more_there = [c for s, c in other.stated.items() if s not in proof.stated]
+        more_there = not_implied(more_there, general, case, other.reads)
+        proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
         more, questions = contrary_cases(other.programs, case, everything=True)
         queue += more
         proof.dimensions += _left_out(questions)
     proof.dimensions = list(dict.fromkeys(proof.dimensions))
-    proof.lemma = _with_hypotheses(proof.lemma, proof.clauses)
+    proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
     return proof
 
 
@@ -398,10 +403,16 @@ def _left_out(questions: Sequence[str]) -> list[str]:
     return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
 
 
-def _with_hypotheses(lemma: Lemma, clauses: Sequence[Clause]) -> Lemma:
-    texts = sorted({show_clause(c) for c in clauses})
-    verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and texts else lemma.verdict
-    return msgspec.structs.replace(lemma, hypotheses=texts, verdict=verdict)
+def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
+    ordered = in_order(stated)
+    verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and ordered else lemma.verdict
+    texts = [text(s) for s in ordered]
+    return msgspec.structs.replace(lemma, hypotheses=texts, statements=ordered, verdict=verdict)
+
+
+def in_order(stated: Iterable[Statement]) -> list[Statement]:
+    """Statements in the order of their texts."""
+    return sorted(stated, key=lambda s: (text(s), encode(s)))
 
 
 def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]) -> Proof:
@@ -471,7 +482,7 @@ def _judged_as_read(
     operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], reading: Reading
 ) -> Proof:
     results: list[ObligationResult] = []
-    clauses: dict[str, Clause] = {}
+    clauses: dict[Statement, Clause] = {}
     notes: list[str] = []
     kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
     try:
@@ -486,19 +497,31 @@ def _judged_as_read(
         notes = sorted(problem.notes)
     except (UnprovedError, BudgetError, ArithmeticError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
-        return Proof(_lemma(operation, shapes, programs, names, results, [], []), names, programs)
+        return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
+    reads = _reads(operation, programs)
     for kind in kinds:
         if kind == "vjp_is_adjoint" and _rule_is_reverse(operation.equation):
             # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
             problem.domain = [*problem.domain, *clauses.values()]
         outcome = _attempt(problem, kind)
         found = [] if outcome.proved else [_failure(operation, shapes, programs, names, kind, outcome)]
+        here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
         for clause in outcome.hypotheses if outcome.proved else []:
-            clauses.setdefault(show_clause(clause), clause)
+            clauses.setdefault(here(clause), clause)
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
-    kept = _minimal([clauses[k] for k in sorted(clauses)], problem.facts)
-    return Proof(_lemma(operation, shapes, programs, names, results, kept, notes), names, programs, kept)
+    ordered = in_order(clauses)
+    kept = {id(c) for c in _minimal([clauses[s] for s in ordered], problem.facts)}
+    stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
+    return Proof(_lemma(operation, shapes, programs, names, results, stated, notes), names, programs, stated, reads)
+
+
+def _reads(operation: Operation, programs: Programs) -> Reads:
+    """Arguments at the shapes of the programs; other indices number the first output."""
+    variables = zip(operation.names, programs.forward.jaxpr.invars, strict=False)
+    result = [dim_poly(d) for d in programs.out_shapes[0]] if programs.out_shapes else []
+    ranges = {template(k): size for k, size in enumerate(result)}
+    return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
 
 
 def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
@@ -620,7 +643,7 @@ def _lemma(
     programs: Programs,
     names: tuple[str, ...],
     results: list[ObligationResult],
-    clauses: Sequence[Clause],
+    stated: Iterable[Statement],
     notes: list[str],
 ) -> Lemma:
     given = _given(operation)
@@ -636,7 +659,8 @@ def _lemma(
         given=given,
         verdict=worst([r.verdict for r in results]),
         obligations=results,
-        hypotheses=sorted({show_clause(c) for c in clauses}),
+        hypotheses=[text(s) for s in in_order(stated)],
+        statements=in_order(stated),
         idealisations=notes,
     )
 

@@ -30,6 +30,7 @@ from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.polynomials import Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+from certgrad.obligations.wording.stated import Reads
 
 NODES = 60
 """A region is not looked for beyond so many operations."""
@@ -300,8 +301,8 @@ def _weaker(clauses: Sequence[Clause], than: Sequence[Clause]) -> bool:
     """The clauses hold without exception, follow from the others, and do not imply these."""
     return (
         not any(c.guards for c in clauses)
-        and not not_implied(clauses, than, {})
-        and bool(not_implied(than, clauses, {}))
+        and not not_implied(clauses, than, {}, Reads({}))
+        and bool(not_implied(than, clauses, {}, Reads({})))
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, product
 from math import prod
 from typing import Any, Literal
@@ -54,6 +54,8 @@ class Asked:
     place: Place = ()
     result: Sequence[Callable[[Mapping[str, int]], int]] = ()
     """The shape of the operation's result: what its index variables run over that stand only inside expressions."""
+    own_sizes: Mapping[str, Any] = field(default_factory=dict)
+    """The lemma's dimensions, each as the node has it."""
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""

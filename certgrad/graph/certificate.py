@@ -7,9 +7,10 @@ import hashlib
 import msgspec
 
 from certgrad.graph.ir import Graph, Ref, Struct
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import ObligationKind, VerdictName, Witness
 
-FORMAT = 3
+FORMAT = 4
 
 
 class ObligationResult(Struct, frozen=True):
@@ -35,6 +36,8 @@ class Lemma(Struct, frozen=True):
     obligations: list[ObligationResult]
     hypotheses: list[str]
     """Over the lemma's own argument names."""
+    statements: list[Statement] = []
+    """The hypotheses as trees, in the same order."""
     idealisations: list[str] = []
 
 
@@ -50,14 +53,17 @@ class NodeHypothesis(Struct, frozen=True):
     """It fails only where values at the node are 0, or equal to each other."""
     negligible: bool
     """True where it is a boundary, of values that are analytic functions of the graph's inputs."""
-    evaluable: str = ""
-    """The same in the syntax that `certgrad verify` evaluates; empty where this cannot say it."""
+    tree: Statement
+    """What it says, over the lemma's argument names."""
+    of: dict[str, str]
+    """For each argument that it mentions, a digest of the operations that compute the value there."""
 
 
 class Discharged(Struct, frozen=True):
     """A hypothesis that holds by what is known of the node's operands."""
 
     formula: str
+    tree: Statement
     because: str
 
 

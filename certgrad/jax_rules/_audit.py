@@ -28,6 +28,7 @@ from certgrad.obligations.certificate import (
     Claim,
     Convention,
     VerdictName,
+    each_once,
     sealed,
     worst,
 )
@@ -188,14 +189,13 @@ def _as_configured(configuration: Configuration | None, case: CaseClaim) -> Case
 
 
 def _claim(name: str, kind: str, statement: str, cases: list[CaseClaim]) -> Claim:
-    hypotheses = {h.text: h for c in reversed(cases) for h in c.hypotheses}
     return Claim(
         id=f"{name}.{kind}",
         code=CODES[kind],
         kind=kind,  # type: ignore[arg-type]
         statement=statement,
         verdict=worst([c.verdict for c in cases]),
-        hypotheses=[hypotheses[k] for k in sorted(hypotheses)],
+        hypotheses=each_once(h for c in cases for h in c.hypotheses),
         cases=cases,
     )
 

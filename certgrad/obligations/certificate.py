@@ -5,17 +5,16 @@ order, no timestamps, no paths, no floats.
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from certgrad._subject import OF_REFERENCE, Subject
+from certgrad.hypotheses.tree import Statement, encode
 
-FORMAT = 3
-OFF_BOUNDARIES = "nothing in the forward is on a boundary"
-"""In place of a formula, where a composed op asks of a part that values be different from 0, or from each other: no two
-numbers that the forward compares are equal, and nothing that it divides by is 0."""
+FORMAT = 4
 KERNEL = "5"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
@@ -39,8 +38,8 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Hypothesis(Struct, frozen=True):
     """A condition under which a claim holds, for every index that occurs in it.
 
-    `text` is a formula over the op's own names (`x[i] ≠ 0`), `source` says where it comes from. `formula` says the same
-    in the syntax of domains, for a program to evaluate; it is empty where that cannot say it.
+    `tree` is what it says; `text` (`x[i] ≠ 0`), `latex` and `prose` are that for reading, and `source` says where it
+    comes from. Two hypotheses are the same where their trees are equal.
     """
 
     text: str
@@ -49,7 +48,15 @@ class Hypothesis(Struct, frozen=True):
     source: str
     negligible: bool
     """True where the excluded set has measure zero; False where the hypothesis fails on an open set."""
-    formula: str = ""
+    tree: Statement
+
+
+def each_once(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Each hypothesis once, the first that says it, in the order of their texts."""
+    table: dict[Statement, Hypothesis] = {}
+    for h in hypotheses:
+        table.setdefault(h.tree, h)
+    return sorted(table.values(), key=lambda h: (h.text, encode(h.tree)))
 
 
 class Ball(Struct, frozen=True):

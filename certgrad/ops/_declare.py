@@ -267,7 +267,7 @@ class Op(Subject):
             if name not in self.statics:
                 raise self._wrong(f"has the parameter '{name}', which is no keyword-only argument of it")
             if constraint is not None:
-                check_constraint(constraint, set(self.params))
+                check_constraint(constraint, tuple(self.params), f"'{self.name}'")
 
     def _wrong(self, problem: str) -> DeclarationError:
         return DeclarationError(f"Op '{self.name}' ({self.where}) {problem}.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import HOLDS, ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
 from certgrad.report.wording import number, symbols, without_implied
 
@@ -39,10 +40,10 @@ class Finding:
 
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
     """Every hypothesis of the certificate once, in the order of its claims."""
-    seen: dict[str, Hypothesis] = {}
+    seen: dict[Statement, Hypothesis] = {}
     for claim in certificate.claims:
         for hypothesis in claim.hypotheses:
-            seen.setdefault(hypothesis.text, hypothesis)
+            seen.setdefault(hypothesis.tree, hypothesis)
     return list(seen.values())
 
 

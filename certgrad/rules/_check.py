@@ -233,8 +233,8 @@ def _with_integers(certificate: Certificate, integers: Certificate) -> Certifica
             return claim
         worse = ORDER.index(other.verdict) > ORDER.index(claim.verdict)
         reasons = {c.reason: msgspec.structs.replace(c, reason=f"an integer output: {c.reason}") for c in other.cases}
-        known = {h.text for h in claim.hypotheses}
-        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.text not in known)]
+        known = {h.tree for h in claim.hypotheses}
+        hypotheses = [*claim.hypotheses, *(h for h in other.hypotheses if h.tree not in known)]
         if not worse:
             return msgspec.structs.replace(claim, hypotheses=hypotheses)
         cases = list(reasons.values()) if other.verdict in ("refuted", "unproved") else other.cases

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad._subject import Rules
-from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body

@@ -14,7 +14,7 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.graph import TracedGraph
 from certgrad.graph._certify import Certification, certification
 from certgrad.graph._spec import parameter_names
-from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
 from certgrad.training._arguments import Arguments, arguments_of
 from certgrad.training._certify import step_certificate

@@ -12,6 +12,7 @@ from certgrad import audit, obligation, ops, verify
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError, UsageError
 from certgrad.graph import _composed
+from certgrad.hypotheses.tree import Words
 from certgrad.obligations.cache import Cache, Folder, _key
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.ops import Composed, Op, Registry, composed, op
@@ -79,11 +80,13 @@ def test_evaluation_sees_what_a_part_asks(mlp: Certificate, kind: str) -> None:
     assert verify(dropped).outcome == ("failed" if kind == "jvp_is_derivative" else "verified")
 
 
-def test_a_hypothesis_without_a_formula_is_not_checked(mlp: Certificate) -> None:
-    hypothesis = Hypothesis(text="x is nice", latex="", prose="", source="", negligible=True)
+def test_a_hypothesis_in_words_alone_is_not_checked(mlp: Certificate) -> None:
+    hypothesis = Hypothesis(text="x is nice", latex="", prose="", source="", negligible=True, tree=Words("x is nice"))
     result = verify(with_hypothesis(mlp, ops.mlp, "jvp_is_derivative", hypothesis))
     assert result.outcome == "not checked"
-    assert "no formula says the hypothesis 'x is nice', to evaluate it" in result.problems[0]
+    assert (
+        "the hypothesis 'x is nice' is not one that can be evaluated: it is said in words alone" in result.problems[0]
+    )
 
 
 def test_what_fails_on_an_open_set_is_marked() -> None:

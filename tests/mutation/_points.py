@@ -27,7 +27,7 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_direction, draw_inputs, nested, seeded
 from certgrad.obligations.balls._gaps import GAPS, _differ
-from certgrad.obligations.balls.domain_points import inside
+from certgrad.obligations.balls.statements import inside
 from certgrad.ops import Case, Op
 
 BITS = 128

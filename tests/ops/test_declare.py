@@ -49,7 +49,7 @@ def test_declaration_that_does_not_fit_the_function(cases, options, message):
 def test_signature_and_constraint_must_parse():
     with pytest.raises(SignatureError):
         declare("n m")
-    with pytest.raises(DomainError, match="The constraint 'k' is no comparison"):
+    with pytest.raises(DomainError, match="The condition 'k' of 'forward' has a part that is not a comparison"):
         declare("*s -> *s", params={"k": "k"})
 
 

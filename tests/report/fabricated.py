@@ -1,5 +1,6 @@
 """Certificates made by hand: one of every verdict. They stand for what the kernel returns, and prove nothing."""
 
+from certgrad.hypotheses.parse import parse
 from certgrad.obligations.certificate import (
     CODES,
     Ball,
@@ -16,10 +17,20 @@ from certgrad.obligations.certificate import (
 from certgrad.report.codes import CODES as MEANINGS
 
 NONZERO = Hypothesis(
-    text="x[i] ≠ 0", latex="x_{i} \\neq 0", prose="no entry of x is zero", source="max(x, 0)", negligible=True
+    text="x[i] ≠ 0",
+    latex="x_{i} \\neq 0",
+    prose="no entry of x is zero",
+    source="max(x, 0)",
+    negligible=True,
+    tree=parse("x != 0", ("x",)),
 )
 POSITIVE = Hypothesis(
-    text="x[i] > 0", latex="x_{i} > 0", prose="every entry of x is positive", source="the domain", negligible=False
+    text="x[i] > 0",
+    latex="x_{i} > 0",
+    prose="every entry of x is positive",
+    source="the domain",
+    negligible=False,
+    tree=parse("x > 0", ("x",)),
 )
 WITNESS = Witness(
     dims={"n": 2},

@@ -1,5 +1,6 @@
 """The Markdown table: golden output and escaping."""
 
+from certgrad.hypotheses.tree import Words
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report import markdown
 from tests.report import fabricated
@@ -11,7 +12,7 @@ def test_audit_of_every_verdict() -> None:
 
 
 def test_bars_and_backticks_do_not_break_the_table() -> None:
-    hypothesis = Hypothesis(text="|x[i]| < 1 `a`", latex="", prose="", source="", negligible=False)
+    hypothesis = Hypothesis(text="|x[i]| < 1 `a`", latex="", prose="", source="", negligible=False, tree=Words(""))
     row = markdown.table([fabricated.certificate("f", *fabricated.both("f", "unproved", (hypothesis,)))]).splitlines()[
         2
     ]

@@ -25,14 +25,15 @@ from certgrad.graph._lemma import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import operations
 from certgrad.graph._trace import TracedGraph
+from certgrad.hypotheses.evaluate import Question, UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import GENERIC
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
+from certgrad.obligations.balls.statements import question
 from certgrad.obligations.tracing.jax_internals import jaxpr_of, wide_floats
 from certgrad.obligations.verify._agreement import PRECISIONS, At, Disagreement, derivative, equal, inner
-from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import Point, Space, on_boundaries
 from certgrad.obligations.verify._programs import Programs
 
@@ -67,17 +68,17 @@ def check(walk: Walk, dimensions: bool, rng: Random, draws: int, counts: Counts)
         NotEvaluatedError: with the reason.
     """
     shared = walk.shared
-    formulas: dict[int, Formula] = {}
+    questions: dict[int, Question] = {}
     for asked in (*shared.hypotheses, *shared.signs):
         try:
-            formulas[id(asked)] = parse(asked.formula, frozenset(asked.arguments))
-        except FormulaError as error:
-            raise NotEvaluatedError(f"'{asked.text}' has no formula that can be evaluated: {error}") from None
+            questions[id(asked)] = question(asked.tree)
+        except UnfitError as error:
+            raise NotEvaluatedError(f"'{asked.text}' is not one that can be evaluated: {error}") from None
     if _count(walk) > NODES:
         raise NotEvaluatedError(f"the graph has more than {NODES} nodes")
     failures: list[str] = []
     for sizes in _sizes(walk.traced.ir.dims, dimensions):
-        here = _at_sizes(walk, sizes, formulas)
+        here = _at_sizes(walk, sizes, questions)
         if here is None:
             continue
         counts.sizes.append(", ".join(f"{n} = {v}" for n, v in sizes.items()) or "its own")
@@ -104,7 +105,7 @@ def _sizes(dims: Sequence[str], apart: bool) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(dims, 1)
 
 
-def _at_sizes(walk: Walk, sizes: dict[str, int], formulas: Mapping[int, Formula]) -> AtSizes | None:
+def _at_sizes(walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question]) -> AtSizes | None:
     """The graph at these sizes; None where it is too large, or the function is another program there."""
     traced = walk.traced
     try:
@@ -115,7 +116,7 @@ def _at_sizes(walk: Walk, sizes: dict[str, int], formulas: Mapping[int, Formula]
     text = program_text(traced.program, {n: str(v) for n, v in sizes.items()})
     if asked is not None and program_text(there.program, {}) != text:
         return None
-    here = AtSizes(walk, sizes, formulas, there.program)
+    here = AtSizes(walk, sizes, questions, there.program)
     return here if operations(jaxpr_of(here.programs.vjp)) <= OPERATIONS else None
 
 
@@ -128,8 +129,8 @@ def _outputs(traced: TracedGraph, arrays: Sequence[Any]) -> list[Any]:
 class AtSizes:
     """The graph at concrete sizes: its programs, and the values that its hypotheses speak of."""
 
-    def __init__(self, walk: Walk, sizes: dict[str, int], formulas: Mapping[int, Formula], program: Any) -> None:
-        self.walk, self.sizes, self.formulas = walk, sizes, formulas
+    def __init__(self, walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question], program: Any) -> None:
+        self.walk, self.sizes, self.questions = walk, sizes, questions
         ir = walk.traced.ir
         specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
@@ -138,7 +139,7 @@ class AtSizes:
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
         sweep = Sweep(walk, sizes, _NUMBERS)  # type: ignore[arg-type]
         asked = (*walk.shared.hypotheses, *walk.shared.signs)
-        read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in formulas[id(a)].arrays]
+        read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in questions[id(a)].names]
         self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in read))
 
         def swept(args: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
@@ -220,8 +221,8 @@ class AtSizes:
             return None
 
     def _true(self, asked: Asked, kept: Mapping[Key, Array], taken: Mapping[Any, Array]) -> bool:
-        formula = self.formulas[id(asked)]
-        arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in formula.arrays}
+        one = self.questions[id(asked)]
+        arrays = {n: kept[asked.place, r.node, r.output] for n, r in asked.arguments.items() if n in one.names}
         sizes = {n: sized(size)(self.sizes) for n, size in asked.sizes.items()}
         # What loops around it keep is stacked along the first axes: the hypothesis is asked at every step.
         runs = taken.get(asked.place)
@@ -229,7 +230,7 @@ class AtSizes:
         for step in np.ndindex(*steps):
             if runs is not None and not bool(runs[step]):
                 continue
-            if not formula.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
+            if not one.holds({n: x[(*step, ...)] for n, x in arrays.items()}, sizes):
                 return False
         return True
 
@@ -264,7 +265,7 @@ class AtSizes:
                 continue
             except Disagreement as error:
                 return str(error)
-            except (Unsupported, FormulaError) as error:
+            except (Unsupported, UnfitError) as error:
                 raise NotEvaluatedError(str(error)) from None
         return ""
 

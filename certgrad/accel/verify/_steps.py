@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import msgspec
 
 from certgrad.accel.verify._digests import Programs
-from certgrad.accel.verify._signs import formulas
+from certgrad.accel.verify._signs import statements
 from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._induction import Judgement, Value, described_as
@@ -21,6 +20,8 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of
 from certgrad.graph.certificate import Cotangent, Inside, Lemma, NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.certificate import HOLDS, worst
 from certgrad.obligations.tracing.jax_internals import scan_loop, while_loop
 
@@ -34,10 +35,10 @@ class StepError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A formula over the values of a node's operands: a hypothesis, or a sign that a lemma is given."""
+    """A statement over the values of a node's operands: a hypothesis, or a sign that a lemma is given."""
 
     text: str
-    formula: str
+    tree: Statement
     place: Place
     arguments: Mapping[str, Ref]
     sizes: Mapping[str, Any]
@@ -196,16 +197,21 @@ class Walk:
         self, node: Node, step: Step, lemma: Lemma, arguments: Mapping[str, Ref], sizes: Mapping[str, Any]
     ) -> None:
         """Each hypothesis of the lemma is stated at the node, or discharged; what is to be evaluated is kept."""
-        computed = {d.formula for d in step.discharged if d.because == COMPUTED}
-        for text in computed:
-            read = [r.node for n, r in arguments.items() if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text)]
+        computed = {d.tree for d in step.discharged if d.because == COMPUTED}
+        for tree in computed:
+            read = [r.node for n, r in arguments.items() if n in arrays(tree)]
             if not read or not self.fixed.issuperset(read):
-                raise StepError(f"{text} is discharged as one on constants, and is about what depends on an input")
-        stated = {h.formula for h in step.hypotheses}
-        missing = sorted(set(lemma.hypotheses) - stated - computed)
+                raise StepError(f"{text(tree)} is discharged as one on constants, and depends on an input")
+        stated = {h.tree for h in step.hypotheses}
+        shown = [(h.formula, h.tree) for h in step.hypotheses] + [(d.formula, d.tree) for d in step.discharged]
+        if any(formula != text(tree) for formula, tree in shown):
+            raise StepError("a formula does not say what its tree does")
+        if lemma.hypotheses != [text(one) for one in lemma.statements]:
+            raise StepError("the formulas of its lemma do not say what their trees do")
+        missing = sorted(map(text, {*lemma.statements} - stated - computed))
         if missing:
             raise StepError(f"its lemma holds under {missing[0]}, which is neither stated nor discharged")
-        more = sorted(stated - set(lemma.hypotheses))
+        more = sorted(map(text, stated - {*lemma.statements}))
         if more:
             raise StepError(f"{more[0]} is stated, and is no hypothesis of its lemma")
         if (lemma.verdict == "proved") != (not lemma.hypotheses) or lemma.verdict not in HOLDS:
@@ -213,17 +219,17 @@ class Walk:
         if any((h.node, h.source) != (node.id, node.source) for h in step.hypotheses):
             raise StepError("it states a hypothesis of another node")
         at = self.place, arguments, sizes
-        self.shared.hypotheses += [Asked(h.text, h.evaluable, *at) for h in step.hypotheses]
-        for text in lemma.given:
-            name, _, relation = text.partition(" ")
-            self._where(f"{node.name}: {text}", name, relation, arguments)
+        self.shared.hypotheses += [Asked(h.text, h.tree, *at) for h in step.hypotheses]
+        for given in lemma.given:
+            name, _, relation = given.partition(" ")
+            self._where(f"{node.name}: {given}", name, relation, arguments)
 
-    def _where(self, text: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
+    def _where(self, said: str, name: str, relation: str, arguments: Mapping[str, Ref]) -> None:
         """Keep what is said of where a value is, to be evaluated."""
-        found = formulas(name, relation)
+        found = statements(name, relation)
         if found is None:
             raise StepError(f"'{relation}' does not say where a value is")
-        self.shared.signs += [Asked(text, formula, self.place, arguments, {}) for formula in found]
+        self.shared.signs += [Asked(said, one, self.place, arguments, {}) for one in found]
 
     # --- graphs inside
 
@@ -324,7 +330,7 @@ def _compare(step: Step, expected: Step) -> None:
     for name in Step.__struct_fields__:
         found, wanted = getattr(step, name), getattr(expected, name)
         if found != wanted:
-            shown = [text if len(text) < 200 else f"{text[:200]} …" for text in (str(found), str(wanted))]
+            shown = [one if len(one) < 200 else f"{one[:200]} …" for one in (str(found), str(wanted))]
             raise StepError(f"its {name} is {shown[0]!r}, and the node's is {shown[1]!r}")
 
 

@@ -13,7 +13,10 @@ import certgrad
 from certgrad._garbage import without_collection
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
+from certgrad.hypotheses.prose import prose
+from certgrad.hypotheses.text import text
 from certgrad.obligations.assume.conditions import Clause, of_solver
+from certgrad.obligations.auditing.redundant import ranges_at
 from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.cache import Cache
 from certgrad.obligations.certificate import (
@@ -30,6 +33,7 @@ from certgrad.obligations.certificate import (
     TracedCase,
     VerdictName,
     Witness,
+    each_once,
     sealed,
     statement,
     worst,
@@ -55,11 +59,13 @@ from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.tracing.jax_internals import serialised_all, versions
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.tracing.jax_internals import dim_poly, serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.obligations.wording.formula import formula
-from certgrad.obligations.wording.present import negligible, prose, show, show_clause
+from certgrad.obligations.wording.present import negligible, show
+from certgrad.obligations.wording.stated import Reads
 from certgrad.ops._declare import Case
 
 from . import witnesses as _witnesses
@@ -328,6 +334,7 @@ def _in_one_dtype(
     visited = {shapes_text(instance, {}) for instance in instances.prove}
     proved: set[str] = set()
     general: dict[str, Sequence[Clause]] = {}
+    ranges: dict[str, Mapping[Var, Poly]] = {}
     split = ""
 
     def examine(trace: Trace, fixed: Fixed) -> Programs:
@@ -338,20 +345,27 @@ def _in_one_dtype(
         proved.add(trace.text)
         known = covered.hypotheses(instance, shapes, programs)
         if known is not None:
-            hypotheses, primitives = known
+            hypotheses, shapes, primitives = known
             record.primitives.update(dict.fromkeys(primitives))
-            outcomes = {kind: Outcome(list(clauses)) for kind, clauses in hypotheses.items()}
-            found = {kind: _judged(traces, instance, kind, outcome, record) for kind, outcome in outcomes.items()}
+            outcomes = {
+                kind: Outcome(list(clauses), ranges=ranges.get(kind, {})) for kind, clauses in hypotheses.items()
+            }
+            found = {
+                kind: _judged(traces, instance, kind, outcome, record, shapes) for kind, outcome in outcomes.items()
+            }
         else:
             found, outcomes = _prove_all(traces, instance, shapes, programs, record)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
                 general[kind] = outcomes[kind].hypotheses
+                ranges[kind] = outcomes[kind].ranges
             else:
                 own = outcomes[kind].hypotheses if instance is instances.prove[0] else ()
                 here = specialised(general.get(kind, ()), instances.prove[0], instance, fixed, op.arg_names)
-                result.hypotheses = beyond(result.hypotheses, own, here, op.arg_names)
+                reading = _reading(op, shapes, outcomes[kind])
+                there = replace(reading, ranges=ranges_at(ranges.get(kind, {}), fixed))
+                result.hypotheses = beyond(result.hypotheses, {*map(there, here)}, own, here, reading)
             results[kind].append(result)
         return programs
 
@@ -404,7 +418,7 @@ def _prove_all(
         failed = Outcome(reason=str(error))
         for kind in op.kinds:
             outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
-            results[kind] = _judged(traces, instance, kind, outcomes[kind], record)
+            results[kind] = _judged(traces, instance, kind, outcomes[kind], record, shapes)
             _give_up(results[kind], record)
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
@@ -450,12 +464,13 @@ def _attempt(
             outcome = Outcome(reason=str(failure))
     except RecursionError as error:
         outcome = Outcome(reason=str(error))
-    result = _judged(traces, instance, kind, outcome, record) if outcome.proved else None
+    shapes = problem.shapes
+    result = _judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
     if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
-        alike = _alike(traces, kind, problem.shapes, programs, record)
+        alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
-            return alike, _judged(traces, instance, kind, alike, record)
-    return outcome, result or _judged(traces, instance, kind, outcome, record)
+            return alike, _judged(traces, instance, kind, alike, record, shapes)
+    return outcome, result or _judged(traces, instance, kind, outcome, record, shapes)
 
 
 def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: _Record) -> Outcome | None:
@@ -474,7 +489,9 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     return replace(outcome, alike=True)
 
 
-def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: _Record) -> _Result:
+def _judged(
+    traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: _Record, shapes: Shapes
+) -> _Result:
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
@@ -484,8 +501,8 @@ def _judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, rec
             return _Result("unproved", [], NO_SOLUTION)
         if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
             return _Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
-        axes = dict(zip(op.arg_names, instance.inputs, strict=True))
-        listed = _listed(outcome, axes | dict.fromkeys(op.params, ()), op.arg_names)
+        axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
+        listed = _listed(outcome, axes, op.arg_names, _reading(op, shapes, outcome))
         if outcome.alike:
             listed.append(FINITE)
         return _Result("proved under hypotheses" if listed else "proved", listed)
@@ -504,36 +521,42 @@ def _refuted(witness: Witness, residual: str = "") -> _Result:
     return _Result("refuted", [], "the two sides differ at the witness", residual, witness)
 
 
-def _listed(outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> list[Hypothesis]:
+def _reading(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
+    """How clauses are read as statements at a family of shapes."""
+    sizes = {name: [dim_poly(d) for d in shape] for name, shape in zip(op.arg_names, shapes.inputs, strict=True)}
+    return Reads(sizes, outcome.ranges, outcome.tests)
+
+
+def _listed(
+    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads
+) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
-    table: dict[str, Hypothesis] = {}
+    listed = []
     for clause in outcome.hypotheses:
-        text = show_clause(clause, inputs=inputs)
-        table.setdefault(
-            text,
+        tree = read(clause)
+        listed.append(
             Hypothesis(
-                text=text,
-                formula=formula(clause, axes, outcome.ranges),
-                latex=show_clause(clause, "latex", inputs),
-                prose=prose(clause, inputs),
+                text=text(tree, inputs=inputs),
+                latex=text(tree, "latex", inputs, axes),
+                prose=prose(tree, inputs),
                 source=clause.origin,
                 negligible=negligible(clause),
-            ),
+                tree=tree,
+            )
         )
-    return [table[k] for k in sorted(table)]
+    return each_once(listed)
 
 
 def _case_claim(case: Case, scope: str, results: Sequence[_Result]) -> CaseClaim:
     """The worst of the families of shapes; hypotheses are those of all of them."""
     verdict = worst([r.verdict for r in results])
     decisive = next(r for r in results if r.verdict == verdict)
-    merged = {h.text: h for r in reversed(results) for h in r.hypotheses}  # the formula of the general family, if any
     return CaseClaim(
         signature=str(case.signature),
         statics={k: str(v) for k, v in case.statics.items()},
         scope=scope,
         verdict=verdict,
-        hypotheses=[merged[k] for k in sorted(merged)],
+        hypotheses=each_once(h for r in results for h in r.hypotheses),
         reason=decisive.reason,
         residual=decisive.residual,
         witness=decisive.witness,
@@ -541,14 +564,14 @@ def _case_claim(case: Case, scope: str, results: Sequence[_Result]) -> CaseClaim
 
 
 def _claim(op: Subject, kind: str, cases: list[CaseClaim], record: _Record) -> Claim:
-    merged = {h.text: h for c in reversed(cases) for h in c.hypotheses}
+    merged = each_once(h for c in cases for h in c.hypotheses)
     return Claim(
         id=f"{op.name}.{kind}",
         code=CODES[kind],
         kind=kind,  # type: ignore[arg-type]
         statement=statement(op, kind, bool(merged)),
         verdict=worst([c.verdict for c in cases]),
-        hypotheses=[merged[k] for k in sorted(merged)],
+        hypotheses=merged,
         cases=cases,
         facts=sorted(record.facts),
         idealisations=sorted(record.notes),

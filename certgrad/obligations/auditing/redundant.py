@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
-from certgrad.obligations.assume.conditions import Clause
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.simplify import simplified
@@ -18,7 +19,8 @@ from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, limited
 from certgrad.obligations.terms.index import of_const
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.wording.present import show_clause
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.wording.stated import Reads
 
 
 def specialised(
@@ -47,10 +49,16 @@ def _at(clauses: Sequence[Clause], sizes: Fixed) -> list[Clause]:
     return [c for g in set_ for c in _at_first_index(g)]
 
 
+def ranges_at(ranges: Mapping[Var, Poly], fixed: Fixed) -> dict[Var, Poly]:
+    """Ranges of variables at fixed sizes."""
+    clauses = {v: at_sizes(Clause((Atomic("= 0", n),)), fixed) for v, n in ranges.items()}
+    return {v: c.alternatives[0].poly for v, c in clauses.items()}
+
+
 def beyond(
-    listed: list[Hypothesis], clauses: Sequence[Clause], here: Sequence[Clause], inputs: Sequence[str]
+    listed: list[Hypothesis], said: set[Statement], clauses: Sequence[Clause], here: Sequence[Clause], read: Reads
 ) -> list[Hypothesis]:
-    """Without the hypotheses that follow from those that hold `here`: i ≤ 1 is i ≤ n − 1 at n = 2.
+    """Without the hypotheses that follow from those that hold `here`, and say `said`: i ≤ 1 is i ≤ n − 1 at n = 2.
 
     `clauses` are what is listed, as clauses over the general family's axes, where it is over those.
     """
@@ -58,21 +66,20 @@ def beyond(
         return listed
     signs, others = facts_of(here)
     facts = Facts(signs)
-    said = {show_clause(c, inputs=inputs) for c in here}
-    said |= {show_clause(c, inputs=inputs) for c in clauses if entailed(c, facts, others)}
-    return [h for h in listed if h.text not in said]
+    said = said | {read(c) for c in clauses if entailed(c, facts, others)}
+    return [h for h in listed if h.tree not in said]
 
 
-def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed) -> list[Clause]:
+def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed, read: Reads) -> list[Clause]:
     """The clauses that do not follow from the assumed ones, with dimensions set. All may be of other proofs."""
     anew = Rewriter(replace=lambda a: access(a.tensor, a.index) if isinstance(a, Access) else None)
     try:
         with limited(FIRST_STEPS):
             here = _at([c.rewritten(anew) for c in assumed], fixed)
-            said = {show_clause(c) for c in here}
+            said = {read(c) for c in here}
             signs, others = facts_of(here)
             facts = Facts(signs)
-            return [c for c in clauses if show_clause(c) not in said and not entailed(c.rewritten(anew), facts, others)]
+            return [c for c in clauses if read(c) not in said and not entailed(c.rewritten(anew), facts, others)]
     except BudgetError:
         return list(clauses)
 

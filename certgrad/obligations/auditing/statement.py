@@ -17,7 +17,8 @@ from certgrad.obligations.prove.prove import inner_product
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.walk import mentions
-from certgrad.obligations.wording.present import name_variables, show
+from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.stated import name_variables
 from certgrad.obligations.wording.view import SympyView
 from certgrad.ops._composed import Composed
 

@@ -24,6 +24,7 @@ from certgrad.obligations.balls import (
     compared,
     distance,
     find_witness,
+    inside,
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS
@@ -190,8 +191,6 @@ def _rule(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: boo
 
 def _inside(op: Subject, values: Mapping[str, Any]) -> bool:
     """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
-    from certgrad.obligations.balls.domain_points import inside
-
     return inside((*op.domain, *(c for c in op.params.values() if c)), values)
 
 

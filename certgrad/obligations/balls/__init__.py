@@ -19,6 +19,7 @@ from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN, precision
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._witness import WitnessPoint, find_witness
+from certgrad.obligations.balls.statements import inside
 
 __all__ = [
     "KINK",
@@ -48,6 +49,7 @@ __all__ = [
     "evaluate",
     "find_witness",
     "forward_gap",
+    "inside",
     "jvp_gap",
     "precision",
     "settled_gap",

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from certgrad.errors import CertgradError
+from certgrad.obligations.balls.statements import inside
 
 from ..balls import Input
 from ..balls._draw import seeded
-from ..balls.domain_points import inside
 from ..generality.instances import Instance
 from ..generality.reach import reachable_from, rules_in
 from ..generality.traces import Traces

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from certgrad.hypotheses.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.obligations.prove.problem import Programs, Shapes, build
@@ -25,6 +26,7 @@ FINITE = Hypothesis(
     prose="every value that both programs compute by the same operations from the inputs is a finite number",
     source="shared values",
     negligible=False,
+    tree=Words("what both programs compute alike is finite"),
 )
 
 

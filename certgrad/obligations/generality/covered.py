@@ -31,6 +31,7 @@ class Covered:
         self._elementwise: dict[tuple, Hypotheses] = {}
         self._general: tuple[Instance, Programs] | None = None
         self._known: Hypotheses | None = None
+        self._shapes: Shapes | None = None
         self._texts: dict[tuple[str, ...], dict[str, str]] = {}
 
     def add(self, instance: Instance, shapes: Shapes, programs: Programs, outcomes: Mapping[str, Outcome]) -> None:
@@ -40,14 +41,17 @@ class Covered:
         if self._general is None:
             self._general = instance, programs
             self._known = hypotheses if proved else None
+            self._shapes = shapes
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and proved and all(map(about_entries, hypotheses.values())):
             self._elementwise[scalars.programs] = hypotheses
 
-    def hypotheses(self, instance: Instance, shapes: Shapes, programs: Programs) -> tuple[Hypotheses, list[str]] | None:
+    def hypotheses(
+        self, instance: Instance, shapes: Shapes, programs: Programs
+    ) -> tuple[Hypotheses, Shapes, list[str]] | None:
         """The hypotheses under which earlier proofs hold at this family, and the primitives it runs; None if none does.
 
-        Forgets the terms of earlier proofs.
+        With the shapes at which they are stated. Forgets the terms of earlier proofs.
         """
         scalars = self._scalars_of(shapes, programs)
         if scalars is not None and scalars.programs in self._elementwise:
@@ -55,9 +59,9 @@ class Covered:
             known = self._elementwise[scalars.programs]
             out = programs.out_shapes[0]
             here = {kind: read_at_each_index(clauses, self._names, shapes, out) for kind, clauses in known.items()}
-            return here, scalars.primitives
-        if self._known is not None and self._at_size_one(instance, programs):
-            return self._known, []  # hypotheses read a star group as one axis, here of size 1
+            return here, shapes, scalars.primitives
+        if self._known is not None and self._shapes is not None and self._at_size_one(instance, programs):
+            return self._known, self._shapes, []  # hypotheses read a star group as one axis, here of size 1
         return None
 
     def _at_size_one(self, instance: Instance, programs: Programs) -> bool:

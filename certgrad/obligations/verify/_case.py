@@ -11,15 +11,18 @@ from typing import Any
 import numpy as np
 
 from certgrad._subject import Subject
+from certgrad.hypotheses.evaluate import Question, UnfitError
+from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
-from certgrad.obligations.certificate import OFF_BOUNDARIES, Certificate, Hypothesis
+from certgrad.obligations.balls.statements import question
+from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
-from certgrad.obligations.verify._formulas import Formula, FormulaError, parse
 from certgrad.obligations.verify._points import GENERIC, Point, Space, collapsed, on_boundaries
 from certgrad.obligations.verify._programs import Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
@@ -49,10 +52,6 @@ class Counts:
     degree: int = 0
 
 
-class OffBoundaries:
-    """In place of a formula: nothing that the forward compares or divides by is 0."""
-
-
 class Case:
     """One case of the op beside what the certificate claims of it."""
 
@@ -61,8 +60,8 @@ class Case:
         self.names = [*op.arg_names, *op.params]
         self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
         self.digest = certificate.traced[index].digest
-        self.constraints = [self._parsed(text) for text in op.params.values() if text]
-        self.hypotheses: dict[str, list[Formula | OffBoundaries]] = {
+        self.constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
+        self.hypotheses: dict[str, list[Question | OffBoundaries]] = {
             claim.kind: [self._condition(h) for h in claim.cases[index].hypotheses] for claim in certificate.claims
         }
         self.all = list(dict.fromkeys(f for formulas in self.hypotheses.values() for f in formulas))
@@ -70,18 +69,15 @@ class Case:
         self.asked: set[str] = set()
         self.boundaries = 2
 
-    def _condition(self, hypothesis: Hypothesis) -> Formula | OffBoundaries:
-        if isinstance(self.op, Composed) and hypothesis.formula == OFF_BOUNDARIES:
-            return OffBoundaries()
-        if not hypothesis.formula:
-            raise NotCheckedError(f"no formula says the hypothesis '{hypothesis.text[:120]}', to evaluate it")
-        return self._parsed(hypothesis.formula)
-
-    def _parsed(self, text: str) -> Formula:
+    def _condition(self, hypothesis: Hypothesis) -> Question | OffBoundaries:
+        tree: Statement = hypothesis.tree
+        if isinstance(self.op, Composed) and isinstance(tree, OffBoundaries):
+            return OffBoundaries("")  # whichever part asks it
         try:
-            return parse(text, frozenset(self.names))
-        except FormulaError as error:
-            raise NotCheckedError(f"the hypothesis {text[:80]!r} is not one that can be evaluated: {error}") from None
+            return question(tree)
+        except UnfitError as error:
+            text = hypothesis.text[:120]
+            raise NotCheckedError(f"the hypothesis '{text}' is not one that can be evaluated: {error}") from None
 
     def check(self, counts: Counts, seed: str, draws: int) -> list[str]:
         """What fails, with the point; empty where all claims agree everywhere."""
@@ -106,7 +102,7 @@ class Case:
                         return failures
                 if k == 0:
                     failures += one.in_field(rng, counts)
-            except (FormulaError, Unsupported) as error:
+            except (UnfitError, Unsupported) as error:
                 raise NotCheckedError(f"at {shape}: {error}") from None
         missed = self.open - self.asked
         if missed:
@@ -148,7 +144,7 @@ class AtShape:
                 if self.holds([], point.inputs):
                     yield point, True
 
-    def holds(self, formulas: Sequence[Formula | OffBoundaries], inputs: Sequence[Array]) -> bool:
+    def holds(self, formulas: Sequence[Question | OffBoundaries], inputs: Sequence[Array]) -> bool:
         """Whether the point is certainly inside these hypotheses and the parameters' constraints."""
         arrays = dict(zip(self.case.names, inputs, strict=True))
         try:
@@ -164,12 +160,12 @@ class AtShape:
             evaluate(self.programs.forward, inputs)
         return all(s.compare(distance, s.ZERO) for distance in seen)
 
-    def _one(self, formula: Formula, arrays: Mapping[str, Array]) -> bool:
-        if not formula.indexed:
-            return formula.holds(arrays, self.shape.collapsed)
+    def _one(self, asked: Question, arrays: Mapping[str, Array]) -> bool:
+        if asked.whole or not asked.names:
+            return asked.holds(arrays, self.shape.collapsed)
         if self.op.broadcast:
-            raise FormulaError("an index into arguments that broadcast")
-        return formula.holds(collapsed(arrays, self.axes), self.shape.collapsed)
+            raise UnfitError("an index into arguments that broadcast")
+        return asked.holds(collapsed(arrays, self.axes), self.shape.collapsed)
 
     def watched(self, point: Point) -> list[Any]:
         """All distances that decide something in the programs and in the hypotheses at the point."""

@@ -9,6 +9,7 @@ import flint
 import jax
 
 import certgrad
+from certgrad.hypotheses.text import text
 from certgrad.obligations.certificate import (
     CODES,
     FORMAT,
@@ -80,9 +81,11 @@ def _within(claim: Claim, op: Op, declared: list[tuple[str, dict[str, str]]]) ->
         yield "its cases are not the declared ones"
     if claim.verdict != worst([case.verdict for case in claim.cases]):
         yield f"the verdict '{claim.verdict}' is not the worst of its cases"
-    listed = {h.text: h for h in claim.hypotheses}
-    if set(listed) != {h.text for case in claim.cases for h in case.hypotheses} or len(listed) != len(claim.hypotheses):
+    listed = {h.tree for h in claim.hypotheses}
+    if listed != {h.tree for case in claim.cases for h in case.hypotheses} or len(listed) != len(claim.hypotheses):
         yield "its hypotheses are not those of its cases"
+    if any(h.text != text(h.tree, inputs=op.arg_names) for case in claim.cases for h in case.hypotheses):
+        yield "the text of a hypothesis does not say what its tree does"
     if claim.statement != statement(op, claim.kind, bool(claim.hypotheses)):
         yield "its statement is not the obligation's"
     for case in claim.cases:

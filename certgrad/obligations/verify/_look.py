@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from certgrad._subject import Subject
+from certgrad.hypotheses.evaluate import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.verify._case import AtShape, Case, NotCheckedError
-from certgrad.obligations.verify._formulas import FormulaError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 
@@ -28,7 +28,7 @@ def last_look(
 ) -> tuple[str, str] | None:
     """An obligation that fails inside its own hypotheses, with the point; None where none is found.
 
-    Where a hypothesis has no formula, or the balls do not know a primitive, nothing can be found.
+    Where a hypothesis is in words alone, or the balls do not know a primitive, nothing can be found.
 
     Args:
         subject: whose certificate it is.
@@ -46,7 +46,7 @@ def last_look(
                     found = here.disagreement(point)
                     if found is not None:
                         return found
-    except (NotCheckedError, FormulaError, BallError):
+    except (NotCheckedError, UnfitError, BallError):
         return None
     return None
 

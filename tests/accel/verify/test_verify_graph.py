@@ -15,6 +15,9 @@ from certgrad import ops
 from certgrad.accel import verify_graph
 from certgrad.graph import GraphCertificate, _certify, _lemma, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
+from certgrad.hypotheses.canonical import canonical
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Add, Number
 from certgrad.obligations.prove.prove import Outcome
 from tests.graph.models import MLP, mlp, right_vjp, wrong_mask
 
@@ -174,18 +177,22 @@ def lemmas(certificate: GraphCertificate, change: Callable[[Lemma], Lemma]) -> G
 
 def without_hypothesis(certificate: GraphCertificate) -> GraphCertificate:
     """The hypothesis of the only lemma that has one is dropped everywhere: verdicts fit."""
-    bare = lemmas(certificate, lambda one: replace(one, hypotheses=[], verdict="proved"))
+    bare = lemmas(certificate, lambda one: replace(one, hypotheses=[], statements=[], verdict="proved"))
     bare = steps(bare, lambda s: replace(s, hypotheses=[], verdict="proved"))
     return replace(bare, hypotheses=[], verdict="proved")
 
 
 def with_other_formula(certificate: GraphCertificate) -> GraphCertificate:
-    """What is evaluated says x ≠ 1, and all that is read says x ≠ 0."""
+    """What is evaluated says x ≠ −1, and what a user reads says x ≠ 0."""
+    (tree,) = {h.tree for h in certificate.hypotheses}
+    moved_tree = canonical(replace(tree, left=Add((tree.left, Number("1")))))
 
     def moved(hypotheses: list[NodeHypothesis]) -> list[NodeHypothesis]:
-        return [replace(h, evaluable=h.evaluable.replace("!= 0", "!= 1")) for h in hypotheses]
+        return [replace(h, tree=moved_tree, formula=text(moved_tree)) for h in hypotheses]
 
-    changed = steps(certificate, lambda s: replace(s, hypotheses=moved(s.hypotheses)))
+    said = {"statements": [moved_tree], "hypotheses": [text(moved_tree)]}
+    changed = lemmas(certificate, lambda one: replace(one, **said) if one.statements else one)
+    changed = steps(changed, lambda s: replace(s, hypotheses=moved(s.hypotheses)))
     return replace(changed, hypotheses=moved(certificate.hypotheses))
 
 
@@ -262,7 +269,7 @@ def test_a_hypothesis_dropped_inside_a_loop_is_found_by_evaluation(certificates:
         inside = [replace(part, steps=[bare(one) for one in part.steps]) for part in s.inside]
         return replace(s, hypotheses=[], verdict="proved", inside=inside)
 
-    changed = lemmas(certificates["loop"], lambda one: replace(one, hypotheses=[], verdict="proved"))
+    changed = lemmas(certificates["loop"], lambda one: replace(one, hypotheses=[], statements=[], verdict="proved"))
     changed = replace(steps(changed, bare), hypotheses=[], verdict="proved")
     fn, specs = GRAPHS["loop"]
     result = verify_graph(sealed(changed), fn, *specs, draws=40)

@@ -9,7 +9,16 @@ from typing import Any
 import msgspec
 
 from certgrad import audit_op
-from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, Hypothesis, sealed, statement, worst
+from certgrad.obligations.certificate import (
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    each_once,
+    sealed,
+    statement,
+    worst,
+)
 from certgrad.obligations.verify._programs import digest
 
 replace = msgspec.structs.replace
@@ -29,11 +38,11 @@ def consistent(certificate: Certificate, op: Any, claims: list[Claim]) -> Certif
 
 def _fitted(claim: Claim, op: Any) -> Claim:
     cases = [replace(c, verdict="proved under hypotheses" if c.hypotheses else "proved") for c in claim.cases]
-    listed = {h.text: h for c in cases for h in c.hypotheses}
+    listed = each_once(h for c in cases for h in c.hypotheses)
     return replace(
         claim,
         cases=cases,
-        hypotheses=[listed[k] for k in sorted(listed)],
+        hypotheses=listed,
         verdict=worst([c.verdict for c in cases]),
         statement=statement(op, claim.kind, bool(listed)),
     )

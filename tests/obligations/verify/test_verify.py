@@ -9,6 +9,9 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.errors import TraceError
+from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Apply, Array, Compare, Entry, Index, Number, OffBoundaries, Size, Statement, Words
 from certgrad.obligations import audit
 from certgrad.obligations.certificate import Certificate, Hypothesis, sealed
 from certgrad.obligations.verify import _declared, verify
@@ -154,17 +157,28 @@ def test_small_and_rare_errors_fail(name: str, rules: dict) -> None:
 
 
 def test_a_hypothesis_that_nothing_satisfies_is_no_pass() -> None:
-    empty = Hypothesis(text="x^2 < 0", latex="", prose="", source="", negligible=False, formula="x**2 < 0")
+    tree = parse("x**2 < 0", ("x",))
+    empty = Hypothesis(text=text(tree), latex="", prose="", source="", negligible=False, tree=tree)
     result = verify(with_hypothesis(certificate_of("sin"), registry.get("sin"), "jvp_is_derivative", empty))
     assert result.outcome == "not checked"
     assert "no point was found" in result.problems[0]
 
 
 @pytest.mark.parametrize(
-    "formula", ["", "x is nice", "__import__('os').getcwd() > x", "z > 0", "x[i] > y", "x > 0 > x", "x > (0 > x)"]
+    "tree",
+    [
+        Words("x is nice"),
+        OffBoundaries("x is nice"),
+        parse("z > 0", ("z",)),
+        Compare(">", Entry("x", (Index("i"),)), Size("n")),
+        Compare(">", Entry("x", (Number("0"),)), Size("n")),
+        Compare(">", Array("x"), Size("elephants")),
+        Compare(">", Apply("__import__", (Array("x"),)), Number("0")),
+        parse("0 < x < 0", ("x",)),
+    ],
 )
-def test_a_hypothesis_that_does_not_parse_is_no_pass(formula: str) -> None:
-    odd = Hypothesis(text="odd", latex="", prose="", source="", negligible=True, formula=formula)
+def test_a_hypothesis_that_cannot_be_evaluated_is_no_pass(tree: Statement) -> None:
+    odd = Hypothesis(text=text(tree), latex="", prose="", source="", negligible=True, tree=tree)
     result = verify(with_hypothesis(certificate_of("sin"), registry.get("sin"), "jvp_is_derivative", odd))
     assert result.outcome == "not checked"
 

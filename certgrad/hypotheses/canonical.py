@@ -1,0 +1,220 @@
+"""Canonical form: the same statement, whatever its variables were called and in what order its parts stood.
+
+Renaming and reordering are all that happens, so that different statements never get one form. That equal ones get one
+is not promised where variables can be told apart by nothing but their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from .tree import (
+    BINDERS,
+    ZERO,
+    Add,
+    Apply,
+    Array,
+    AtSteps,
+    Axis,
+    Carried,
+    Compare,
+    Constant,
+    Distinct,
+    Entry,
+    Fold,
+    ForAll,
+    Index,
+    Loop,
+    Matrix,
+    Mul,
+    Node,
+    Number,
+    Power,
+    Range,
+    Size,
+    Statement,
+    Term,
+    Truth,
+    added,
+    arrays,
+    children,
+    linear,
+    mapped,
+    scaled,
+    unbound,
+    walk,
+)
+
+LETTERS = "ijklabcdefgh"
+"""What index variables are called."""
+_ROUNDS = 4
+_RANKS: tuple[Any, ...] = (Constant, Size, Axis, Index, Entry, Array, Truth, Apply, Add, Matrix, Fold)
+_UNORDERED = (Fold, ForAll, Distinct)
+"""Binders whose variables may change places. (Where a maximum is unique they may as well, and print keeps them.)"""
+
+
+def canonical(statement: Statement) -> Any:
+    """The statement in canonical form."""
+    taken = _named(statement)
+    names = dict.fromkeys(_bound(statement), "?")
+    found = _ordered(statement, names)
+    for _ in range(_ROUNDS):
+        before, found = found, _Renaming(taken).node(found, {})
+        if found == before:
+            break
+        found = _ordered(found, {})
+    return _Renaming(taken).node(found, {})
+
+
+def ordered(term: Term) -> Any:
+    """The term with sums and products in the order in which they are shown, and letters for what it binds."""
+    bound = {*_bound(term)}
+    free = {n.name for n in walk(term) if isinstance(n, Index)} - bound
+    return _Renaming(_named(term) | free).node(_ordered(term, {}), {})
+
+
+def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
+    """Names for index variables, without those that are taken."""
+    every = (f"{letter}{k or ''}" for k in range(1000) for letter in alphabet)
+    return (name for name in every if name not in taken)
+
+
+def _named(node: Node) -> set[str]:
+    """The names of arrays and sizes."""
+    return arrays(node) | {n.name for n in walk(node) if isinstance(n, Size | Constant)}
+
+
+def _bound(statement: Node) -> Iterator[str]:
+    for node in walk(statement):
+        if isinstance(node, Range):
+            yield node.variable
+        elif isinstance(node, Loop):
+            yield node.time
+            yield node.name
+
+
+# --- order
+
+
+def _ordered(node: Any, names: Mapping[str, str]) -> Any:
+    """Sums, products and guards in an order that depends on `names` alone, where these rename variables."""
+    node = mapped(node, lambda n: _ordered(n, names))
+    if isinstance(node, Add):
+        return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda t: _summand(t, names))))
+    if isinstance(node, Mul):
+        return msgspec.structs.replace(node, factors=tuple(sorted(node.factors, key=lambda t: _rank(t, names))))
+    if isinstance(node, Compare) and node.relation in ("!=", "=") and node.right == ZERO:
+        terms = linear(node.left)
+        if terms and terms[0][0] < 0:  # p ≠ 0 is −p ≠ 0
+            left = added([scaled(-c, list(factors)) for c, factors in terms])
+            return msgspec.structs.replace(node, left=left)
+    where = getattr(node, "where", None) or getattr(node, "guards", None)
+    if where:
+        field = "where" if hasattr(node, "where") else "guards"
+        return msgspec.structs.replace(node, **{field: tuple(sorted(where, key=lambda s: _key(s, names)))})
+    return node
+
+
+def _summand(term: Term, names: Mapping[str, str]) -> tuple[str, str]:
+    """The coefficient last: p and −p are in one order."""
+    factors = term.factors if isinstance(term, Mul) else (term,)
+    numbers = [f.value for f in factors if isinstance(f, Number)]
+    return "*".join(_key(f, names) for f in factors if not isinstance(f, Number)), "*".join(numbers)
+
+
+def _rank(factor: Any, names: Mapping[str, str]) -> tuple[int, str]:
+    """Numbers first, then sizes, entries, functions, sums."""
+    inner = factor.base if isinstance(factor, Power) else factor
+    if isinstance(factor, Number):
+        return -1, ""
+    kind = type(inner)
+    place = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+    if isinstance(inner, Apply):
+        place = 2 * place + (inner.function == "exp")
+    else:
+        place *= 2
+    if isinstance(inner, Fold):
+        place += ("sum", "product", "maximum").index(inner.kind)
+    return place, _key(factor, names)
+
+
+def _key(node: Any, names: Mapping[str, str]) -> str:
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Index):
+        return f"@{names.get(node.name, node.name)}"
+    parts = []
+    for name in type(node).__struct_fields__:
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            parts.append(_key(value, names))
+        elif isinstance(value, tuple):
+            parts.append(",".join(_key(v, names) if isinstance(v, Node) else str(v) for v in value))
+        else:
+            parts.append(names.get(value, value) if isinstance(node, Range | Loop | Carried) else str(value))
+    tag = "" if isinstance(node, Entry | Array) else type(node).__name__
+    return f"{tag}({parts[0]}{';'.join(['', *parts[1:]])})" if tag else f"{parts[0]}[{';'.join(parts[1:])}]"
+
+
+# --- names
+
+
+class _Renaming:
+    """Gives bound variables letters, in the order in which they occur."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.loops: dict[str, str] = {}
+
+    def node(self, node: Any, names: Mapping[str, str]) -> Any:
+        """`names` are the variables of the binders around, each with what it is called now."""
+        if isinstance(node, Index):
+            return Index(names.get(node.name, node.name))
+        if isinstance(node, Carried):
+            inner = mapped(node, lambda n: self.node(n, names))
+            return msgspec.structs.replace(inner, loop=names.get(node.loop, node.loop))
+        if isinstance(node, Loop):
+            return self.loop(node, names)
+        if isinstance(node, BINDERS):
+            return self.binder(node, names)
+        return mapped(node, lambda n: self.node(n, names))
+
+    def binder(self, node: Any, names: Mapping[str, str]) -> Any:
+        over = list(node.over)
+        if isinstance(node, _UNORDERED):
+            seen = [
+                n.name
+                for child in children(node)
+                if not isinstance(child, Range)
+                for n in walk(child)
+                if isinstance(n, Index)
+            ]
+            first = {name: k for k, name in reversed(list(enumerate(seen)))}
+            over.sort(key=lambda r: first.get(r.variable, len(seen)))
+        fresh = letters({*self.taken, *names.values()}, "s" if isinstance(node, AtSteps) else LETTERS)
+        inner = {**names, **{r.variable: next(fresh) for r in over}}
+        ranges = tuple(Range(inner[r.variable], self.node(r.size, names)) for r in over)
+        rest = {
+            name: self._value(getattr(node, name), inner) for name in type(node).__struct_fields__ if name != "over"
+        }
+        return msgspec.structs.replace(node, over=ranges, **rest)
+
+    def _value(self, value: Any, names: Mapping[str, str]) -> Any:
+        if isinstance(value, Node):
+            return self.node(value, names)
+        return tuple(self._value(v, names) for v in value) if isinstance(value, tuple) else value
+
+    def loop(self, node: Loop, names: Mapping[str, str]) -> Loop:
+        used = self.taken | {names.get(n, n) for n in unbound(node)}
+        name, time = (next(letters(used, letter)) for letter in "cs")
+        inner = {**names, node.name: name, node.time: time}
+        carries = tuple(self.binder(c, inner) for c in node.carries)
+        return Loop(name, time, carries)
+
+
+def is_canonical(statement: Statement) -> bool:
+    """For tests."""
+    return bool(canonical(statement) == statement)

@@ -1,0 +1,70 @@
+"""Statements about numbers as they are in a computer: what a call is given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from .evaluate import UnfitError
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "cos": math.cos,
+    "exp": math.exp,
+    "floor": math.floor,
+    "log": math.log,
+    "sin": math.sin,
+    "sqrt": math.sqrt,
+}
+
+
+@dataclass(frozen=True)
+class Floats:
+    """Python's numbers. What raises an error does not exist."""
+
+    undecided: ClassVar[tuple[type[Exception], ...]] = ()
+
+    def number(self, value: int | Fraction) -> float:
+        return int(value) if value.denominator == 1 else float(value)
+
+    def entry(self, value: Any) -> float:
+        return value if isinstance(value, int) else float(value)
+
+    def constant(self, name: str) -> float:
+        if name == "pi":
+            return math.pi
+        raise UnfitError(f"the number '{name}'")
+
+    def add(self, a: float, b: float) -> float:
+        return a + b
+
+    def mul(self, a: float, b: float) -> float:
+        return a * b
+
+    def power(self, a: float, e: Fraction) -> float:
+        if (not a and e < 0) or (a < 0 and e.denominator != 1):
+            return math.nan
+        return a ** self.number(e)
+
+    def maximum(self, a: float, b: float) -> float:
+        return max(a, b)
+
+    def apply(self, function: str, arguments: Sequence[float]) -> float:
+        if function not in _FUNCTIONS or len(arguments) != 1:
+            raise UnfitError(f"'{function}' is no known function")
+        try:
+            return _FUNCTIONS[function](*arguments)
+        except (ValueError, OverflowError):
+            return math.nan
+
+    def order(self, a: float, b: float) -> int | None:
+        return (a > b) - (a < b) if a == a and b == b else None
+
+    def is_whole(self, a: float) -> bool:
+        return float(a).is_integer()
+
+    def index(self, a: float) -> int:
+        return int(a)

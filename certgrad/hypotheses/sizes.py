@@ -1,0 +1,35 @@
+"""Statements where dimensions are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from .canonical import canonical
+from .tree import Add, Mul, Node, Number, Power, Size, Statement, Term, added, linear, mapped, number, scaled
+
+
+def at_sizes(statement: Statement, sizes: Mapping[str, str]) -> Any:
+    """The statement with dimensions replaced by numbers, or by other names, in canonical form."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, Size):
+            text = sizes.get(node.name, node.name)
+            return Number(text) if text.isdigit() else Size(text)
+        return folded(mapped(node, change))
+
+    return canonical(change(statement))
+
+
+def folded(node: Node) -> Node:
+    """Sums and products with their numbers put together."""
+    if isinstance(node, Power) and isinstance(node.base, Number) and Fraction(node.exponent).denominator == 1:
+        base = Fraction(node.base.value)
+        return number(base ** int(node.exponent)) if base or int(node.exponent) >= 0 else node
+    if not isinstance(node, Add | Mul):
+        return node
+    table: dict[tuple[Term, ...], Fraction] = {}
+    for c, factors in linear(node):
+        table[factors] = table.get(factors, Fraction(0)) + c
+    return added([scaled(c, list(factors)) for factors, c in table.items() if c])

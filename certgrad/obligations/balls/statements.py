@@ -1,0 +1,142 @@
+"""Statements at points, by balls: true and false are proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from flint import arb, fmpq
+
+from certgrad.hypotheses import evaluate as general
+from certgrad.hypotheses.evaluate import Question, UnfitError
+from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._elementwise import real_power
+from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls._functions import FUNCTIONS
+from certgrad.obligations.balls._scalars import Real
+
+_BEYOND = (fmpq(1, 8), fmpq(-1, 8))
+"""How far beside a boundary points are taken."""
+
+
+@dataclass(frozen=True)
+class Balls:
+    """Exact rationals, and rigorous balls."""
+
+    undecided: ClassVar[tuple[type[Exception], ...]] = (Undecided,)
+
+    def number(self, value: int | Fraction) -> Real:
+        return s.rational(value)
+
+    def entry(self, value: Any) -> Real:
+        if isinstance(value, int | Fraction):
+            return s.rational(Fraction(value))
+        return fmpq(int(value)) if isinstance(value, np.generic) else value
+
+    def constant(self, name: str) -> Real:
+        if name == "pi":
+            return arb.pi()
+        raise UnfitError(f"the number '{name}'")
+
+    def add(self, a: Real, b: Real) -> Real:
+        return s.add(a, b)
+
+    def mul(self, a: Real, b: Real) -> Real:
+        return s.mul(a, b)
+
+    def power(self, a: Real, e: Fraction) -> Real:
+        return real_power(a, s.rational(e))
+
+    def maximum(self, a: Real, b: Real) -> Real:
+        return s.maximum(a, b)
+
+    def apply(self, function: str, arguments: Sequence[Real]) -> Real:
+        if len(arguments) == 1:
+            if function == "floor":
+                return s.floor(arguments[0])
+            if function == "abs":
+                return s.maximum(arguments[0], s.neg(arguments[0]))
+            if function == "square":
+                return s.mul(arguments[0], arguments[0])
+            if function in FUNCTIONS:
+                return FUNCTIONS[function](arguments[0])
+        raise UnfitError(f"'{function}' is no known function")
+
+    def order(self, a: Real, b: Real) -> int | None:
+        return s.compare(a, b)
+
+    def is_whole(self, a: Real) -> bool:
+        return s.is_integer(a)
+
+    def index(self, a: Real) -> int:
+        return s.as_int(a)
+
+
+BALLS = Balls()
+
+
+def question(statement: Statement) -> Question:
+    """The statement, to be asked at points. Raises UnfitError."""
+    return general.question(statement, BALLS)
+
+
+def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> bool | None:
+    """Whether the statement holds at a point; None where it is undefined.
+
+    Arrays are of exact rationals, balls or integers, each star group as one axis where the statement has indices.
+
+    Raises:
+        UnfitError: it does not fit the arrays, or says what no arithmetic can tell.
+        Undecided: more precision is needed.
+    """
+    return general.evaluate(statement, arrays, sizes, BALLS)
+
+
+def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:
+    """Every condition, as a user writes them, certainly holds at every entry."""
+    names = tuple(values)
+    arrays = {name: np.array(value, dtype=object) for name, value in values.items()}
+    try:
+        return all(question(parse(text, names)).holds(arrays, {}) for text in conditions)
+    except Undecided:
+        return False
+
+
+def distances(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> list[Real]:
+    """What decides the statement at a point: differences of what it compares, denominators, ends of domains."""
+    with s.watched() as seen, suppress(Undecided):
+        evaluate(statement, arrays, sizes)
+    return list(seen)
+
+
+def near_boundaries(
+    statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Points at which something that decides the statement vanishes, and those close by on both sides.
+
+    One entry of one array is moved, to where a distance is 0 that is affine in it.
+    """
+    here = distances(statement, arrays, sizes)
+    for name, array in arrays.items():
+        exact = np.array(array, dtype=object)
+        for at in np.ndindex(exact.shape):
+            moved = _moved(exact, at, BALLS.entry(exact[at]) + 1)
+            there = distances(statement, {**arrays, name: moved}, sizes)
+            for before, after in dict.fromkeys(zip(here, there, strict=False)):
+                if type(before) is not fmpq or type(after) is not fmpq or before == after:
+                    continue
+                zero = BALLS.entry(exact[at]) - before / (after - before)
+                for value in (zero, *(zero + beyond for beyond in _BEYOND)):
+                    yield {**arrays, name: _moved(exact, at, value)}
+
+
+def _moved(array: Any, at: tuple[int, ...], value: Any) -> Any:
+    out = array.copy()
+    out[at] = value
+    return out
