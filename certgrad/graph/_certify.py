@@ -28,8 +28,7 @@ from certgrad.graph.ir import Node
 from certgrad.hypotheses.sizes import at_sizes
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, Witness, worst
 from certgrad.obligations.conformance import Conformance
-from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed
-from certgrad.obligations.generality.decisions import rendering as rendering
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import versions
