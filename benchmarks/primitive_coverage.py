@@ -24,7 +24,6 @@ from certgrad.obligations.meaning.semantics import RULES, UnprovedError
 from certgrad.obligations.meaning.semantics._refused import REFUSED
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.terms.variables import reset_fresh
 from certgrad.obligations.tracing.jax_internals import primitives_of, primitives_with_rules
 from tests.obligations.meaning.semantics.example import Example
 from tests.obligations.meaning.semantics.numerics import interpreted, traced
@@ -64,7 +63,6 @@ def _of_example(primitive: str, example: Example) -> Status:
 def _followed(primitive: str, example: Example, sizes: dict[str, int] | None) -> str:
     """Nothing where the calculus reads the program, which must run the primitive; else the reason."""
     clear_caches()
-    reset_fresh()
     try:
         program, specs = traced(example, example.first(), sizes)
     except Exception as error:

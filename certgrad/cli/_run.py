@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from certgrad._garbage import without_collection
+from certgrad._threads import without_collection
 from certgrad.cli import _library
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from certgrad._garbage import without_collection
+from certgrad._threads import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._analytic import with_open_sets
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Any
 
 import certgrad
-from certgrad._garbage import without_collection
 from certgrad._subject import OF_RULES
+from certgrad._threads import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._certify import Certification, certification
 from certgrad.graph._conclusions import ASSUMPTIONS

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 from certgrad.graph import _jaxpr
@@ -58,9 +59,9 @@ class Family:
         return tuple(dict.fromkeys(str(size) for size in self.sizes.values() if not _jaxpr.is_positive(size)))
 
     @property
-    def text(self) -> str:
-        """Shapes and parameters, as text: equal for nodes of one family."""
-        return f"{self.shapes} {_text(self.bound)}"
+    def key(self) -> Any:
+        """Shapes and parameters: equal for nodes of one family alone."""
+        return structure(self.shapes), _key(self.bound)
 
     def at(self, fixed: Mapping[str, str]) -> Family:
         """The family with some sizes set to numbers, to each other or to expressions."""
@@ -158,15 +159,31 @@ def _replaced(bound: Bound, table: Mapping[str, Any]) -> Bound:
     return Bound(bound.eqn, params, None if inner is None else tuple(_replaced(b, table) for b in inner))
 
 
-def _text(bound: Bound) -> str:
+def _key(bound: Bound) -> Any:
     if bound.inner is not None:
         inner = inner_program(bound.eqn)
         assert inner is not None
-        return f"{{{_wiring(inner)} {'; '.join(map(_text, bound.inner))}}}"
-    # Parameters that a family changes are sizes; the rest is told apart by what it prints and what it is.
-    params = ", ".join(f"{k}={v}" for k, v in sorted(bound.params.items()))
-    dtypes = " ".join(_jaxpr.dtype_name(v.aval.dtype) for v in (*bound.eqn.invars, *bound.eqn.outvars))
-    return f"{bound.eqn.primitive.name}[{params}] {dtypes}"
+        return _wiring(inner), tuple(map(_key, bound.inner))
+    dtypes = tuple(_jaxpr.dtype_name(v.aval.dtype) for v in (*bound.eqn.invars, *bound.eqn.outvars))
+    return bound.eqn.primitive.name, structure(bound.params), dtypes
+
+
+def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
+    """What tells a parameter apart. A size counts by `size`; what prints no more than where it lies in memory, as such.
+
+    An array is not told by its print, which leaves out entries.
+    """
+    if is_symbolic(value):
+        return "size", size(value)
+    if isinstance(value, tuple | list):
+        return type(value), tuple(structure(v, size) for v in value)
+    if isinstance(value, dict):
+        return tuple((k, structure(value[k], size)) for k in sorted(value))
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        array = np.asarray(value)
+        return str(array.dtype), array.shape, array.tobytes()
+    text = str(value)
+    return type(value), value if " at 0x" in text else text
 
 
 def _wiring(program: Program) -> str:

@@ -22,6 +22,7 @@ from jax.extend import core as jex
 
 import certgrad
 from certgrad._jax_compat import LINEAR
+from certgrad._threads import Kept
 from certgrad.graph.ir import ArrayType, Literal
 from certgrad.obligations.generality.instances import evaluate_size
 from certgrad.obligations.tracing.jax_internals import (
@@ -366,13 +367,14 @@ def _program_at(program: Program, dims: Dims, numbers: Numbers) -> Any:
     return jax.make_jaxpr(lambda *xs: evaluate(program, xs, dims, numbers))(*specs)
 
 
-_TABLES: dict[Any, int] = {}
+_tables = Kept()
 
 
 def installed_rules() -> int:
     """A number for the rules of all primitives as they are now: another one where a rule has been replaced."""
     tables = (ad.primitive_jvps, ad.primitive_transposes, ad.fancy_transposes, ad.primitive_linearizations)
-    return _TABLES.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(_TABLES))
+    known = _tables.table
+    return int(known.setdefault(tuple((p, rule) for table in tables for p, rule in table.items()), len(known)))
 
 
 # --- ops of certgrad

@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 
 from certgrad._subject import OF_RULES, Subject
+from certgrad._threads import Kept
 from certgrad.errors import CertgradError, DomainError
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._cases import contrary_cases, shown
-from certgrad.graph._family import Family, families_of, is_symbolic, symbol
+from certgrad.graph._family import Family, families_of, is_symbolic, structure, symbol
 from certgrad.graph._jaxpr import Equation, Numbers
 from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
 from certgrad.graph.certificate import Lemma, ObligationResult
@@ -128,11 +129,11 @@ class Instance:
     """Sizes of the node that the lemma takes to be at least 1, though they can be 0."""
 
 
-_STORE: dict[Any, Proof] = {}
-"""The lemmas about JAX's own primitives, for as long as the process lives: they depend on no function of the user."""
+_proved = Kept()
+"""The lemmas about JAX's own primitives, for as long as the thread lives: they depend on no function of the user."""
 
 
-_SAME: dict[Any, bool] = {}
+_same = Kept()
 """Whether JAX's rules are those of the lemma at the sizes of a node."""
 
 
@@ -187,21 +188,21 @@ class Lemmas:
 
     def _runs_there(self, operation: Operation, family: Family, proof: Proof) -> bool:
         """JAX's rules, traced at the node's own sizes, are the lemma's programs with its symbols set to these."""
-        key = (self.rules, _key(operation), family.text, tuple(family.sizes.items()))
-        found = _SAME.get(key)
+        key = (self.rules, _key(operation), family.key, tuple(family.sizes.items()))
+        found = _same.table.get(key)
         if found is None:
-            found = _SAME[key] = _same_programs(operation, family, proof)
+            found = _same.table[key] = _same_programs(operation, family, proof)
         return found
 
     def _proved(self, operation: Operation, family: Family, everywhere: bool) -> Proof:
-        key = (self.rules, _key(operation), family.text, everywhere)
-        found = _STORE.get(key)
+        key = (self.rules, _key(operation), family.key, everywhere)
+        found = _proved.table.get(key)
         if found is None:
 
             def at(case: Fixed) -> Proof:
                 return _in_general(operation, family.at(case) if case else family)
 
-            found = _STORE[key] = _at_all_sizes(at) if everywhere else at({})
+            found = _proved.table[key] = _at_all_sizes(at) if everywhere else at({})
         return found
 
     def _as_it_stands(self, operation: Operation) -> Instance:
@@ -211,9 +212,11 @@ class Lemmas:
             key: Any = (operation.equation, operation.names, operation.active, operation.domain, operation.signs)
             store = self.proofs
         else:
-            params = tuple((k, _renamed(v, table)) for k, v in sorted(operation.equation.eqn.params.items()))
-            shapes = tuple(_renamed(v.aval.shape, table) for v in operation.equation.variables)
-            key, store = (self.rules, _key(operation), params, shapes), _STORE
+            params, shapes = (
+                structure(x, lambda size: _renamed(size, table))
+                for x in (operation.equation.eqn.params, [v.aval.shape for v in operation.equation.variables])
+            )
+            key, store = (self.rules, _key(operation), params, shapes), _proved.table
         found = store.get(key)
         if found is None:
             found = store[key] = _own_sizes(operation, table)

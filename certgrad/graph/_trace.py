@@ -11,7 +11,7 @@ import jax
 import msgspec
 import numpy as np
 
-from certgrad._garbage import without_collection
+from certgrad._threads import without_collection
 from certgrad.errors import CertgradError, TraceError
 from certgrad.graph import _jaxpr
 from certgrad.graph._family import INLINED

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import wraps
+from threading import get_ident
 from typing import Any
 
 import jax
 
+from certgrad._threads import one_at_a_time
 
-@contextmanager
+
+@one_at_a_time
 def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
     """Collect what the function in `attribute` returns, each time that it is traced."""
     original = getattr(owner, attribute)
     returned: list[Any] = []
+    thread = get_ident()
 
     @wraps(original)  # a library may look at its arguments
     def recording(*args: Any, **kwargs: Any) -> Any:
         found = original(*args, **kwargs)
-        returned.append(found)
+        if get_ident() == thread:
+            returned.append(found)
         return found
 
     setattr(owner, attribute, recording)

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from certgrad._threads import Kept
 from certgrad.errors import SignatureError, UsageError
 from certgrad.graph import _jaxpr
 from certgrad.graph._spec import Argument, split_name
@@ -175,13 +176,13 @@ def _described(arg: Any) -> str:
     return "a layer that waits for an argument" if isinstance(arg, Chainable) else f"{type(arg).__name__} {arg!r}"
 
 
-_avals: dict[Any, Any] = {}
+_avals = Kept()
 
 
 def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, Any], place: Any) -> Any:
     """Shape and dtype of the result: what JAX says of the operation at these symbolic shapes."""
     key = (operation, tuple(_kind(a) for a in args), repr(sorted(statics.items())))
-    found = _avals.get(key)
+    found = _avals.table.get(key)
     if found is None:
         given = [a for a in args if isinstance(a, Term)]
 
@@ -199,7 +200,7 @@ def _type_of(operation: Operation, args: Sequence[Any], statics: Mapping[str, An
             raise UsageError(f"{operation.name}{_written(place)} does not take {shapes}: {text}") from error
         if not hasattr(found, "shape"):
             raise UsageError(f"{operation.name}{_written(place)} gives {found}, not one array. Lift a part of it.")
-        _avals[key] = found
+        _avals.table[key] = found
     return found
 
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.determinants import explicit_determinant
 from certgrad.obligations.terms.determined import Matrix
-from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, monomial, poly_of
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, instances
@@ -32,12 +32,12 @@ def _number(poly: Poly) -> Poly:
     return atom.body if atom.ranges[0] == ONE else poly
 
 
-_without_facts: dict[Poly, int] = memo()
+_without_facts: Memo[Poly, int] = Memo()
 """Signs that need no assumption."""
 
 
 MAX_ASSUMED = 4096
-_assumed: dict[tuple[Fact, ...], Facts] = memo()
+_assumed: Memo[tuple[Fact, ...], Facts] = Memo()
 """Sets of assumptions that were met, not too many of them."""
 
 
@@ -45,19 +45,19 @@ class Facts(LinearSigns):
     """A set of assumptions. `signs(p)` is what they say of p."""
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.facts = tuple(replace(f, poly=_number(f.poly)) for f in facts)
-        self._known: dict[Poly, int] = {} if self.facts else _without_facts
+        self.facts = tuple(replace(f, poly=_number(current(f.poly))) for f in facts)
+        self._known: dict[Poly, int] = {} if self.facts else _without_facts.table
         self._ground: dict[frozenset[Access], list[Fact]] = {}
         self._relevant: dict[Poly, list[Fact]] = {}
 
     def extended(self, facts: Iterable[Fact]) -> Facts:
         """These assumptions and more: the same object each time, so that nothing is decided twice."""
         together = (*self.facts, *facts)
-        found = _assumed.get(together)
+        found = _assumed.table.get(together)
         if found is None:
-            if len(_assumed) >= MAX_ASSUMED:
-                _assumed.clear()
-            found = _assumed[together] = Facts(together)
+            if len(_assumed.table) >= MAX_ASSUMED:
+                _assumed.table.clear()
+            found = _assumed.table[together] = Facts(together)
         return found
 
     def signs(self, poly: Poly) -> int:

@@ -7,6 +7,7 @@ own, about which nothing else is known; so does an integer atom. That only ever 
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
@@ -20,10 +21,19 @@ from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_num
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient
 from certgrad.obligations.terms.polynomials import Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of
 
+
+class _Isl(threading.local):
+    """isl's state: every thread has its own."""
+
+    def __init__(self) -> None:
+        self.context = isl.Context()
+
+
+here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
@@ -173,7 +183,7 @@ def conditions_on(a: Chosen) -> list[Ix]:
     return out
 
 
-_answers: dict[str, bool] = memo()
+_answers: Memo[str, bool] = Memo()
 
 
 def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Poly]) -> bool:
@@ -198,7 +208,7 @@ def inhabited(where: Poly, dummies: Mapping[Var, Poly], ranges: Mapping[Var, Pol
         bounds = [f"0 <= {d} < {words.const(n)}" for d, n in zip(names, dummies.values(), strict=True)]
         some = f"exists ({', '.join(names)}: {' and '.join(bounds)} and ({' or '.join(kept) or 'false'}))"
         text = f"{words.header} -> {{ : {' and '.join([*words.known, f'not {some}'])} }}"
-        return bool(isl.Set(text).is_empty())
+        return bool(isl.Set(text, here.context).is_empty())
     except (ValueError, isl.Error):
         return False
 
@@ -211,11 +221,11 @@ def feasible(conditions: Iterable[Condition], ranges: Mapping[Var, Poly], known_
     except ValueError:
         return True
     text = f"{words.header} -> {{ : {' and '.join([*texts, *words.known]) or 'true'} }}"
-    found = _answers.get(text)
+    found = _answers.table.get(text)
     if found is None:
         budget.spend(100)
         try:
-            found = _answers[text] = not isl.Set(text).is_empty()
+            found = _answers.table[text] = not isl.Set(text, here.context).is_empty()
         except isl.Error:
-            found = _answers[text] = True
+            found = _answers.table[text] = True
     return found

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 import certgrad
-from certgrad._garbage import without_collection
 from certgrad._subject import Subject
+from certgrad._threads import without_collection
 from certgrad.errors import CertgradError
 from certgrad.hypotheses.prose import prose
 from certgrad.hypotheses.text import text

@@ -72,7 +72,7 @@ def beyond(
 
 def not_implied(clauses: Sequence[Clause], assumed: Sequence[Clause], fixed: Fixed, read: Reads) -> list[Clause]:
     """The clauses that do not follow from the assumed ones, with dimensions set. All may be of other proofs."""
-    anew = Rewriter(replace=lambda a: access(a.tensor, a.index) if isinstance(a, Access) else None)
+    anew = Rewriter()
     try:
         with limited(FIRST_STEPS):
             here = _at([c.rewritten(anew) for c in assumed], fixed)

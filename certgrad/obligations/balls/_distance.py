@@ -57,7 +57,7 @@ def distance(
     """
     found = Distance()
     rng = seeded(name, "distance")
-    end = time.process_time() + SECONDS
+    end = time.thread_time() + SECONDS
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, further), SHAPES):
         try:
             one, other = (Programs(rule(dims), inputs, dims) for rule in (first, second))
@@ -67,7 +67,7 @@ def distance(
             continue
         for k in range(POINTS):
             point = draw_inputs(inputs, one.shapes, k, rng, domain)
-            if point is None or time.process_time() > end:
+            if point is None or time.thread_time() > end:
                 break
             try:
                 values = [evaluate(p, point, precision=PRECISION).values for p in programs]

@@ -12,6 +12,7 @@ import numpy as np
 from jax.extend import core
 
 from certgrad._jax_compat import Linear, program_of
+from certgrad._threads import Kept
 
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
@@ -92,7 +93,7 @@ def iterates(jaxpr: Jaxpr) -> bool:
     return False
 
 
-_compiled: dict[Any, tuple[Jaxpr, Callable[..., Any]]] = {}
+_compiled = Kept()
 _COMPILED = 64
 """How many compiled programs are kept."""
 
@@ -100,9 +101,10 @@ _COMPILED = 64
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
     """What a traced program returns when JAX runs it, in float64."""
     key = id(jaxpr) if parts(jaxpr)[1] else str(jaxpr)
-    if key not in _compiled:
-        while len(_compiled) >= _COMPILED:
-            del _compiled[next(iter(_compiled))]
-        _compiled[key] = jaxpr, jax.jit(core.jaxpr_as_fun(jaxpr))
+    known: dict[Any, tuple[Jaxpr, Callable[..., Any]]] = _compiled.table
+    if key not in known:
+        while len(known) >= _COMPILED:
+            del known[next(iter(known))]
+        known[key] = jaxpr, jax.jit(core.jaxpr_as_fun(jaxpr))
     with jax.enable_x64(True):
-        return _compiled[key][1](*arguments)
+        return known[key][1](*arguments)

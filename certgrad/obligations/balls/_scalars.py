@@ -12,14 +12,16 @@ A scalar is one of
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from math import isnan
 from typing import Any, Final
 
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, fmpq, fmpz
 
+from certgrad._threads import precision as precision
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 
 EXACT_BITS: Final = 4096
@@ -47,18 +49,13 @@ TWO: Final = fmpq(2)
 HALF: Final = fmpq(1, 2)
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Set the working precision of all ball arithmetic inside the block."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+class _Watching(threading.local):
+    """Where the thread's distances are collected, if it watches."""
+
+    into: list[Real] | None = None
 
 
-_watching: list[Real] | None = None
+_watching = _Watching()
 
 
 @contextmanager
@@ -68,23 +65,23 @@ def watched() -> Iterator[list[Real]]:
     These are differences of compared numbers, denominators, distances to an integer that rounding asks for, and what
     vanishes where the domain of a function ends.
     """
-    global _watching
-    before, _watching = _watching, []
+    found: list[Real] = []
+    before, _watching.into = _watching.into, found
     try:
-        yield _watching
+        yield found
     finally:
-        _watching = before
+        _watching.into = before
 
 
 def watch(*distances: Real) -> None:
     """Note distances to a boundary, if anyone watches."""
-    if _watching is not None:
-        _watching.extend(distances)
+    if _watching.into is not None:
+        _watching.into.extend(distances)
 
 
 def watching() -> bool:
     """Whether anyone watches."""
-    return _watching is not None
+    return _watching.into is not None
 
 
 class Foreign:
@@ -259,8 +256,8 @@ def compare(a: Real, b: Real) -> int | None:
         Undecided: the balls overlap and the two are not known to be the same number.
     """
     ta, tb = type(a), type(b)
-    if _watching is not None:
-        _watching.append(sub(a, b))
+    if _watching.into is not None:
+        _watching.into.append(sub(a, b))
     if ta is fmpq and tb is fmpq:
         return -1 if a < b else int(a > b)
     if isinstance(a, Foreign) or isinstance(b, Foreign):
@@ -337,8 +334,8 @@ def truncate(a: Real) -> Real:
 def is_integer(a: Real) -> bool:
     """Whether a is certainly an integer (False: certainly not; Undecided otherwise)."""
     if type(a) is fmpq:
-        if _watching is not None:
-            _watching.append(a - fmpq((a + HALF).floor()))
+        if _watching.into is not None:
+            _watching.into.append(a - fmpq((a + HALF).floor()))
         return a.denominator == 1
     if type(a) is arb:
         if not a.contains_integer():

@@ -109,7 +109,7 @@ class _Search:
         if beside and not numbers:
             return
         for k in range(points):
-            if time.process_time() > self.deadline:
+            if time.thread_time() > self.deadline:
                 return
             point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers)
             if point is None:
@@ -158,7 +158,7 @@ def find_witness(
         Unsupported: a primitive without semantics here.
     """
     at = (lambda dims: rule) if isinstance(rule, Rule) else rule
-    deadline = time.process_time() + seconds
+    deadline = time.thread_time() + seconds
     search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, deadline)
     rng = seeded(name, kind)
     fallback: _Found | None = None

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from certgrad._threads import ALONE
+
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, precisions
 from ._compared import Compared
@@ -43,6 +45,11 @@ def conformance(subject: Compared, dtypes: Sequence[str], most: int | None = Non
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
+    with ALONE:  # what a rule leaves behind is looked at, so nobody else may run it meanwhile
+        return _conformance(subject, dtypes, most)
+
+
+def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None) -> Conformance:
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = assignments(subject.names, in_code(subject.functions))[:most] if subject.names else []

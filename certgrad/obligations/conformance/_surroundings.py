@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
+from certgrad._threads import one_at_a_time
 from certgrad.errors import CertgradError
 
 from ..generality.decisions import rendering
@@ -61,10 +62,11 @@ def _of_certgrad(frame: Any) -> bool:
     return name.startswith("certgrad.") and not name.startswith("certgrad.ops.")
 
 
-@contextmanager
+@one_at_a_time
 def _watched_environment() -> Iterator[list[str]]:
     """The names of variables of the environment that code outside the libraries reads."""
     read: list[str] = []
+    thread = get_ident()
     kind: Any = type(os.environ)
     own = {name: getattr(kind, name) for name in ("__getitem__", "__iter__", "__len__")}
 
@@ -73,7 +75,7 @@ def _watched_environment() -> Iterator[list[str]]:
             frame: Any = sys._getframe(1)
             while frame is not None and _of_python(frame):
                 frame = frame.f_back
-            if _of_rule(frame):
+            if get_ident() == thread and _of_rule(frame):
                 read.append(str(args[0]) if args else "all of it")
             return own[name](self, *args)
 

@@ -15,7 +15,7 @@ from certgrad.obligations.terms.index import IntegerAtom, Ix, bound_key, of_cons
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.sums import open_sum
 from certgrad.obligations.terms.variables import Var, fresh
 
@@ -164,15 +164,17 @@ def _read(piece: Piece, a: Atom, e: Exponent) -> None:
         piece.factors += [Factor(text, power, list(blanks.arguments)) for _ in range(times)]
 
 
-_texts: dict[Mono, str] = memo()
+_texts: Memo[Mono, str] = Memo()
 
 
 def _text(mono: Mono) -> str:
     """A monomial with blanks, whatever stands in them."""
-    found = _texts.get(mono)
+    found = _texts.table.get(mono)
     if found is None:
         blanks = _Blanks()
-        found = _texts[mono] = blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
+        found = _texts.table[mono] = (
+            blanks.atom(mono[0][0]) if len(mono) == 1 and mono[0][1] == 1 else blanks.mono(mono)
+        )
     return found
 
 

@@ -18,7 +18,7 @@ from math import factorial, prod
 
 import islpy as isl
 
-from certgrad.obligations.assume.isl import Condition, Knowledge, Words
+from certgrad.obligations.assume.isl import Condition, Knowledge, Words, here
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.polynomials import ONE, Poly
@@ -52,7 +52,7 @@ def vanishes(poly: Poly, ranges: Mapping[Var, Poly], conditions: Sequence[Condit
 @contextmanager
 def _few_operations() -> Iterator[None]:
     """isl raises an error after so many operations of its own: what takes more counts as undecided."""
-    context = isl.DEFAULT_CONTEXT
+    context = here.context
     context.reset_operations()
     context.set_max_operations(MAX_OPERATIONS)
     try:
@@ -82,7 +82,7 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
     if total is None:
         return True
     text = " and ".join([*context, *words.known]) or "true"
-    params = isl.Set(f"{words.header} -> {{ : {text} }}")
+    params = isl.Set(f"{words.header} -> {{ : {text} }}", here.context)
     total = total.intersect_params(params)
     return _is_zero(total)
 
@@ -175,7 +175,8 @@ class _Written:
         names = self._names(self.dummies, "d")
         conditions = self._conditions()
         relation = isl.Map(
-            f"{self.words.header} -> {{ [{', '.join(self.slot_names)}] -> [{', '.join(names)}] : {conditions} }}"
+            f"{self.words.header} -> {{ [{', '.join(self.slot_names)}] -> [{', '.join(names)}] : {conditions} }}",
+            here.context,
         )
         numbered = {v for ix, _ in self.numbers for v in ix.free if v in self.dummies}
         if numbered:
@@ -205,7 +206,7 @@ class _Written:
             value += [words.ix(ix)] * e
         head = f"[{', '.join(coordinates)}]"
         text = f"{words.header} -> {{ {head} -> {' * '.join(value)} : {conditions} }}"
-        out = isl.PwQPolynomial(text)
+        out = isl.PwQPolynomial(text, here.context)
         if self.count is not None:
             out = out.mul(isl.PwQPolynomial.from_pw_aff(self.count))
         return out
@@ -224,7 +225,7 @@ def _interval(relation: isl.Map) -> isl.PwAff | None:
     between = relation.domain()
     low = isl.Map.from_pw_aff(least)
     high = isl.Map.from_pw_aff(most)
-    order = isl.Map("{ [x] -> [y] : x <= y }")
+    order = isl.Map("{ [x] -> [y] : x <= y }", here.context)
     filled = low.apply_range(order).intersect(high.apply_range(order.reverse())).intersect_domain(between)
     if not filled.is_equal(relation):
         return None
@@ -234,4 +235,4 @@ def _interval(relation: isl.Map) -> isl.PwAff | None:
 def _one_like(p: isl.PwAff) -> isl.PwAff:
     """The constant 1 on the domain of a function."""
     space = isl.LocalSpace.from_space(p.domain().get_space())
-    return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(1)))
+    return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(1, here.context)))

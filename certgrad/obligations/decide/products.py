@@ -13,10 +13,10 @@ from certgrad.obligations.terms.power import pred, side
 from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import replaced
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 
 MAX_FACTORS = 3
-_splits = memo()
+_splits: Memo[Atom, Poly | None] = Memo()
 
 
 def split_products(poly: Poly) -> Poly:
@@ -27,10 +27,9 @@ def split_products(poly: Poly) -> Poly:
 def _by_factors(a: Atom) -> Poly | None:
     if not isinstance(a, (Pred, Side)) or not bound_free(a):
         return None
-    found = _splits.get(a, a)
-    if found is a:
-        found = _splits[a] = _split(a)
-    return found
+    if a not in _splits.table:
+        _splits.table[a] = _split(a)
+    return _splits.table[a]
 
 
 def _split(a: Pred | Side) -> Poly | None:

@@ -34,7 +34,7 @@ from certgrad.obligations.terms.index_terms import index_condition, index_equal
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, monomial, number, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
-from certgrad.obligations.terms.session import intern, memo
+from certgrad.obligations.terms.session import Memo, intern
 from certgrad.obligations.terms.sums import CONTRACTS, open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
@@ -68,16 +68,16 @@ def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tup
     return matrix(a.name, body, row, column, size, index)
 
 
-_own_transpose: dict[Poly, bool] = memo()
+_own_transpose: Memo[Poly, bool] = Memo()
 """Whether matrices over the same bound variables are symmetric, by their entry."""
 
 
 def reindexed(a: Matrix, index: tuple[Ix, ...]) -> Poly:
     """Another entry of the same function of the same matrix."""
     if a.name in SYMMETRIC and len(index) == 2 and index[1].key < index[0].key:
-        if a.body not in _own_transpose:
-            _own_transpose[a.body] = symmetric(a)
-        if _own_transpose[a.body]:
+        if a.body not in _own_transpose.table:
+            _own_transpose.table[a.body] = symmetric(a)
+        if _own_transpose.table[a.body]:
             index = index[::-1]
     return poly_of(intern(Matrix(a.name, a.vars, a.ranges, a.body, index)))
 

@@ -29,7 +29,7 @@ from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, power
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
@@ -80,44 +80,44 @@ class Solution:
         return -self.jacobian.solved(change, self.shape)
 
 
-_solutions: dict[str, Solution] = memo()
-_calls: dict[tuple, Tensor] = memo()
-_taken: dict[str, None] = memo()
+_solutions: Memo[str, Solution] = Memo()
+_calls: Memo[tuple, Tensor] = Memo()
+_taken: Memo[str, None] = Memo()
 
 
 def reserve(names: Iterable[str]) -> None:
     """Keep the names of inputs from being given to solutions."""
-    _taken.update(dict.fromkeys(names))
+    _taken.table.update(dict.fromkeys(names))
 
 
 def unused(name: str) -> str:
     """The name, primed until nothing else is called so; it is then taken."""
-    while name in _taken:
+    while name in _taken.table:
         name += "′"
-    _taken[name] = None
+    _taken.table[name] = None
     return name
 
 
 def known_call(key: tuple) -> Tensor | None:
     """What the same program returned at the same arguments: programs are functions."""
-    return _calls.get(key)
+    return _calls.table.get(key)
 
 
 def keep_call(key: tuple, value: Tensor, solution: Solution) -> Tensor:
     """Remember a call, for this proof."""
-    _solutions[solution.name] = solution
-    _calls[key] = value
+    _solutions.table[solution.name] = solution
+    _calls.table[key] = value
     return value
 
 
 def solution_of(tensor: str) -> Solution | None:
     """The call that returned a tensor, if a solver did."""
-    return _solutions.get(tensor)
+    return _solutions.table.get(tensor)
 
 
 def implicit() -> list[Solution]:
     """The solutions that are no terms, in the order of their calls."""
-    return [s for s in _solutions.values() if not s.affine]
+    return [s for s in _solutions.table.values() if not s.affine]
 
 
 # --- an equation as a rule for rewriting ---------------------------------------------------------------------------

@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 
+from certgrad._threads import precision
 from certgrad.obligations.terms.atoms import Num
 from certgrad.obligations.terms.polynomials import Poly, number, poly_of
 from certgrad.obligations.terms.power import log_of, power
@@ -113,9 +114,7 @@ def digits(value: float) -> int:
 def closed_form(value: float) -> ClosedForm | None:
     """The simplest closed form of a positive number, within `UNITS` in its last place."""
     best: tuple[int, ClosedForm] | None = None
-    before = ctx.prec
-    ctx.prec = 256
-    try:
+    with precision(256):
         for cost, form, factor in _factors():
             low, high = (
                 (Fraction(value) + sign * UNITS * Fraction(math.ulp(value))) / _middle(factor) for sign in (-1, 1)
@@ -128,20 +127,14 @@ def closed_form(value: float) -> ClosedForm | None:
                 found = ClosedForm(c, form.root, form.pi, form.log, form.log_power)
                 if rounds_to(found, value):
                     best = weight, found
-    finally:
-        ctx.prec = before
     return None if best is None else best[1]
 
 
 def rounds_to(form: ClosedForm, value: float) -> bool:
     """Whether a closed form is certainly within `UNITS` in the last place of a literal."""
-    before = ctx.prec
-    ctx.prec = 256
-    try:
+    with precision(256):
         distance = abs(_ball(Fraction(value)) - _ball(form.coefficient) * _factor(form))
         return bool(distance <= _ball(UNITS * Fraction(math.ulp(value))))
-    finally:
-        ctx.prec = before
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:

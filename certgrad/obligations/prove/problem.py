@@ -21,7 +21,7 @@ from certgrad.obligations.meaning.semantics import Context, Opaque, interpret
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.terms.variables import Var, reset_fresh
+from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
 
 
@@ -177,7 +177,6 @@ def build(
     Raises UnprovedError where the calculus cannot follow them.
     """
     clear_caches()
-    reset_fresh()
     names = list(op_names)
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
     inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]

@@ -21,7 +21,7 @@ from .polynomials import (
     mono_structured,
     poly_of,
 )
-from .session import intern, known
+from .session import intern, session
 from .variables import Var
 
 _NO_VARS: frozenset[Var] = frozenset()
@@ -227,8 +227,8 @@ def dimension(name: str, positive: bool = True) -> Poly:
 
 
 def access(tensor: str, index: tuple[Ix, ...]) -> Poly:
-    found = known(_access_key(tensor, index))
-    return poly_of(intern(Access(tensor, index)) if found is None else found)  # type: ignore[arg-type]
+    found = session.interned.get(_access_key(tensor, index))
+    return poly_of(intern(Access(tensor, index)) if found is None else found)
 
 
 def _access_key(tensor: str, index: tuple[Ix, ...]) -> str:

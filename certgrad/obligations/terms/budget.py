@@ -7,6 +7,7 @@ explodes, set so high that a verdict does not depend on the machine.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,9 @@ class BudgetError(Exception):
     """The proof used up its steps or seconds."""
 
 
-class _Budget:
+class _Budget(threading.local):
+    """What is left of the proof that this thread is at."""
+
     def __init__(self) -> None:
         self.left = sys.maxsize  # what is done outside of `limited` is no proof, and must not add up over a process
         self.deadline = float("inf")
@@ -31,7 +34,7 @@ class _Budget:
         self.left -= steps
         if self.left < 0:
             raise BudgetError("budget: the proof exceeded its steps")
-        if (self.left & 1023) < steps and time.process_time() > self.deadline:
+        if (self.left & 1023) < steps and time.thread_time() > self.deadline:
             raise BudgetError("budget: the proof exceeded its seconds")
 
 
@@ -42,7 +45,7 @@ budget = _Budget()
 def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
     """Run a block under a fresh budget."""
     before = budget.left, budget.deadline
-    budget.left, budget.deadline = steps, time.process_time() + seconds
+    budget.left, budget.deadline = steps, time.thread_time() + seconds
     try:
         yield
     finally:

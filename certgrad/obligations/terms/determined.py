@@ -6,7 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from .index import Ix, bound_key
-from .polynomials import Atom, Poly
+from .polynomials import Atom, Holder, Poly
 from .predicates import Confined, IxEq, IxPred
 from .variables import Var
 
@@ -95,7 +95,7 @@ def carried(level: int, position: int) -> str:
     return f"{CARRY}{level}.{position}"
 
 
-class Loop:
+class Loop(Holder):
     """Carries that depend on each other through their steps. The number of steps is no part of it.
 
     `level` is that of its bound variables, above all levels inside; `free` are variables that are not its own.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from .session import Memo
+
 Exponent = int | Fraction
 
 
@@ -22,7 +24,7 @@ class FractionalExponent(Fraction):
         return self._hash
 
 
-_fractional: dict[tuple[int, int], FractionalExponent] = {}
+_fractional: Memo[tuple[int, int], FractionalExponent] = Memo()
 
 
 def exponent(e: Exponent) -> Exponent:
@@ -32,7 +34,7 @@ def exponent(e: Exponent) -> Exponent:
     ratio = e.as_integer_ratio()
     if ratio[1] == 1:
         return ratio[0]
-    found = _fractional.get(ratio)
+    found = _fractional.table.get(ratio)
     if found is None:
-        found = _fractional[ratio] = FractionalExponent(*ratio)
+        found = _fractional.table[ratio] = FractionalExponent(*ratio)
     return found

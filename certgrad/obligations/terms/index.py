@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from .polynomials import ZERO, Poly
+from .polynomials import ZERO, Holder, Poly
 from .variables import Var
 
 
@@ -14,7 +14,7 @@ def bound_key(variables: Iterable[Var], sizes: Iterable[Poly]) -> str:
     return ",".join(f"{v[1]}.{v[2]}<{n.key}" for v, n in zip(variables, sizes, strict=True))
 
 
-class IntegerAtom:
+class IntegerAtom(Holder):
     """An integer that is not affine in index variables. Equality is by key."""
 
     __slots__ = ("free", "key")
@@ -46,7 +46,7 @@ def _order(term: tuple[IxTerm, int]) -> tuple:
     return (1, term[0].key) if isinstance(term[0], IntegerAtom) else (0, term[0])
 
 
-class Ix:
+class Ix(Holder):
     """An integer combination of index variables and integer atoms, plus a constant that may mention dimensions."""
 
     __slots__ = ("const", "key", "terms")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from flint import fmpq
 
 from .index import IntegerAtom, Ix, bound_key, combine, of_atom, of_const, whole_number
-from .polynomials import ZERO, Poly
+from .polynomials import ZERO, Holder, Poly
 from .variables import Var
 
 
@@ -78,7 +78,7 @@ class RowMajor(IntegerAtom):
         return row_major(parts[0], parts[1], self.stride)
 
 
-class Comparison:
+class Comparison(Holder):
     """A rule that chooses integers by comparing real numbers: an arg-maximum, or the order of the entries of an axis.
 
     `variables` run over `ranges`; `bodies` are the numbers that are compared, and `where` (0 or 1) says which of them

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from copy import copy
 from fractions import Fraction
 from operator import itemgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from flint import fmpq
 
 from .budget import budget
 from .exponents import Exponent, exponent
-from .session import memo
+from .session import Memo, MixedSessionsError, session
 from .variables import Var
 
 Mono = tuple[tuple["Atom", Exponent], ...]
 Factors = list[tuple["Atom", Exponent]]
-_numbers: dict[Mono, int] = memo()
+_numbers: Memo[Mono, int] = Memo()
 _NO_VARS: frozenset[Var] = frozenset()
 _NOTHING, _UNIT = fmpq(0), fmpq(1)
 
@@ -42,7 +43,7 @@ class Atom:
     of several in one product, for kinds that are 0 where a condition fails (`conditional`).
     """
 
-    __slots__ = ("free", "key", "level", "piecewise", "positive", "structured")
+    __slots__ = ("free", "key", "level", "mark", "piecewise", "positive", "structured")
     key: str
     free: frozenset[Var]
     level: int
@@ -81,7 +82,7 @@ class Atom:
     ) -> None:
         if len(key) > LONG:
             key = f"{key[:40]}#{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
-        self.key = key
+        self.key, self.mark = key, session.mark
         self.free, self.level, self.positive = free, level, positive
         self.piecewise, self.structured = piecewise, structured
 
@@ -134,8 +135,10 @@ class Poly:
     def row(self) -> tuple[tuple[int, fmpq], ...]:
         """Coefficients of numbered monomials, in order; 0 is the constant. Numbers last until caches are cleared."""
         if self._row is None:
-            place = _numbers.setdefault
-            self._row = tuple(sorted((place(m, len(_numbers) + 1) if m else 0, c) for m, c in self._terms.items()))
+            place = _numbers.table.setdefault
+            self._row = tuple(
+                sorted((place(m, len(_numbers.table) + 1) if m else 0, c) for m, c in self._terms.items())
+            )
         return self._row
 
     def items(self) -> Iterable[tuple[Mono, fmpq]]:
@@ -158,6 +161,8 @@ class Poly:
     @property
     def key(self) -> str:
         if self._key is None:
+            if len(self._terms) > 1 and len({m[0][0].mark for m in self._terms if m}) > 1:
+                raise MixedSessionsError("a sum of terms of two proofs")
             rows = sorted([(mono_key(m), c) for m, c in self._terms.items()], key=_first)
             self._key = " + ".join([f"{c}*{m}" if m else str(c) for m, c in rows]) or "0"
             if len(self._key) > 400:
@@ -231,7 +236,20 @@ class Poly:
         return s[0][0][0] if s and s[1] == 1 and len(s[0]) == 1 and s[0][0][1] == 1 else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Poly) and self._terms == other._terms
+        if not isinstance(other, Poly):
+            return False
+        if self._terms == other._terms:
+            return True
+        if len(self._terms) != len(other._terms):
+            return False
+        mine, theirs = self._mark(), other._mark()
+        if mine is theirs or mine is None or theirs is None:
+            return False
+        return self.key == other.key  # terms of two sessions: their atoms are not the same objects
+
+    def _mark(self) -> object:
+        """The mark of the session that the term is of; None of a number, which is of all."""
+        return next((m[0][0].mark for m in self._terms if m), None)
 
     def __hash__(self) -> int:
         return hash(self._key or self.key)
@@ -254,7 +272,7 @@ class Poly:
                 del out[m]
             else:
                 out[m] = total + c
-        return Poly(out)
+        return _joined(out)
 
     def scale(self, factor: fmpq | int) -> Poly:
         if factor == 1:
@@ -318,7 +336,74 @@ class Accumulator:
             self.add(m, c * factor)
 
     def poly(self) -> Poly:
-        return Poly(self.terms)
+        return _joined(self.terms)
+
+
+class Holder:
+    """What holds terms, and is none: an index expression, an integer atom, a comparison, a loop."""
+
+    __slots__ = ()
+
+
+def is_foreign(mono: Mono) -> bool:
+    """The monomial is of another session. No term is of two, so its first factor tells."""
+    return bool(mono) and mono[0][0].mark is not session.mark
+
+
+def current(poly: Poly) -> Poly:
+    """The term, over this session's atoms."""
+    for mono in poly:
+        if mono:
+            return renewed(poly) if is_foreign(mono) else poly
+    return poly
+
+
+def renewed(value: Any) -> Any:
+    """A term, a monomial, or what holds some: with the atoms of this session in place of another's.
+
+    An atom's key says all of its structure, so an atom that this session has already is that one.
+    """
+    if isinstance(value, Atom):
+        known = value if value.mark is session.mark else session.interned.get(value.key)
+        if known is None:
+            known = _rebuilt(value)
+            known.mark = session.mark
+            session.interned[value.key] = known
+        return known
+    if isinstance(value, Poly):
+        total: dict[Mono, fmpq] = {}
+        for mono, c in value.items():
+            factors: dict[Atom, Exponent] = {}
+            for a, e in mono:
+                a = renewed(a)
+                factors[a] = factors.get(a, 0) + e
+            for m, d in monomial(factors).items():
+                total[m] = total.get(m, _NOTHING) + c * d
+        return Poly({m: c for m, c in total.items() if c != 0})
+    if isinstance(value, tuple):
+        parts = tuple(map(renewed, value))
+        return type(value)(*parts) if hasattr(value, "_fields") else parts
+    return _rebuilt(value) if isinstance(value, Holder) else value
+
+
+def _rebuilt(value: Any) -> Any:
+    """A copy with the terms inside renewed."""
+    out = copy(value)
+    for kind in type(value).__mro__:
+        for slot in getattr(kind, "__slots__", ()):
+            if slot != "mark" and hasattr(value, slot):
+                setattr(out, slot, renewed(getattr(value, slot)))
+    return out
+
+
+def _joined(terms: dict[Mono, fmpq]) -> Poly:
+    """The sum of these terms. Where some are of an earlier proof, all are made anew, so that equal ones add up."""
+    if len(terms) > 1:
+        forth, back = iter(terms), reversed(terms)
+        first, last = next(forth) or next(forth), next(back) or next(back)
+        if first[0][0].mark is not last[0][0].mark:
+            return renewed(Poly(terms))
+    return Poly(terms)
 
 
 ZERO = Poly({})
@@ -332,16 +417,16 @@ def number(value: int | Fraction | fmpq) -> Poly:
     return Poly({(): fmpq(value)}) if value != 0 else ZERO
 
 
-_alone: dict[Atom, Poly] = memo()
+_alone: Memo[Atom, Poly] = Memo()
 
 
 def poly_of(atom: Atom, e: Exponent = 1) -> Poly:
     """An atom to a power, as a polynomial."""
     if e != 1:
         return monomial({atom: e})
-    found = _alone.get(atom)
+    found = _alone.table.get(atom)
     if found is None:
-        found = _alone[atom] = monomial({atom: 1})
+        found = _alone.table[atom] = monomial({atom: 1})
     return found
 
 
@@ -353,6 +438,8 @@ def multiply_monos(m1: Mono, m2: Mono, c: fmpq, out: Accumulator) -> None:
     if not m2:
         out.add(m1, c)
         return
+    if m1[0][0].mark is not m2[0][0].mark:
+        m1, m2 = renewed(m1), renewed(m2)
     factors = dict(m1)
     for a, e in m2:
         factors[a] = factors[a] + e if a in factors else e
@@ -393,8 +480,15 @@ def monomial(factors: dict[Atom, Exponent]) -> Poly:
                 if settled is None:
                     return ZERO
                 kept = settled
+        if kept[0][0].mark is not kept[-1][0].mark:  # of two proofs
+            return renewed(Poly({tuple(kept): coefficient})) * _product(expand)
         kept.sort(key=_atom_order)
     result = Poly({tuple(kept): coefficient})
-    for base, n in expand:
+    return result * _product(expand) if expand else result
+
+
+def _product(powers: list[tuple[Poly, int]]) -> Poly:
+    result = ONE
+    for base, n in powers:
         result = result * base**n
     return result

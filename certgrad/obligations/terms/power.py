@@ -17,9 +17,9 @@ from .exponents import Exponent, exponent
 from .functions import FUNCTIONS
 from .polynomials import ONE, Accumulator, Atom, Poly, mono_positive, monomial, number, poly_of
 from .predicates import INDEX_PREDICATES, PREDICATES, Pred, Side
-from .session import intern, memo
+from .session import Memo, intern
 
-_contents = memo()
+_contents: Memo[tuple[Poly, bool], tuple[fmpq, dict[Atom, Exponent], Poly]] = Memo()
 
 
 def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, Exponent], Poly]:
@@ -28,9 +28,9 @@ def content(poly: Poly, only_positive: bool = False) -> tuple[fmpq, dict[Atom, E
     That coefficient is +1 unless `only_positive`; then only factors that are positive by themselves are taken out,
     and c > 0.
     """
-    found = _contents.get((poly, only_positive))
+    found = _contents.table.get((poly, only_positive))
     if found is None:
-        found = _contents[poly, only_positive] = _content(poly, only_positive)
+        found = _contents.table[poly, only_positive] = _content(poly, only_positive)
     return found
 
 
@@ -281,14 +281,14 @@ def log_atom(a: Atom) -> Poly:
     return poly_of(intern(Fn("log", (poly_of(a),))))
 
 
-_predicates = memo()
+_predicates: Memo[Poly, Poly] = Memo()
 
 
 def pred(poly: Poly) -> Poly:
     """[poly > 0], with positive factors dropped from the inside."""
-    found = _predicates.get(poly)
+    found = _predicates.table.get(poly)
     if found is None:
-        found = _predicates[poly] = _pred(poly)
+        found = _predicates.table[poly] = _pred(poly)
     return found
 
 

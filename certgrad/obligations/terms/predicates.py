@@ -10,7 +10,7 @@ from flint import fmpq
 from .exponents import Exponent
 from .index import Ix
 from .polynomials import Atom, Factors, Poly
-from .session import intern, memo
+from .session import Memo, intern
 
 _ONE = fmpq(1)
 
@@ -107,14 +107,14 @@ class Confined(Atom):
         raise NotImplementedError
 
 
-_opposites: dict[Atom, str] = memo()
+_opposites: Memo[Atom, str] = Memo()
 
 
 def _opposite(a: Sign) -> str:
     """The key of −p for [p > 0]."""
-    found = _opposites.get(a)
+    found = _opposites.table.get(a)
     if found is None:
-        found = _opposites[a] = (-a.poly).key
+        found = _opposites.table[a] = (-a.poly).key
     return found
 
 

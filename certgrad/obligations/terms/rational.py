@@ -9,18 +9,18 @@ from flint import fmpq, fmpq_mpoly_ctx
 from .exponents import Exponent
 from .polynomials import ONE, Atom, Poly, monomial
 from .power import content
-from .session import memo
+from .session import Memo
 from .walk import atoms_of
 
 Factors = tuple[fmpq, list[tuple[Poly, int]]] | None
-_known: dict[Poly, Factors] = memo()
+_known: Memo[Poly, Factors] = Memo()
 
 
 def factored(poly: Poly) -> Factors:
     """poly = c · Π factorᵏ, or None where an exponent is not a whole number."""
-    if poly not in _known:
-        _known[poly] = _factored(poly)
-    return _known[poly]
+    if poly not in _known.table:
+        _known.table[poly] = _factored(poly)
+    return _known.table[poly]
 
 
 def _factored(poly: Poly) -> Factors:

@@ -10,10 +10,10 @@ from .budget import budget
 from .exponents import Exponent
 from .index import Ix, of_term, of_var
 from .index_terms import index_condition, index_equal, index_number
-from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
+from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, current, is_foreign, monomial, poly_of, renewed
 from .power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from .predicates import PREDICATES, IxEq, IxPred, Pred, Side
-from .session import memo
+from .session import Memo
 from .variables import Var
 from .walk import deep_atoms
 
@@ -36,6 +36,7 @@ class Rewriter:
     """Rebuilds terms with index variables substituted and atoms replaced.
 
     `replace(atom)` returns the term that stands for an atom, or None to rebuild it from its rewritten parts.
+    Terms of an earlier proof may come in; what comes out is of this session.
     """
 
     labels: ClassVar[bool] = False
@@ -53,7 +54,7 @@ class Rewriter:
 
     def __call__(self, poly: Poly) -> Poly:
         if self.replace is None and not (poly.free & self.indices.keys()):
-            return poly
+            return current(poly)
         total = Accumulator()
         for mono, c in poly.items():
             total.add_poly(self.mono(mono), c)
@@ -61,6 +62,8 @@ class Rewriter:
 
     def mono(self, mono: Mono) -> Poly:
         budget.spend(1)
+        if is_foreign(mono):
+            mono = renewed(mono)
         plain: dict[Atom, Exponent] = {}
         result = ONE
         for a, e in _predicates_first(mono) if self.replace is not None else mono:
@@ -102,7 +105,7 @@ class Rewriter:
         return inside
 
 
-_moved: dict[tuple, dict[Atom, Poly]] = memo()
+_moved: Memo[tuple, dict[Atom, Poly]] = Memo()
 """What became of atoms where the axes of tensors were moved, by what was moved where."""
 
 
@@ -112,7 +115,7 @@ def _remembered(rewriter: Rewriter) -> dict[Atom, Poly]:
     if not indices or any(v[0] != "t" for v in indices) or any(v[0] == "f" for ix in indices.values() for v in ix.free):
         return {}
     key = (type(rewriter), *((v, indices[v]) for v in sorted(indices)))
-    return _moved.setdefault(key, {})
+    return _moved.table.setdefault(key, {})
 
 
 def _names(indices: Mapping[Var, Ix]) -> set[Var] | None:

@@ -1,8 +1,13 @@
-"""The state of a proof: the terms that are known, and what was worked out about them."""
+"""The session: what a proof keeps in mind. Every thread has its own, and each proof starts with an empty one.
+
+Atoms are interned, so that equality is identity, within a session. Each has a mark, which its atoms carry: terms of two
+sessions are compared by their keys, and are made anew in the present one where they become parts of one term.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+import threading
+from typing import Any, Generic, Protocol, TypeVar
 
 
 class Keyed(Protocol):
@@ -11,30 +16,49 @@ class Keyed(Protocol):
     key: str
 
 
-K = TypeVar("K", bound=Keyed)
-_interned: dict[str, Keyed] = {}
-_memos: list[dict] = []
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A", bound=Keyed)
 
 
-def intern(atom: K) -> K:
+class MixedSessionsError(AssertionError):
+    """Terms of two proofs are parts of one: equal atoms would not be found to be equal."""
+
+
+class Session(threading.local):
+    """The interned atoms, what was worked out about terms, and how many fresh variables there are."""
+
+    def __init__(self) -> None:
+        self.interned: dict[str, Any] = {}
+        self.memos: list[dict] = []
+        self.fresh = 0
+        self.mark = object()
+
+    def forget(self) -> None:
+        """Start anew: called between proofs."""
+        self.interned.clear()
+        for table in self.memos:
+            table.clear()
+        self.fresh = 0
+        self.mark = object()
+
+
+session = Session()
+
+
+class Memo(threading.local, Generic[K, V]):
+    """A table of the session: `forget` empties it."""
+
+    def __init__(self) -> None:
+        self.table: dict[K, V] = {}
+        session.memos.append(self.table)
+
+
+def intern(atom: A) -> A:
     """The one atom with this key."""
-    return _interned.setdefault(atom.key, atom)  # type: ignore[return-value]
-
-
-def known(key: str) -> Keyed | None:
-    """The atom with this key, if there is one."""
-    return _interned.get(key)
-
-
-def memo() -> dict:
-    """A cache that `clear_caches` empties."""
-    table: dict = {}
-    _memos.append(table)
-    return table
+    return session.interned.setdefault(atom.key, atom)
 
 
 def clear_caches() -> None:
-    """Forget interned atoms and all memos. Called between proofs; terms of two proofs are never mixed."""
-    _interned.clear()
-    for table in _memos:
-        table.clear()
+    """Forget interned atoms and all memos."""
+    session.forget()

@@ -10,6 +10,8 @@ Variables of all kinds but `s` are indices, hence not negative.
 
 from __future__ import annotations
 
+from .session import session
+
 Var = tuple[str, int, int]
 
 
@@ -17,16 +19,7 @@ def template(position: int) -> Var:
     return ("t", position, 0)
 
 
-_fresh_count = 0
-
-
 def fresh(kind: str = "f") -> Var:
     """A variable that is used nowhere else in this proof: only these have the minor number 1."""
-    global _fresh_count
-    _fresh_count += 1
-    return (kind, _fresh_count, 1)
-
-
-def reset_fresh() -> None:
-    global _fresh_count
-    _fresh_count = 0
+    session.fresh += 1
+    return (kind, session.fresh, 1)

@@ -10,7 +10,7 @@ from .index import Ix, of_term
 from .integers import Chosen
 from .polynomials import Atom, Poly
 from .predicates import IxEq, IxPred
-from .session import memo
+from .session import Memo
 
 
 def atoms_of(poly: Poly) -> list[Atom]:
@@ -22,12 +22,12 @@ def atoms_of(poly: Poly) -> list[Atom]:
     return list(seen)
 
 
-_deep: dict[Poly, tuple[Atom, ...]] = memo()
+_deep: Memo[Poly, tuple[Atom, ...]] = Memo()
 
 
 def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
     """All atoms, those inside other atoms too, in an order that depends on the term alone."""
-    found = _deep.get(poly)
+    found = _deep.table.get(poly)
     if found is None:
         out: dict[Atom, None] = {}
         stack = atoms_of(poly)
@@ -38,22 +38,22 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
             out[a] = None
             for inner in a.parts():
                 stack.extend(atoms_of(inner))
-        found = _deep[poly] = tuple(out)
+        found = _deep.table[poly] = tuple(out)
     return found
 
 
-_tensors: dict[Atom, frozenset[str]] = memo()
-_determined: dict[str, frozenset[str]] = memo()
+_tensors: Memo[Atom, frozenset[str]] = Memo()
+_determined: Memo[str, frozenset[str]] = Memo()
 
 
 def determine(tensor: str, by: Iterable[str]) -> None:
     """Say that a tensor, of which no entry exists yet, depends on others: its value is a solution of an equation."""
-    _determined[tensor] = frozenset(by)
+    _determined.table[tensor] = frozenset(by)
 
 
 def is_determined(tensor: str) -> bool:
     """The tensor is no input: an equation determines it."""
-    return tensor in _determined
+    return tensor in _determined.table
 
 
 def tensors_in(a: Atom) -> frozenset[str]:
@@ -61,17 +61,17 @@ def tensors_in(a: Atom) -> frozenset[str]:
 
     Also the names of what an equation determines a tensor from.
     """
-    found = _tensors.get(a)
+    found = _tensors.table.get(a)
     if found is None:
         own = (
-            [a.tensor, *_determined.get(a.tensor, ())]
+            [a.tensor, *_determined.table.get(a.tensor, ())]
             if isinstance(a, Access)
             else [a.loop.key]
             if isinstance(a, Rec)
             else []
         )
         inside = [*a.parts(), *(p for ix in own_indices(a) for p in _compared(ix))]
-        found = _tensors[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
+        found = _tensors.table[a] = frozenset(own).union(*(tensors_in(b) for p in inside for b in atoms_of(p)))
     return found
 
 
@@ -101,14 +101,14 @@ def mentions(poly: Poly, names: Iterable[str]) -> bool:
     return any(not tensors_in(a).isdisjoint(names) for a in atoms_of(poly))
 
 
-_indices: dict[Poly, list[Ix]] = memo()
+_indices: Memo[Poly, list[Ix]] = Memo()
 
 
 def indices_of(poly: Poly) -> list[Ix]:
     """All index expressions in a term, those inside integer atoms too."""
-    if poly not in _indices:
-        _indices[poly] = _collected(poly)
-    return _indices[poly]
+    if poly not in _indices.table:
+        _indices.table[poly] = _collected(poly)
+    return _indices.table[poly]
 
 
 def _collected(poly: Poly) -> list[Ix]:

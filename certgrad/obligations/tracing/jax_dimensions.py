@@ -11,7 +11,7 @@ import builtins
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from threading import get_ident
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src.export import shape_poly as _shape_poly
+
+from certgrad._threads import Kept, one_at_a_time
 
 _DimExpr: Any = _shape_poly._DimExpr
 _OF_NUMBERS: dict[str, Callable] = {
@@ -42,22 +44,24 @@ _OF_SHAPES: dict[str, Callable] = {
     "triu": jnp.triu,
 }
 
-_SYMBOLIC_PLACES: set[tuple[str, int]] = set()
+_symbolic_places = Kept()
 """Where code made an array of a symbolic size: it is traced there at numbers too, so that programs can be compared."""
 
 
-@contextmanager
+@one_at_a_time
 def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[None]:
-    """Let code outside the libraries compute with dimensions as it does with integers."""
+    """Let this thread's code outside the libraries compute with dimensions as it does with integers."""
+    thread = get_ident()
 
     def power(self: Any, exponent: Any, modulo: Any = None) -> Any:
-        if modulo is None and (isinstance(exponent, float) or (isinstance(exponent, int) and exponent < 0)):
+        fractional = isinstance(exponent, float) or (isinstance(exponent, int) and exponent < 0)
+        if fractional and modulo is None and get_ident() == thread:
             return self.__jax_array__() ** float(exponent)
         return plain_power(self, exponent, modulo)
 
     def of_numbers(own: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
-            if args and _traced(args[0]) and _outside(from_library):
+            if get_ident() == thread and args and _traced(args[0]) and _outside(from_library):
                 value = args[0] if isinstance(args[0], jax.core.Tracer) else args[0].__jax_array__()
                 return traced(value, *args[1:], **kwargs)
             return own(*args, **kwargs)
@@ -66,11 +70,13 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
 
     def of_shapes(own: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
+            if get_ident() != thread:
+                return own(*args, **kwargs)
             frame = sys._getframe(1)
             place = frame.f_code.co_filename, frame.f_lineno
             if any(map(_symbolic, (*args, *kwargs.values()))) and not from_library(place[0]):
-                _SYMBOLIC_PLACES.add(place)
-            return (traced if place in _SYMBOLIC_PLACES else own)(*args, **kwargs)
+                _symbolic_places.table[place] = None
+            return (traced if place in _symbolic_places.table else own)(*args, **kwargs)
 
         return call
 
@@ -92,7 +98,7 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
             setattr(owner, name, own)
 
 
-@contextmanager
+@one_at_a_time
 def sizes_as_integers(functions: Iterable[Any]) -> Iterator[None]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs.
 

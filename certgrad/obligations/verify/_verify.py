@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from certgrad._garbage import without_collection
+from certgrad._threads import without_collection
 from certgrad.errors import UnknownOpError
 from certgrad.obligations.certificate import HOLDS, Certificate
 from certgrad.obligations.verify._case import Case, Counts, NotCheckedError

@@ -18,7 +18,7 @@ from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.terms.variables import reset_fresh, template
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
 
 quick = settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
@@ -94,7 +94,6 @@ points = st.lists(st.integers(-16, 15).map(lambda k: Fraction(2 * k + 1, 16)), m
 @given(functions, points)
 def test_the_derivative_is_jax_jvp(f, values):
     clear_caches()
-    reset_fresh()
     n = symbols(["n"])["n"]
     with wide_floats():
         specs = [jax.ShapeDtypeStruct((n,), np.float64)] * 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
-OUTSIDE = ("certgrad.ops", "certgrad.errors", "certgrad._jax_compat", "certgrad._garbage")
+OUTSIDE = ("certgrad.ops", "certgrad.errors", "certgrad._jax_compat", "certgrad._threads")
 
 
 def loaded_after(code: str) -> set[str]:

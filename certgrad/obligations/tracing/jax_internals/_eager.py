@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -20,13 +20,13 @@ from jax._src import xla_bridge as _bridge
 from jax._src.interpreters import pxla as _pxla
 from jax.core import ShapedArray
 
+from certgrad._threads import one_at_a_time
+
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
 """compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
 
-_ONE_AT_A_TIME = threading.RLock()
 
-
-@contextmanager
+@one_at_a_time
 def computed_by(compute: Compute) -> Iterator[None]:
     """Have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
     plain: Any = _core.EvalTrace.process_primitive
@@ -46,16 +46,15 @@ def computed_by(compute: Compute) -> Iterator[None]:
                 return _computed(compute, _pjit.jit_p, args, params), None, None, []
         return compiled(*args, **params)
 
-    with _ONE_AT_A_TIME:
-        try:
-            _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]
-            if compiled is not None:
-                _pjit._pjit_call_impl_python = call
-            yield
-        finally:
-            _core.EvalTrace.process_primitive = plain  # type: ignore[method-assign]
-            if compiled is not None:
-                _pjit._pjit_call_impl_python = compiled
+    try:
+        _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]
+        if compiled is not None:
+            _pjit._pjit_call_impl_python = call
+        yield
+    finally:
+        _core.EvalTrace.process_primitive = plain  # type: ignore[method-assign]
+        if compiled is not None:
+            _pjit._pjit_call_impl_python = compiled
 
 
 def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -88,13 +87,13 @@ def typed(value: np.ndarray, weak: bool = False) -> Any:
     return array_of(value, ShapedArray(value.shape, value.dtype, weak_type=weak))
 
 
-@contextmanager
+@one_at_a_time
 def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
     """Let code outside the libraries find that JAX runs on another platform; an empty name leaves it as it is.
 
     The list receives the questions that such code asked.
     """
-    own = _bridge.get_backend
+    own, thread = _bridge.get_backend, threading.get_ident()
     asked: list[str] = []
 
     def get_backend(*args: Any, **kwargs: Any) -> Any:
@@ -102,17 +101,18 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[l
 
         question = sys._getframe(1)
         backend = own(*args, **kwargs)
+        if threading.get_ident() != thread:
+            return backend
         if question.f_globals.get("__name__") == _bridge.__name__ and asked_by_rule(question.f_back):
             asked.append(question.f_code.co_name)
             return _Elsewhere(backend, name) if name else backend
         return backend
 
-    with _ONE_AT_A_TIME:
-        try:
-            _bridge.get_backend = get_backend
-            yield asked
-        finally:
-            _bridge.get_backend = own
+    try:
+        _bridge.get_backend = get_backend
+        yield asked
+    finally:
+        _bridge.get_backend = own
 
 
 class _Elsewhere:

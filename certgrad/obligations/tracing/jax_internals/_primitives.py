@@ -11,6 +11,8 @@ from typing import Any
 import jax
 from jax.extend import core as jex
 
+from certgrad._threads import Kept
+
 from ._programs import jaxpr_of, of_equation
 
 
@@ -26,17 +28,17 @@ def primitives_with_rules() -> list[str]:
     return sorted(n for n in names if not n.startswith("certgrad_"))  # an op's tangent is a primitive of our own
 
 
-_OWN: set[int] = set()
+_own = Kept()
 """The primitives that modules of JAX and of certgrad hold, by identity; they live as long as the process."""
 
 
 def genuine(primitive: Any) -> bool:
     """The primitive is JAX's own, or certgrad's. Another may carry the name of one, and mean something else."""
-    if id(primitive) not in _OWN:
+    if id(primitive) not in _own.table:
         loaded = [(name.partition(".")[0], m) for name, m in list(sys.modules.items()) if m is not None]
         modules = [m for top, m in loaded if top in ("jax", "certgrad")]
-        _OWN.update(id(x) for m in modules for x in list(vars(m).values()) if isinstance(x, jex.Primitive))
-    return id(primitive) in _OWN
+        _own.table.update((id(x), x) for m in modules for x in list(vars(m).values()) if isinstance(x, jex.Primitive))
+    return id(primitive) in _own.table
 
 
 def primitives_of(jaxpr: Any) -> set[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from jax._src.lax import linalg as _linalg
 from jax._src.numpy import linalg as _dense
 
+from certgrad._threads import Kept
 from certgrad.obligations.terms.polynomials import Poly
 
 from ._programs import Program, jaxpr_of, program_of
@@ -59,7 +60,7 @@ def lu_solve(closed: Any) -> LuSolve | None:
 _UNWRAPPED = {f: getattr(f, "__wrapped__") for f in (_dense.slogdet, _dense.det)}  # noqa: B009 (without their `jit`)
 
 
-_library_texts: dict[tuple[str, str], str] = {}
+_library_texts = Kept()
 
 
 def is_slogdet(eqn: Any) -> bool:
@@ -89,14 +90,14 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
 def _is_library(function: Any, aval: Any, closed: Any) -> bool:
     """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
     key = (function.__name__, str(aval))
-    if key not in _library_texts:
+    if key not in _library_texts.table:
         with wide_floats(aval.dtype == np.float64):
             traced: Any = jax.make_jaxpr(_UNWRAPPED[function])(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
         equations = jaxpr_of(traced).eqns
         if function is _dense.slogdet:
             traced = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
-        _library_texts[key] = serialised(program_of(traced)) if traced is not None else ""
-    return bool(_library_texts[key]) and serialised(program_of(closed)) == _library_texts[key]
+        _library_texts.table[key] = serialised(program_of(traced)) if traced is not None else ""
+    return bool(_library_texts.table[key]) and serialised(program_of(closed)) == _library_texts.table[key]
 
 
 def _lu_solve(transposed: bool, factors: Any, permutation: Any, b: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from certgrad.errors import TraceError
-from certgrad.obligations.terms.session import memo
+from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of
 from ._primitives import equations_of, genuine
@@ -207,7 +207,7 @@ class Serialiser:
         return str(value)
 
 
-_identities: dict[Any, tuple[Any, int]] = memo()
+_identities: Memo[Any, tuple[Any, int]] = Memo()
 
 
 class _Identity(Serialiser):
@@ -230,9 +230,9 @@ def identity(program: Program) -> str:
 def _numbered(value: Any) -> int:
     """A number for each of what Python tells apart."""
     try:
-        return _identities.setdefault(value, (value, len(_identities)))[1]
+        return _identities.table.setdefault(value, (value, len(_identities.table)))[1]
     except TypeError:  # it has no hash
-        return _identities.setdefault(id(value), (value, len(_identities)))[1]
+        return _identities.table.setdefault(id(value), (value, len(_identities.table)))[1]
 
 
 _LITERAL: Any = jex.Literal

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import get_ident
 from types import FunctionType
 from typing import Any
 
@@ -18,6 +19,7 @@ from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
 
+from certgrad._threads import one_at_a_time
 from certgrad.ops import _fit
 
 from ..jax_dimensions import arithmetic_of_dimensions
@@ -74,13 +76,15 @@ def _by_chance(frame: Any) -> bool:
     return code in _OF_TYPES and dis.opname[code.co_code[frame.f_lasti]].startswith("CALL")
 
 
-@contextmanager
+@one_at_a_time
 def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     """Record each comparison that JAX answers "different", each truth test and, from outside JAX, each hash.
 
+    What other threads ask meanwhile is answered, and not recorded.
     Order comparisons need no record: JAX raises where it cannot decide them.
     """
     record: list[tuple[Any, Any, str]] = []
+    thread = get_ident()
     eq, ne, hashed, truth = DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, getattr(DimExpr, "__bool__", None)
     text, shown = DimExpr.__str__, DimExpr.__repr__
 
@@ -109,35 +113,36 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
 
     def record_eq(self: Any, other: Any) -> Any:
         answer = eq(self, other)
-        if answer is False and not _by_chance(sys._getframe(1)):
+        if answer is False and get_ident() == thread and not _by_chance(sys._getframe(1)):
             for number in compared(self, other):
                 record.append((self, number, asker()))
         return answer
 
     def record_ne(self: Any, other: Any) -> Any:
         answer = ne(self, other)
-        if answer is True and not _by_chance(sys._getframe(1)):
+        if answer is True and get_ident() == thread and not _by_chance(sys._getframe(1)):
             for number in compared(self, other):
                 record.append((self, number, asker()))
         return answer
 
     def record_attribute(self: Any, name: str) -> Any:
-        if hasattr(int, name) and asker() == "rule":
+        if hasattr(int, name) and get_ident() == thread and asker() == "rule":
             record.append((self, None, "rule"))  # the code may go on without what a number has
         raise AttributeError(f"a symbolic size has no attribute {name!r}")
 
     def record_hash(self: Any) -> int:
-        if asker() == "rule":
+        if get_ident() == thread and asker() == "rule":
             record.append((self, None, "rule"))
         return hashed(self)
 
     def record_text(self: Any) -> str:
-        if asker() == "rule":
+        if get_ident() == thread and asker() == "rule":
             record.append((self, None, "rule"))
         return text(self)
 
     def record_bool(self: Any) -> bool:
-        record.append((self, 0, asker()))
+        if get_ident() == thread:
+            record.append((self, 0, asker()))
         return truth(self) if truth is not None else True
 
     def recording_order(compare: Callable) -> Callable:
@@ -145,7 +150,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             try:
                 return compare(self, other)
             except Exception:
-                if asker() == "rule":
+                if get_ident() == thread and asker() == "rule":
                     record.append((self, None, "rule"))  # the code may go on as if it had been answered
                 raise
 

@@ -24,7 +24,7 @@ from certgrad.obligations.prove.satisfiable import _true
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.terms.variables import reset_fresh, template
+from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
 from tests.obligations.meaning.semantics.example import DTYPES, Example
 
@@ -59,7 +59,6 @@ def interpreted(example: Example, program: Any, specs: Sequence[Any]) -> list[Te
 def meaning(example: Example, parameters: Mapping[str, Any]) -> Meaning:
     """The program as terms, for all sizes."""
     clear_caches()
-    reset_fresh()
     program, specs = traced(example, parameters)
     return Meaning(example, interpreted(example, program, specs), lambda *xs: example.program(*xs, **parameters))
 

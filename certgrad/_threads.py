@@ -1,0 +1,81 @@
+"""What a thread has for itself, and what all threads of a process share and use in turn.
+
+Two threads may prove at once. What either remembers is its own; what belongs to the process (the precision of flint,
+the functions of JAX, numpy and `math` that are replaced while a rule is traced, the collector) is used by one at a
+time.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from flint import ctx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+ALONE = threading.RLock()
+"""Held by the thread that uses what a process has once: one lock for all of it, so that no two wait for each other."""
+
+
+class Kept(threading.local):
+    """A table that every thread has of its own, for as long as the thread lives."""
+
+    def __init__(self) -> None:
+        self.table: dict[Any, Any] = {}
+
+
+def one_at_a_time(block: Callable[P, Iterator[T]]) -> Callable[P, AbstractContextManager[T]]:
+    """A context manager of what the process has once: what another thread changed there is back before it begins."""
+
+    @contextmanager
+    @wraps(block)
+    def alone(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        with ALONE:
+            yield from block(*args, **kwargs)
+
+    return alone
+
+
+@one_at_a_time
+def precision(bits: int) -> Iterator[None]:
+    """Set the working precision of all ball arithmetic inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+class _Collector:
+    """Python's cyclic garbage collector, and how many blocks of all threads hold it back."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.held = 0
+        self.enabled = False
+
+
+_collector = _Collector()
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Without cyclic collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
+    with _collector.lock:
+        if not _collector.held:
+            _collector.enabled = gc.isenabled()
+            gc.disable()
+        _collector.held += 1
+    try:
+        yield
+    finally:
+        with _collector.lock:
+            _collector.held -= 1
+            if not _collector.held and _collector.enabled:
+                gc.enable()
