@@ -14,8 +14,6 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from flint import ctx
-
 P = ParamSpec("P")
 T = TypeVar("T")
 ALONE = threading.RLock()
@@ -44,6 +42,8 @@ def one_at_a_time(block: Callable[P, Iterator[T]]) -> Callable[P, AbstractContex
 @one_at_a_time
 def precision(bits: int) -> Iterator[None]:
     """Set the working precision of all ball arithmetic inside the block."""
+    from flint import ctx  # the command line starts without it
+
     before = ctx.prec
     ctx.prec = bits
     try:
