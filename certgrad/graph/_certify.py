@@ -11,11 +11,11 @@ import msgspec
 
 from certgrad._threads import without_collection
 from certgrad.errors import TraceError
-from certgrad.graph._analytic import with_open_sets
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
+from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import satisfiable

@@ -12,8 +12,9 @@ from certgrad.graph.ir import Node, Ref
 from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import Statement, arrays
 from certgrad.obligations.assume.conditions import Atomic, Clause
+from certgrad.obligations.prove.negligible import negligible
 from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.wording.present import negligible
+from certgrad.obligations.wording.present import on_boundaries
 
 _SIGN = {"> 0": ">", ">= 0": "≥", "!= 0": "≠", "= 0": "="}
 _FLIP = {">": "<", "≥": "≤", "≠": "≠", "=": "="}
@@ -28,6 +29,7 @@ def at_node(
 ) -> NodeHypothesis:
     """The hypothesis in the user's names: ``every element of `x @ W1 + b1` ≠ 0``."""
     tree, clause = stated
+    reals = {name: True for name, ref in arguments.items() if expressions.graph.type_of(ref).real}
     shown = _elements(clause, arguments, expressions) or _formula(tree, arguments, expressions)
     return NodeHypothesis(
         node=node.id,
@@ -36,8 +38,8 @@ def at_node(
         formula=text(tree),
         tree=tree,
         of={name: values.of(ref) for name, ref in sorted(arguments.items()) if name in arrays(tree)},
-        boundary=negligible(clause),
-        negligible=negligible(clause),
+        boundary=on_boundaries(clause),
+        negligible=negligible(clause, reals, arguments),
     )
 
 

@@ -93,6 +93,8 @@ class Induction:
         self.fixed: set[int] = set()
         """The nodes that depend on no input."""
         self.asked: list[Asked] = []
+        self.clauses: dict[int, list[Clause]] = {}
+        """The hypotheses at each node, as clauses."""
         self.dimensions: list[str] = []
         self.consumers: dict[Value, list[str]] = {}
         self.expressions = Expressions(traced.ir, names or {})
@@ -239,6 +241,7 @@ class Induction:
                 because = "the values depend on no input, and were computed"
                 discharged.append(Discharged(formula=text(tree), tree=tree, because=because))
                 continue
+            self.clauses.setdefault(node.id, []).append(clause)
             hypotheses.append(self._at_node(node, (tree, clause), arguments))
             self.asked.append(asked)
         if UNANSWERABLE in proof.dimensions and verdict in HOLDS:

@@ -55,6 +55,7 @@ from certgrad.obligations.generality.ranks import SplitGroupError
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
 from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.negligible import Reals, negligible
 from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
 from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
@@ -64,7 +65,7 @@ from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import dim_poly, serialised_all, versions
 from certgrad.obligations.verify.digest import case_digest
-from certgrad.obligations.wording.present import negligible, show
+from certgrad.obligations.wording.present import show
 from certgrad.obligations.wording.stated import Reads
 from certgrad.ops._declare import Case
 
@@ -502,7 +503,9 @@ def _judged(
         if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
             return _Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
-        listed = _listed(outcome, axes, op.arg_names, _reading(op, shapes, outcome))
+        floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
+        reals = dict.fromkeys((*floats, *op.params), True)
+        listed = _listed(outcome, axes, op.arg_names, _reading(op, shapes, outcome), reals)
         if outcome.alike:
             listed.append(FINITE)
         return _Result("proved under hypotheses" if listed else "proved", listed)
@@ -528,7 +531,7 @@ def _reading(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
 
 
 def _listed(
-    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads
+    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads, reals: Reals
 ) -> list[Hypothesis]:
     """Each condition once, whatever its index variables are called."""
     listed = []
@@ -540,7 +543,7 @@ def _listed(
                 latex=text(tree, "latex", inputs, axes),
                 prose=prose(tree, inputs),
                 source=clause.origin,
-                negligible=negligible(clause),
+                negligible=negligible(clause, reals, inputs),
                 tree=tree,
             )
         )

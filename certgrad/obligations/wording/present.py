@@ -37,8 +37,8 @@ def show_relation(left: Rec, right: Rec) -> str:
     return text if len(text) < LONG else f"{text[:LONG]} …"
 
 
-def negligible(clause: Clause) -> bool:
-    """The excluded set has measure zero: an alternative is `≠` or `not an integer` of a term that is not piecewise.
+def on_boundaries(clause: Clause) -> bool:
+    """The clause excludes boundaries: an alternative is `≠` or `not an integer` of a term that is not piecewise.
 
     Or it says that a maximum is attained once, of a function that is analytic in one entry, another one for each index.
     """

@@ -42,7 +42,7 @@ WIDTH = 32
 
 _WITHIN = frozenset(
     "and argmax argmin broadcast_in_dim clamp clz concatenate copy copy_p cummax cummin device_put dim_as_value div "
-    "dynamic_slice dynamic_update_slice empty empty2 expand_dims gather layout_constraint max min mulhi name not "
+    "dynamic_slice dynamic_update_slice empty empty2 expand_dims gather layout_constraint lu max min mulhi name not "
     "optimization_barrier or pad platform_index population_count reduce_max reduce_min reduce_window_max "
     "reduce_window_min rem reshape rev scatter select_n sharding_constraint shift_right_arithmetic shift_right_logical "
     "sign slice sort split squeeze stack tie tile top_k transpose unstack xor".split()
@@ -74,7 +74,9 @@ def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], ou
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):
             return  # of what a loop carries, the loop says it
-        if name == "convert_element_type" and _limit(dtype) >= _limit(np.dtype(ctx.dtypes[0])):
+        if name == "convert_element_type":
+            if bits_of(dtype) < bits_of(ctx.dtypes[0]):
+                ctx.note(f"integers are in the range of {dtype}")
             return
         index = _from_the_end(inputs) if name == "add" else None
         if index is not None:

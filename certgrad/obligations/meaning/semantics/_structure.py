@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor, axis_index
-from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_const
-from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number
+from certgrad.obligations.terms.index_terms import index_number
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
+from certgrad.obligations.terms.platform import is_platform
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.tracing.jax_internals import kind_of
 
@@ -147,12 +147,9 @@ def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: Sh
     if None not in platforms:
         ctx.note(f"the platform is one of {', '.join(sorted(chosen))}, for which alone a program stands")
     other = platforms.index(None) if None in platforms else chosen[min(chosen)]
-    machine = access("⟨platform⟩", ())
     body = number(other)
     for name, k in chosen.items():
-        this = as_index(machine - number(int.from_bytes(name.encode())))
-        assert this is not None
-        body = body + index_equal(this).scale(k - other)
+        body = body + is_platform(name).scale(k - other)
     return [Tensor((), body, "i", signs=NONNEG)]
 
 

@@ -1,0 +1,144 @@
+"""Which hypotheses exclude a set of measure zero: those of which it is shown, for all sizes and at every index.
+
+The theorem behind `_spread`: a term that depends on a tensor T through one atom, as Σ_k c_k·A^k with a coefficient
+c_k ≠ 0 for some k ≠ 0, takes each value at finitely many values of A. Where A is an entry of T this is a set of measure
+zero for fixed other entries, so by Fubini's theorem for all of them; a function that is analytic and not constant on
+the intervals where it is defined keeps that, and so does a sum, a product or a maximum of such terms of entries of
+their own. Nothing is asked of the parts that do not depend on T but that they do not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from flint import fmpq
+
+from certgrad.obligations.assume.conditions import Clause, polys
+from certgrad.obligations.laws.order import different_entries, sole_maximum
+from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Num, Product, Sum
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.integers import Chosen
+from certgrad.obligations.terms.platform import PLATFORM
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
+from certgrad.obligations.terms.power import cleared
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, is_determined, tensors_in
+
+_ANALYTIC = frozenset(
+    "sin cos asin acos atan asinh acosh atanh erf erf_inv lgamma digamma bessel_i0 bessel_i1 cbrt log".split()
+)
+"""Functions of one variable that are analytic, and not constant, on each interval where they are differentiable."""
+
+
+Reals = Mapping[str, bool]
+"""Tensors of real numbers, and whether they can be anything; else each entry alone is what takes no value often."""
+
+
+def negligible(clause: Clause, reals: Reals, others: Collection[str] = ()) -> bool:
+    """Shown to fail on a set of measure zero only.
+
+    `others` are the remaining inputs, of which nothing is known. Where a tensor is none of these, and where nothing is
+    shown, the answer is no.
+    """
+    known = {*reals, *others, PLATFORM}
+    tensors = {a.tensor for p in polys(clause) for a in deep_atoms(p) if isinstance(a, Access)}
+    if not tensors <= known or any(map(is_determined, tensors)):
+        return False
+    once, different = sole_maximum(clause), different_entries(clause)
+    if once is not None:
+        kept = not any(isinstance(b, Pred) for b in deep_atoms(once.where))  # a mask may leave nothing
+        return kept and any(_spread(once.body, t, reals, once.vars) for t in reals)
+    if different is not None:
+        return any(_spread(different[0], t, reals, [different[1]]) for t in reals)
+    return any(
+        _nonzero(a.poly, reals) if a.relation == "!= 0" else any(_spread(a.poly, t, reals) for t in reals)
+        for a in clause.alternatives
+        if a.relation in ("!= 0", "not integer", "not pole")
+    )
+
+
+def spreading(p: Poly, reals: Reals) -> set[str]:
+    """The tensors of which the term takes each value rarely, whatever the others are."""
+    return {t for t in reals if _spread(p, t, reals)}
+
+
+def _nonzero(p: Poly, reals: Reals) -> bool:
+    """The term is zero on a set of measure zero only."""
+    if p.is_zero:
+        return False
+    single = p.single()
+    if single is not None:
+        return all(_nonzero_atom(a, reals) for a, _ in single[0])
+    numerator, _ = cleared(p)
+    return any(_spread(q, t, reals) for q in dict.fromkeys((p, numerator)) for t in reals)
+
+
+def _nonzero_atom(a: Atom, reals: Reals) -> bool:
+    if a.positive or isinstance(a, (Exp, Num)):
+        return True
+    if isinstance(a, Base):
+        return _nonzero(a.poly, reals)
+    return any(_spread_atom(a, t, reals) for t in reals)
+
+
+def _spread(p: Poly, tensor: str, reals: Reals, over: Collection[Var] = ()) -> bool:
+    """For almost all values of what else it mentions, the term takes each value on a set of measure zero of the tensor.
+
+    With `over`, for each of these variables it reads entries of its own.
+    """
+    entries = {a for a in deep_atoms(p) if isinstance(a, Access) and a.tensor == tensor}
+    if over and (not reals[tensor] or len(entries) != 1 or not _own(next(iter(entries)), over)):
+        return False
+    moving = [a for a in atoms_of(p) if tensor in tensors_in(a)]
+    if not moving:
+        return False
+    if len(moving) > 1 and not _exponential(moving):
+        return False
+    groups: dict[Mono, Poly] = {}
+    for mono, c in p.items():
+        part = tuple((a, e) for a, e in mono if a in moving)
+        rest = tuple((a, e) for a, e in mono if a not in moving)
+        groups[part] = groups.get(part, Poly({})) + Poly({rest: c})
+    others = {t: free for t, free in reals.items() if t != tensor}
+    return any(part and _nonzero(c, others) for part, c in groups.items()) and all(
+        _spread_atom(a, tensor, reals) for a in moving
+    )
+
+
+def _exponential(moving: list[Atom]) -> bool:
+    """The atoms are one entry and its exponential: products of powers of these are linearly independent."""
+    entry = next((a for a in moving if isinstance(a, Access)), None)
+    return entry is not None and all(a is entry or (isinstance(a, Exp) and a.mono == ((entry, 1),)) for a in moving)
+
+
+def _spread_atom(a: Atom, tensor: str, reals: Reals) -> bool:
+    if isinstance(a, Access):
+        return a.tensor == tensor and not any(isinstance(t, Chosen) for ix in a.index for t in ix.atoms)
+    if isinstance(a, Exp):
+        return _spread(Poly({a.mono: fmpq(1)}), tensor, reals)
+    if isinstance(a, Base):
+        return _spread(a.poly, tensor, reals)
+    if isinstance(a, Fn):
+        known = a.name in _ANALYTIC or a.name == "stop"
+        return known and len(a.args) == 1 and _spread(a.args[0], tensor, reals)
+    if isinstance(a, Sum):
+        return all(n.positive for n in a.ranges) and _spread(Poly({a.body: fmpq(1)}), tensor, reals, a.vars)
+    if isinstance(a, Product):
+        full = a.where == ONE and all(n.positive for n in a.ranges)
+        return full and _nonzero(a.body, reals) and _spread(a.body, tensor, reals, a.vars)
+    if isinstance(a, Max):
+        return a.where == ONE and reals[tensor] and _spread(a.body, tensor, reals)
+    if isinstance(a, Matrix) and reals[tensor]:
+        # A determinant is affine in each entry; its coefficient, a minor, is 1 or another determinant of entries.
+        entry = a.body.atom()
+        if a.name != "determinant" or not isinstance(entry, Access) or entry.tensor != tensor:
+            return False
+        return _own(entry, a.vars) and a.ranges[0].positive
+    return False
+
+
+def _own(entry: Access, variables: Iterable[Var]) -> bool:
+    """Each of the variables numbers an axis of the entry, so that other values of them mean other entries."""
+    places = {ix.variable() for ix in entry.index}
+    return all(v in places for v in variables)
