@@ -92,7 +92,7 @@ def test_a_graph_tells_values_apart_that_are_written_alike() -> None:
     def f(x: Any) -> Any:
         return sum(jnp.log(jnp.sum(x, axis=k)).sum() for k in (0, 1))
 
-    found = certify(trace(f, "x: n n"))
+    found = certify(trace(f, "x: n m"))
     assert found.verdict == "proved under hypotheses"
     assert len({h.text for h in found.hypotheses}) == len(found.hypotheses) == 2
     assert len({tuple(h.of.values()) for h in found.hypotheses}) == 2
