@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 import jax.numpy as jnp
 
 from certgrad.graph._certify import at_witness
 from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
-from certgrad.obligations.certificate import HOLDS, worst
+from certgrad.hypotheses.tree import ZERO, Array, Compare, arrays
+from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
 from certgrad.rules import Equality, equal
-from certgrad.training._proof import GRADIENT, THETA
+from certgrad.training._proof import COUNT, GRADIENT, THETA
 from certgrad.training._updates import Update
 from certgrad.training.certificate import FORMAT, Statement, StepCertificate
 
-_ON_VALUES = re.compile(rf"\b({GRADIENT}|{THETA})_")
-"""In a hypothesis on a gradient or a parameter: a hypothesis of an update is on its state and its hyperparameters."""
 SEED = (
     "Let J be the derivative of a scalar loss, a row, and s ↦ Jᵀs its sweep. Then the sweep of the seed 1 is the "
     "gradient: ⟨Jᵀ·1, dx⟩ = J·dx for every dx."
@@ -56,12 +54,12 @@ def step_certificate(
     kept = _kept(equality, update, invariant)
     asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     asked += [f"gradient: {d}" for d in gradient.dimensions]
-    asked += [f"update: {h}" for h in equality.hypotheses if h not in kept]
+    asked += [f"update: {h.text}" for h in equality.claim.hypotheses if h not in kept]
     findings = list(gradient.findings)
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    if beyond := [h for h in equality.hypotheses if _ON_VALUES.search(h)]:
+    if beyond := [h.text for h in equality.claim.hypotheses if _on_values(h)]:
         verdict = worst([verdict, "unproved"])
         findings.append(
             f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
@@ -102,7 +100,7 @@ def step_certificate(
         verdict=verdict,
         conclusions=conclusions,
         hypotheses=asked,
-        kept=kept,
+        kept=[h.text for h in kept],
         findings=findings,
         assumptions=[*gradient.assumptions, *(f"In the update, {note}." for note in equality.rests_on)],
         gradient=gradient,
@@ -112,9 +110,22 @@ def step_certificate(
     )
 
 
-def _kept(equality: Equality, update: Update, invariant: Equality | None) -> list[str]:
+def _on_values(hypothesis: Hypothesis) -> bool:
+    """It is on a gradient or a parameter: a hypothesis of an update is on its state and its hyperparameters."""
+    return any(name.startswith((f"{GRADIENT}_", f"{THETA}_")) for name in arrays(hypothesis.tree))
+
+
+def _kept(equality: Equality, update: Update, invariant: Equality | None) -> list[Hypothesis]:
     """The hypotheses on the state that need not be asked: zeros satisfy them, and every stated step keeps them."""
     prefixes = tuple(f"{m}_" for m in update.nonnegative)
-    held = [h for h in equality.hypotheses if h.startswith(prefixes) and h.endswith(" ≥ 0")] if prefixes else []
-    counted = [h for h in equality.hypotheses if update.counts and h == "t ≥ 0"]
+    asked = [(h, _not_negative(h)) for h in equality.claim.hypotheses]
+    held = [h for h, name in asked if name.startswith(prefixes)] if prefixes else []
+    counted = [h for h, name in asked if update.counts and name == COUNT]
     return (held if invariant is not None and invariant.proved else []) + counted
+
+
+def _not_negative(hypothesis: Hypothesis) -> str:
+    """The array of which it says that no entry is negative, and no more; empty where it says something else."""
+    s = hypothesis.tree
+    plain = isinstance(s, Compare) and s.relation == ">=" and s.right == ZERO and isinstance(s.left, Array)
+    return s.left.name if plain else ""
