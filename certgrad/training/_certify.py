@@ -127,5 +127,6 @@ def _kept(equality: Equality, update: Update, invariant: Equality | None) -> lis
 def _not_negative(hypothesis: Hypothesis) -> str:
     """The array of which it says that no entry is negative, and no more; empty where it says something else."""
     s = hypothesis.tree
-    plain = isinstance(s, Compare) and s.relation == ">=" and s.right == ZERO and isinstance(s.left, Array)
-    return s.left.name if plain else ""
+    if isinstance(s, Compare) and s.relation == ">=" and s.right == ZERO and isinstance(s.left, Array):
+        return s.left.name
+    return ""
