@@ -15,7 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.obligations.balls._registry import RULES
+from certgrad.obligations.balls import RULES
 
 from ..balls._indexing import _landings
 from ..balls._values import Value
