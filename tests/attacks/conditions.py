@@ -32,7 +32,7 @@ def one(name, kind, factor, *at, **more):
 
 
 def row(name, kind, factor, at, **more):
-    """The attack on the identity of a vector, whose rule has a factor, of the whole vector, that is one where defined."""
+    """The attack on the identity of a vector, whose rule has a factor that is one where it is defined."""
     return pulled(name, kind, identity, lambda x, g: g * factor(x), "n -> n", np.array(at, dtype=float), **more)
 
 

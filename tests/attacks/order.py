@@ -351,8 +351,7 @@ ATTACKS = [
             jnp.stack(
                 [
                     jnp.where(
-                        (p := jnp.pad(x, 1))[k : k + x.shape[0]]
-                        == lax.reduce_window(x, 0.0, lax.max, (3,), (1,), "SAME"),
+                        jnp.pad(x, 1)[k : k + x.shape[0]] == lax.reduce_window(x, 0.0, lax.max, (3,), (1,), "SAME"),
                         g,
                         0.0,
                     )

@@ -1,4 +1,4 @@
-"""Attacks on how rules run: cotangents, several outputs, stopped gradients, literals, nested rules, hidden questions."""
+"""Attacks on how rules run: cotangents, several outputs, stopped gradients, literals, nested rules and hidden state."""
 
 from __future__ import annotations
 

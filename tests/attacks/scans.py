@@ -49,7 +49,7 @@ def cell(name, backward, at=X, **more):
 
 
 def right(lam, s):
-    w, before, after, x, g, t = s
+    w, before, after, _, g, _ = s
     u = (1 - after**2) * (g + lam)
     return u * before, u, u * w
 

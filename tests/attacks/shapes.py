@@ -69,7 +69,7 @@ ATTACKS = [
     when("a_size_by_a_difference", lambda n, d, x: not (n - d), 4, 4),
     when("a_size_by_divisibility", lambda n, d, x: n % 16 == 0, 16, 2),
     when("a_size_that_is_large", lambda n, d, x: n > 1000, 1001, 1),
-    when("a_size_by_an_error", lambda n, d, x: _fails(lambda: jnp.broadcast_shapes((n,), (d,))), 3, 3),
+    when("a_size_by_an_error", lambda n, d, x: _succeeds(lambda: jnp.broadcast_shapes((n,), (d,))), 3, 3),
     when("a_size_by_an_index", lambda n, d, x: [1, 2, 3, 4][min(n, 3)] == 4, 5, 2),
     when("a_size_by_its_bits", lambda n, d, x: bin(n).count("1") == 3 if isinstance(n, int) else False, 7, 2),
     when("a_size_by_its_type", lambda n, d, x: type(n) is int, 7, 2),
@@ -238,13 +238,9 @@ def _matched(n):
     return False
 
 
-def _fails(action):
+def _succeeds(action):
     try:
         action()
     except Exception:
         return False
     return True
-
-
-def _succeeds(action):
-    return not _fails(action)

@@ -1,7 +1,8 @@
-"""Attacks on one rule at several call sites: other sizes, ranks, forms and neighbours than the lemma that was proved."""
+"""Attacks on one rule at several call sites: other sizes, ranks and dtypes than those of the lemma that was proved."""
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 
 import jax
@@ -38,14 +39,25 @@ def twice(f, x):
     return f(x) + f(jnp.concatenate([x, x]))[: x.shape[0]]
 
 
-def chosen(name, condition, signature, at):
+def tangent_where(condition):
+    """The same in forward mode."""
+    return forward(square, lambda x, dx: (3.0 if condition(x) else 2.0) * x * dx)
+
+
+def constant_where(condition):
+    """The same, where an array decides that the rule holds."""
+    slope = np.array(3.0 if condition(None) else 2.0)
+    return reverse(square, lambda x, g: slope * x * g)
+
+
+def chosen(name, condition, signature, at, make=rule_where, wrap=lambda f: f):
     """The attack of a function that takes another rule of the same forward where the condition holds."""
 
-    def make():
-        right, wrong = rule_where(lambda x: False), rule_where(lambda x: True)
-        return lambda x: (wrong if condition(x) else right)(x)
+    def both():
+        right, wrong = make(lambda x: False), make(lambda x: True)
+        return wrap(lambda x: (wrong if condition(x) else right)(x))
 
-    return Attack(name, SITES, make, square, signature, lambda: (at,))
+    return Attack(name, SITES, both, square, signature, lambda: (at,))
 
 
 ATTACKS = [
@@ -179,6 +191,26 @@ ATTACKS = [
     chosen("another_rule_at_one_size", lambda x: x.shape[0] == 5, "n -> n", np.ones(5)),
     chosen("another_rule_at_even_sizes", lambda x: x.shape[0] % 2 == 0, "n -> n", np.ones(4)),
     chosen("another_rule_for_a_square_matrix", lambda x: x.shape[0] == x.shape[1], "n d -> n d", np.ones((3, 3))),
+    chosen("another_rule_under_jit", lambda x: x.shape[0] == 5, "n -> n", np.ones(5), wrap=jax.jit),
+    chosen("another_rule_at_a_checkpoint", lambda x: x.shape[0] == 5, "n -> n", np.ones(5), wrap=jax.checkpoint),
+    chosen("another_rule_in_forward_mode", lambda x: x.shape[0] == 5, "n -> n", np.ones(5), make=tangent_where),
+    chosen("another_rule_by_a_constant", lambda x: x.shape[0] == 5, "n -> n", np.ones(5), make=constant_where),
+    Attack(
+        "another_rule_at_every_second_call",
+        "4.20 impure functions",
+        lambda: _alternating(2),
+        square,
+        "n -> n",
+        lambda: (np.ones(2),),
+    ),
+    Attack(
+        "another_rule_at_every_third_call",
+        "4.20 impure functions",
+        lambda: _alternating(3),
+        square,
+        "n -> n",
+        lambda: (np.ones(2),),
+    ),
     chosen("another_rule_from_six", lambda x: x.shape[0] > 5, "n -> n", np.ones(6)),
     Attack(
         "a_rule_with_another_neighbour",
@@ -215,3 +247,9 @@ def _changing():
         return first + f(jnp.sin(x))
 
     return both
+
+
+def _alternating(period):
+    """A function that takes the wrong rule at the last call of each period."""
+    calls, right, wrong = count(), rule_where(lambda x: False), rule_where(lambda x: True)
+    return lambda x: (wrong if next(calls) % period == period - 1 else right)(x)
