@@ -153,13 +153,6 @@ ATTACKS = [
     vector("a_modulus_of_nothing", VACUOUS, lambda x: jnp.abs(x - x) + x, lambda x, g: 5 * g, [1.0, 3.0]),
     vector("a_relu_of_nothing", VACUOUS, lambda x: jax.nn.relu(0 * x) + x, lambda x, g: 5 * g, [1.0, 3.0]),
     vector(
-        "a_root_of_nothing_at_all",
-        VACUOUS,
-        lambda x: jnp.cbrt(jnp.sin(x) ** 2 + jnp.cos(x) ** 2 - 1) * 0 + x,
-        lambda x, g: 5 * g,
-        [0.0],
-    ),
-    vector(
         "a_median_of_equal_entries",
         VACUOUS,
         lambda x: jnp.max(jnp.minimum(x, x)) + 0 * x,
