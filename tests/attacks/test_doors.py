@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from .attack import Attack
-from .doors import DOORS, attacks, outcome
+from .doors import DOORS, attacks, outcome, sampled
 from .known import KNOWN
 
 CASES = [
-    pytest.param(attack, door, id=f"{attack.name}-{door}", marks=() if door == "check" else pytest.mark.slow)
+    pytest.param(attack, door, id=f"{attack.name}-{door}", marks=sampled(f"{attack.name} {door}"))
     for attack in attacks()
     for door in DOORS
 ]
