@@ -23,6 +23,8 @@ class Case:
     graph: TracedGraph | None
     question: str = ""
     """What was asked of the dimensions, where no case can be traced."""
+    same: bool = False
+    """It traces to the graph's own program, which does not show the rules that run where it is differentiated."""
 
     def __str__(self) -> str:
         return shown(self.fixed) or self.question
@@ -70,7 +72,8 @@ def shown(fixed: Fixed, names: Mapping[str, str] | None = None) -> str:
 
 
 def other_programs(traced: TracedGraph) -> Iterator[Case]:
-    """The cases where the function traces to another program than the graph with those dimensions set.
+    """The cases where the function may not be the graph with those dimensions set: where it traces to another program,
+    and where it chose between rules, perhaps, which the program does not show.
 
     Comparisons of dimensions by the function's own code are decided the other way one by one, and again in the traces
     so found. Those by JAX's library code (every broadcast asks) are tried together: all dimensions 1, and all equal.
@@ -81,6 +84,7 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
         queue.append(dict.fromkeys(names[1:], names[0]))
     cases, questions = contrary_cases(OneProgram(traced.program), {}, everything=False)
     queue += cases
+    asked = [*cases]
     yield from (Case({}, None, q) for q in questions)
     seen: set[str] = set()
     while queue:
@@ -98,9 +102,10 @@ def other_programs(traced: TracedGraph) -> Iterator[Case]:
             continue
         cases, questions = contrary_cases(OneProgram(other.program), fixed, everything=False)
         queue += cases
+        asked += cases
         yield from (Case(fixed, None, q) for q in questions)
-        if program_text(other.program, {}) != program_text(traced.program, fixed):
-            yield Case(fixed, other)
+        if (same := program_text(other.program, {}) == program_text(traced.program, fixed)) <= (fixed in asked):
+            yield Case(fixed, other, same=same)
 
 
 def at_numbers(traced: TracedGraph) -> Iterator[tuple[Case, bool]]:

@@ -197,13 +197,16 @@ def _elsewhere(induction: Induction, accepted: Accepted) -> tuple[list[str], lis
     asked: list[str] = []
     findings: list[str] = []
     for case in other_programs(induction.traced):
+        if case.same and case.graph is not None and _runs_the_same(induction, case.graph, case.fixed):
+            continue
         found = _at(case, induction, accepted)
         if found is not None:
             asked += [f"where {case}: {text}" for text in found]
         elif case.question == UNANSWERABLE:
             findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:
-            asked.append(f"not {case}: there the function traces to another program")
+            other = "its rules are others" if case.same else "the function traces to another program"
+            asked.append(f"not {case}: there {other}")
     return asked, findings
 
 
@@ -211,9 +214,8 @@ def _at_numbers(induction: Induction, accepted: Accepted) -> tuple[list[str], li
     """What the program of sizes that are numbers asks for where it is another one, and a finding if it fails."""
     tried: list[str] = []
     for case, differs in at_numbers(induction.traced):
-        if case.graph is not None and not differs:
-            if not _has_rules(case.graph) or rules_are_those_of_lemmas(induction, case.graph, case.fixed):
-                return [], []
+        if case.graph is not None and not differs and _runs_the_same(induction, case.graph, case.fixed):
+            return [], []
         found = _at(case, induction, accepted)
         if found is not None:
             return [f"where sizes are numbers, such as {case}: {text}" for text in found], []
@@ -256,6 +258,11 @@ def _said(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
 
 def _rendered(sizes: Mapping[str, Any], fixed: Fixed) -> list[tuple[str, str]]:
     return [(mine, rendering(fixed)(size)) for mine, size in sizes.items()]
+
+
+def _runs_the_same(induction: Induction, graph: TracedGraph, fixed: Mapping[str, str]) -> bool:
+    """A graph of the same program runs the same rules as well, where any are code of their own."""
+    return not _has_rules(graph) or rules_are_those_of_lemmas(induction, graph, fixed)
 
 
 def _has_rules(traced: TracedGraph) -> bool:

@@ -142,3 +142,10 @@ REACHING = [by_default, by_table, by_object, HOLDER, wrapped(jnp.sin), partial(m
 @pytest.mark.parametrize("value", [*REACHING, sine(factor), jax.jit(sine(factor)), jax.vmap(by_default)])
 def test_what_code_reaches(value):
     assert any(f.__code__ in (factor.__code__,) for f in reachable_from([value]))
+
+
+def test_a_function_that_chooses_between_rules_of_one_forward():
+    """The program is the same at each size; the rules are not."""
+    one, two = sine(right), sine(lambda x: 5.0)
+    found = certify(trace(lambda x: jnp.sum((two if x.shape[0] == 5 else one)(x)), "n"))
+    assert "not n = 5: there its rules are others" in found.dimensions
