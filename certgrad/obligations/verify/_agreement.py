@@ -6,6 +6,7 @@ the tangent, tend to; the value must be continuous. By the mean value theorem th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,11 @@ _NEAR_PRECISION = 4096
 
 
 class Disagreement(Exception):
-    """The claim fails at the point. The message says how."""
+    """The claim fails at the point. The message says how; `gap` is by how much, relative to the larger side."""
+
+    def __init__(self, message: str, gap: float = math.inf) -> None:
+        super().__init__(message)
+        self.gap = gap
 
 
 class Unbounded(Undecided):
@@ -224,7 +229,12 @@ def equal(left: Real, right: Real, what: str, loose: bool = False) -> None:
         return
     if (loose and _within(left, right) is None) or s.overlap(left, right):
         raise Undecided(what)
-    raise Disagreement(f"{what} differ: {_text(left)} and {_text(right)}")
+    raise Disagreement(f"{what} differ: {_text(left)} and {_text(right)}", _relative_gap(left, right))
+
+
+def _relative_gap(left: Real, right: Real) -> float:
+    a, b = s.ball(left), s.ball(right)
+    return float((abs(a - b) / abs(a).max(abs(b)).max(arb(2) ** -200)).mid())
 
 
 def _close(left: Real, right: Real) -> bool:

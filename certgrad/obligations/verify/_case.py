@@ -208,8 +208,8 @@ class AtShape:
                 failures.append(f"{self.op.name}.{kind} at {self._shown(point)}: {text}")
         return failures
 
-    def disagreement(self, point: Point) -> tuple[str, str] | None:
-        """A claim whose hypotheses hold at the point, and which does not; and what is wrong."""
+    def disagreement(self, point: Point, at_least: float) -> tuple[str, str] | None:
+        """A claim whose hypotheses hold at the point, and which is off by more than that; and what is wrong."""
         tried: dict[int, At] = {}
         for kind in (k for k in CLAIMS if k in self.case.open and self.holds(self.case.hypotheses[k], point.inputs)):
             at = tried.setdefault(PRECISION, At(self.programs, point, self.space.moving, PRECISION, {}))
@@ -218,7 +218,8 @@ class AtShape:
             except Undecided:
                 continue
             except Disagreement as error:
-                return kind, f"at {self._shown(point)}: {error}"
+                if error.gap > at_least:
+                    return kind, f"at {self._shown(point)}: {error}"
         return None
 
     def _claim(self, kind: str, point: Point, tried: dict[int, At]) -> str | None:
