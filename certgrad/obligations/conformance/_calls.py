@@ -16,7 +16,7 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 
-from ..tracing.jax_internals import computed_by, typed, wide_floats
+from ..tracing.jax_internals import EndlessError, computed_by, typed, wide_floats
 from ._agreement import differs
 from ._at_numbers import Difference, references, said, values_apart
 from ._compared import Compared
@@ -64,7 +64,11 @@ def _in_one(
         try:
             how = _compared(subject, sizes, here, precision, times if k == 0 else 1)
         except Exception as error:  # a rule may refuse a dtype, in its own way
-            problem = f"{type(error).__name__}: {_first_line(error)}"
+            problem = (
+                _first_line(error)
+                if isinstance(error, EndlessError)
+                else f"{type(error).__name__}: {_first_line(error)}"
+            )
             continue
         looked += 1
         if isinstance(how, str):

@@ -23,6 +23,7 @@ from ..tracing.float_values import _SAME
 from ..tracing.jax_internals import (
     CALLS,
     DimExpr,
+    EndlessError,
     Program,
     branch_programs,
     inner_program,
@@ -34,7 +35,7 @@ from ..tracing.jax_internals import (
     while_loop,
 )
 
-MAX_STEPS = 10_000
+MAX_STEPS = 1000
 Array = np.ndarray
 
 
@@ -147,10 +148,13 @@ def _while(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Set
     ends = loop.test_consts, loop.test_consts + loop.body_consts
     test, body, carry = operands[: ends[0]], operands[ends[0] : ends[1]], operands[ends[1] :]
     for _ in range(MAX_STEPS):
-        if not np.all(_run(loop.test, [*test, *carry], setting)[0]):
-            return list(carry)
-        carry = _run(loop.body, [*body, *carry], setting)
-    raise NoValueError("a loop of too many steps")
+        try:
+            if not np.all(_run(loop.test, [*test, *carry], setting)[0]):
+                return list(carry)
+            carry = _run(loop.body, [*body, *carry], setting)
+        except NoValueError as error:
+            raise EndlessError(f"a loop with {error}, which is not computed here") from error
+    raise EndlessError(f"a loop of more than {MAX_STEPS} steps")
 
 
 def _cond(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:

@@ -4,7 +4,7 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
-from ._eager import computed_by, seen_platform, typed
+from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, versions
@@ -31,6 +31,7 @@ __all__ = [
     "CALLS",
     "Decision",
     "DimExpr",
+    "EndlessError",
     "LuSolve",
     "MarkedSolver",
     "Numbering",

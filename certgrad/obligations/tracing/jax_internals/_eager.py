@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 import jax
@@ -26,6 +25,10 @@ Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[
 """compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
 
 
+class EndlessError(Exception):
+    """A loop takes more steps than are done here, and may take any number."""
+
+
 @one_at_a_time
 def computed_by(compute: Compute) -> Iterator[None]:
     """Have this thread's operations outside of traces done by `compute`; by JAX where that raises."""
@@ -35,15 +38,23 @@ def computed_by(compute: Compute) -> Iterator[None]:
 
     def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
         if threading.get_ident() == owner:
-            with suppress(Exception):
+            try:
                 return _computed(compute, primitive, args, params)
+            except EndlessError:  # where JAX would not come to an end either
+                raise
+            except Exception:
+                pass
         return plain(self, primitive, args, params)
 
     def call(*args: Any, **params: Any) -> Any:
         """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
         if threading.get_ident() == owner:
-            with suppress(Exception):
+            try:
                 return _computed(compute, _pjit.jit_p, args, params), None, None, []
+            except EndlessError:
+                raise
+            except Exception:
+                pass
         return compiled(*args, **params)
 
     try:
