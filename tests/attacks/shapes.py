@@ -82,7 +82,7 @@ ATTACKS = [
     when("a_size_by_its_power", lambda n, d, x: n**2 == 49, 7, 2),
     when("a_size_by_two_of_them", lambda n, d, x: n * d == n + d, 2, 2),
     when("a_size_by_its_quotient", lambda n, d, x: n // 5 == 2, 11, 1),
-    when("a_size_by_the_type_of_the_array", lambda n, d, x: x.aval.shape == (3, 5), 3, 5),
+    when("a_size_by_the_type_of_the_array", lambda n, d, x: x.aval.shape == (3, 5), 3, 5, excluded_by=("not n = 3",)),
     when("a_size_by_evaluation", lambda n, d, x: jax.eval_shape(lambda y: y[:7], x).shape[0] == 7, 8, 1),
     when("a_size_by_a_static_array", lambda n, d, x: np.zeros(8)[: n if isinstance(n, int) else 0].size == 7, 7, 1),
     factor("above_four_by_a_maximum", lambda n, d, x: 1 + jnp.maximum(0, jnp.asarray(n) - 40), 41, 1),
