@@ -16,7 +16,7 @@ IMAGE_PADDING = ((0, 0), (1, 1), (1, 1), (0, 0))
 TIED = np.array([[2.0, 2.0, -1.0], [3.0, 1.0, 2.5]])
 ROWS = "argmax of x[i,j] over j is unique"
 DIFFERENT = "x[i] differ over i"
-WINDOW = "argmax of x[j] over j with 2i-1 ≤ j ≤ 2i+1 is unique"
+WINDOW = "argmax of x[j] over j with 2i-1 ≤ j ≤ 2i+1 is unique for i<n"
 
 
 def by_jax(signature, forward, derivative=None, adjoint=None):
@@ -205,9 +205,9 @@ def test_traps(trap):
     [
         ("b 2*h 2*w c -> b h w c",
          lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), IMAGE_PADDING),
-         {"argmax of x[i,a,b,l] over a,b with 2j-1 ≤ a ≤ 2j+1, 2k-1 ≤ b ≤ 2k+1 is unique"}),
+         {"argmax of x[i,a,b,j] over a,b with 2k-1 ≤ a ≤ 2k+1, 2l-1 ≤ b ≤ 2l+1 is unique for k<h, l<w"}),
         ("2*n -> n", pool(1, 1, 3, 2, lax.min, jnp.inf),
-         {"argmin of x[j] over j with 2i-1 ≤ j ≤ 2i+1 is unique"}),
+         {"argmin of x[j] over j with 2i-1 ≤ j ≤ 2i+1 is unique for i<n"}),
         ("n m k -> m", lambda x: jnp.max(x, axis=(0, 2)), {"argmax of x[j,i,k] over j,k is unique"}),
         ("n m -> n", lambda x: jnp.max(jnp.exp(x) * 2 + x, axis=1),
          {"argmax of x[i,j] + 2·exp(x[i,j]) over j is unique"}),
@@ -278,7 +278,7 @@ def test_a_mask_that_is_an_input_needs_an_entry_that_is_kept():
 
     certificate = audit(declare("n m, n m:bool -> n m", lambda x, mask: masked_softmax(x, mask), jvp, vjp))
     assert certificate.verdict == "proved under hypotheses"
-    assert hypotheses(certificate) == {"(Σi [mask[i] > 0]) > 0"}
+    assert hypotheses(certificate) == {"(Σj [mask[i,j] > 0]) > 0"}
 
 
 @pytest.mark.parametrize(
