@@ -98,9 +98,14 @@ class Traces:
         return found
 
     def at_numbers(self, case: int) -> Iterator[tuple[Trace, dict[str, int]]]:
-        """The traces of a case that were made at concrete sizes, with the sizes of its dimensions."""
+        """The traces of a case that were made at concrete sizes, with the sizes of its dimensions.
+
+        Python computes floats of sizes in users' code: in float32 these are coarse, so that only float64 counts there.
+        """
         for spec, found in self._made.items():
             fixed = dict(spec.fixed)
+            if not (spec.wide or self.op.is_op):
+                continue
             if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
                 if fixed.keys() >= set(found.instance.names):
                     yield found, {n: int(v) for n, v in fixed.items()}
