@@ -21,7 +21,7 @@ def audit(
     targets: Sequence[str],
     select: Sequence[str],
     ignore: Sequence[str],
-    jobs: int,
+    jobs: int | None,
     cache: Path | None,
     *,
     quiet: bool,
@@ -44,7 +44,7 @@ def audit(
     return audited
 
 
-def page(directory: Path, jobs: int, *, check: bool) -> None:
+def page(directory: Path, jobs: int | None, *, check: bool) -> None:
     """Write the committed page on the installed JAX, or check it where it is about the same version of JAX.
 
     Raises UsageError where the page cannot be written.

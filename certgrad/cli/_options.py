@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,3 +13,23 @@ CacheDir = Annotated[
     typer.Option(metavar="PATH", help="Where proofs are remembered. The folder may be removed at any time."),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Prove everything anew, and remember nothing.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of processes; if not given as many as there are processors, fewer where there is little to do.",
+        show_default=False,
+    ),
+]
+WORTH_A_PROCESS = 12
+"""So many ops or certificates take longer than a process takes to start."""
+
+
+def processes(jobs: int | None, tasks: int) -> int:
+    """How many processes so many tasks are given to: the number asked for, or what is quickest."""
+    if jobs is not None:
+        return max(1, min(jobs, tasks))
+    affinity = getattr(os, "sched_getaffinity", None)  # the processors that this process may use; not on every system
+    available = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min(available, tasks // WORTH_A_PROCESS))

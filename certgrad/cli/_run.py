@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certgrad._threads import without_collection
-from certgrad.cli import _library
+from certgrad.cli import _library, _options
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
 from certgrad.report import json
@@ -37,9 +37,11 @@ class _Outcome:
     cache_problem: str = ""
 
 
-def run(ops: Sequence[str], jobs: int = 1, cache: Path | None = None, prove: Prover | None = None) -> Iterator[Audited]:
-    """Audit the ops in order, with the cache in a folder if one is named.
-    `prove` makes the certificate of a name; that of an op of the library if None.
+def run(
+    ops: Sequence[str], jobs: int | None = None, cache: Path | None = None, prove: Prover | None = None
+) -> Iterator[Audited]:
+    """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
+    named. `prove` makes the certificate of a name; that of an op of the library if None.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
@@ -51,13 +53,14 @@ def run(ops: Sequence[str], jobs: int = 1, cache: Path | None = None, prove: Pro
         _library.tidy_cache(cache, problem)
 
 
-def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None, prove: Prover) -> Iterator[_Outcome]:
-    if jobs == 1 or len(ops) == 1:
+def _outcomes(ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover) -> Iterator[_Outcome]:
+    count = _options.processes(jobs, len(ops))
+    if count == 1:
         with without_collection():
             yield from (_audit(op, cache, prove) for op in ops)
             gc.freeze()  # the process is about to end: its objects need no scanning
         return
-    with ProcessPoolExecutor(min(jobs, len(ops)), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(_audit, op, cache, prove) for op in ops]
         try:
             for op, future in zip(ops, futures, strict=True):
@@ -69,13 +72,13 @@ def _outcomes(ops: Sequence[str], jobs: int, cache: Path | None, prove: Prover) 
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-MAX_GARBAGE = 8_000_000
-"""Objects that may wait for cyclic collection, some hundred megabytes. The whole library makes fewer."""
+MAX_GARBAGE = 400_000
+"""Objects that may wait for cyclic collection: some tens of megabytes."""
 
 
 def _audit(op: str, cache: Path | None, prove: Prover) -> _Outcome:
     if gc.get_count()[0] > MAX_GARBAGE:
-        gc.collect()
+        gc.collect(0)  # what is older was looked at, and stays
     started = time.perf_counter()
     try:
         certificate = json.encode(prove(op, cache))

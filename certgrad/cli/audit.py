@@ -65,7 +65,7 @@ def audit(
     no_baseline: Annotated[
         bool, typer.Option("--no-baseline", help="Show and count the findings that the baseline lists as well.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+    jobs: _options.Jobs = None,
     jax: Annotated[
         bool,
         typer.Option("--jax", help="Audit the derivative rules of the installed JAX: primitives and custom rules."),

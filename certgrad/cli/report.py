@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _console, _jax, _library
+from certgrad.cli import _console, _jax, _library, _options
 from certgrad.cli._errors import ExitCode
 
 
 def report(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not current.")] = False,
     directory: Annotated[Path, typer.Option(metavar="PATH", help="The directory of the report.")] = Path("reports"),
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+    jobs: _options.Jobs = None,
     cache_dir: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Use the cache in this folder. Without it all is proved anew.")
     ] = None,

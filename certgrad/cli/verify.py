@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import certgrad
-from certgrad.cli import _console, _library
+from certgrad.cli import _console, _library, _options
 from certgrad.cli._errors import ExitCode, InternalError, describe
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import Certificate
@@ -37,7 +37,7 @@ def verify(
         list[Path], typer.Argument(metavar="CERT...", help="Certificates, or folders of them such as reports/.")
     ],
     format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes.")] = 1,
+    jobs: _options.Jobs = None,
     draws: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Points drawn for each case.")] = DRAWS,
     target: Annotated[
         str,
@@ -124,15 +124,16 @@ class _Task:
     draws: int
 
 
-def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int) -> Iterator["Verified"]:
+def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | None) -> Iterator["Verified"]:
     """The results in order."""
     tasks = [_Task(certificate, seed, draws) for certificate in certificates]
-    if jobs == 1 or len(tasks) == 1:
+    count = _options.processes(jobs, len(tasks))
+    if count == 1:
         yield from map(_check, tasks)
         return
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
         try:
-            yield from pool.map(_check, tasks, chunksize=max(1, len(tasks) // (4 * jobs)))
+            yield from pool.map(_check, tasks, chunksize=max(1, len(tasks) // (4 * count)))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
