@@ -144,6 +144,8 @@ class Lemmas:
         self.rules = _jaxpr.installed_rules()
         self.instances: dict[Any, Instance] = {}
         self.proofs: dict[Any, Proof] = {}
+        self.judged: dict[Any, Proof] = {}
+        """What was proved of programs at a node's own sizes: nodes with the same ones share it."""
         self.families: dict[Equation, list[Family]] = {}
 
     def of(self, operation: Operation) -> Instance:
@@ -219,7 +221,7 @@ class Lemmas:
             key, store = (self.rules, _key(operation), params, shapes), _proved.table
         found = store.get(key)
         if found is None:
-            found = store[key] = _own_sizes(operation, table)
+            found = store[key] = _own_sizes(operation, table, self.judged)
         return Instance(found, {mine: name for name, mine in table.items()})
 
     def nothing(self, operation: Operation) -> Proof:
@@ -389,16 +391,16 @@ def _same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
     return expected == found
 
 
-def _own_sizes(operation: Operation, table: Mapping[str, str]) -> Proof:
+def _own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
     """The lemma at the node's sizes, its dimension variables renamed."""
     if not table or operation.equation.holds_program:
-        proof = _prove_at(operation, *of_node(operation, table, {}))
+        proof = _prove_at(operation, *of_node(operation, table, {}), judged)
         if proof.programs is not None and table:
             cases, questions = contrary_cases(proof.programs, {}, everything=False)
             proof.dimensions = [*_left_out(questions), *(f"not {shown(case)}" for case in cases)]
         return proof
 
-    return _at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case)))
+    return _at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))
 
 
 def _left_out(questions: Sequence[str]) -> list[str]:
@@ -418,7 +420,13 @@ def in_order(stated: Iterable[Statement]) -> list[Statement]:
     return sorted(stated, key=lambda s: (text(s), encode(s)))
 
 
-def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], names: tuple[str, ...]) -> Proof:
+def _prove_at(
+    operation: Operation,
+    run: Outputs,
+    sizes: tuple[tuple[Any, ...], ...],
+    names: tuple[str, ...],
+    judged: dict[Any, Proof] | None = None,
+) -> Proof:
     shapes = _shapes(operation, sizes)
     try:
         refused = _refused(operation)
@@ -433,7 +441,20 @@ def _prove_at(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], 
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(_failed(operation, shapes, names, str(error) or type(error).__name__), names)
-    return _judged(operation, shapes, programs, names)
+    return _judged_once(operation, shapes, programs, names, {} if judged is None else judged)
+
+
+def _judged_once(
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], judged: dict[Any, Proof]
+) -> Proof:
+    """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
+    o = operation
+    words = (o.equation.name, _name(o), o.names, o.active, o.domain, o.title, o.signs, o.search, names, shapes.dtypes)
+    key = (words, *serialised_all(programs.all()).items())
+    found = judged.get(key)
+    if found is None:
+        found = judged[key] = _judged(operation, shapes, programs, names)
+    return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
 
 
 def _shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
