@@ -28,14 +28,17 @@ from certgrad.obligations.tracing.jax_internals import live_inputs
 
 from ._constants import held_constant
 from ._missing import missing_term
-from ._plausible import nonlinear, plausible
+from ._plausible import Trial
 from ._report import ArgumentClaim
 from ._reproduction import numbers
 from ._user_rule import UserRule
 
-SECONDS = 20.0
-"""For all hypotheses about one argument."""
+SHARE = 2.0
+"""How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
+LEAST = 2.0
+"""So many seconds are given to that however quick the verdict was."""
 ONE_PROOF = 6.0
+NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 INTENDED = 'if that is intended, declare it: surrogate="…"'
 _FACTORS = {
     2: "half the derivative is returned: a factor 2 is missing",
@@ -55,14 +58,23 @@ Made = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
 
 
-def diagnosed(rule: UserRule, certificate: Certificate, made: Made) -> tuple[ArgumentClaim, ...]:
-    """What is claimed of each argument on its own, with the likely cause where that is wrong."""
+def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: float) -> tuple[ArgumentClaim, ...]:
+    """What is claimed of each argument on its own, with the likely cause where that is wrong.
+
+    The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
+    """
+    until = time.process_time() + max(SHARE * seconds, LEAST)
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     out = []
     for name in rule.moving:
+        if certificate.verdict == "unproved" and time.process_time() > until:
+            out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
+            continue
         one = made(name, None) if len(rule.moving) > 1 else rule
+        if one is not rule:
+            one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
         try:
             found = audit(one) if one is not rule else certificate
         except Exception as error:  # whatever the rule does when it is traced
@@ -76,7 +88,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made) -> tuple[Arg
         cause, missing = _shape_cause(worst.reason), ""
         if worst.verdict == "refuted":
             k = cases.index(worst) % len(one.cases)
-            cause = cause or likely_cause(*_at_the_case(name, one, rule, k, worst, made))
+            cause = cause or likely_cause(*_at_the_case(name, one, rule, k, worst, made), until)
             missing = "" if INTENDED in cause else missing_term(one, k)
         out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause, missing))
     return tuple(out)
@@ -107,18 +119,18 @@ def _shape_cause(reason: str) -> str:
     return ""
 
 
-def likely_cause(one: UserRule, rule: UserRule) -> str:
-    """The mistake that explains the cotangent of the only argument that `one` moves; empty if none does."""
-    started = time.perf_counter()
-    plain = replace(one.rules(one.cases[0].statics), jvp=None, primal=None)
-    if plausible(one, plain, {}, ()) and holds(one, plain):
+def likely_cause(one: UserRule, rule: UserRule, until: float) -> str:
+    """The mistake that explains the cotangent of the only argument that `one` moves; empty if none does in time."""
+    trial = Trial(one)
+    plain = replace(trial.rules, jvp=None, primal=None)
+    if trial.plausible(plain, {}, ()) and holds(one, plain):
         return ""  # right at these shapes: it is wrong at others, which the witness shows
-    for text, rules, fixed, domain in _hypotheses(one, rule):
-        if time.perf_counter() - started > SECONDS:
+    for text, rules, fixed, domain in _hypotheses(one, rule, trial.rules):
+        if time.process_time() > until:
             return ""
-        if plausible(one, rules, fixed, domain) and holds(one, rules, fixed, domain):
+        if trial.plausible(rules, fixed, domain) and holds(one, rules, fixed, domain):
             return text
-    if nonlinear(one, one.rules(one.cases[0].statics)):
+    if trial.nonlinear():
         return f"it is not linear in the cotangent of the output; {INTENDED}"
     return ""
 
@@ -136,8 +148,7 @@ def holds(one: UserRule, rules: Rules, fixed: dict[str, str] | None = None, doma
         return False
 
 
-def _hypotheses(one: UserRule, rule: UserRule) -> Iterator[Hypothesis]:
-    rules = one.rules(one.cases[0].statics)
+def _hypotheses(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Hypothesis]:
     plain = replace(rules, jvp=None, primal=None)
     vjp = rules.vjp
 
@@ -155,7 +166,7 @@ def _hypotheses(one: UserRule, rule: UserRule) -> Iterator[Hypothesis]:
     for factor, text in _FACTORS.items():
         yield text, changed(partial(_times, factor)), {}, ()
     yield from _about_the_seed(one, rules, changed)
-    yield from _about_sizes(one)
+    yield from _about_sizes(one, rules)
     yield from _about_axes(one, rule, changed, plain)
     yield from _in_a_domain(one, plain)
     yield _passed_through(rules, 1, "passed through unchanged (straight-through)")
@@ -210,7 +221,7 @@ def _passed_through(rules: Rules, sign: int, what: str) -> Hypothesis:
     return f"the cotangent is {what}; {INTENDED}", turned, {}, ()
 
 
-def _about_sizes(one: UserRule) -> Iterator[Hypothesis]:
+def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Hypothesis]:
     """The divisor of a mean, left out or there once too often."""
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if hasattr(d, "text")
@@ -224,12 +235,10 @@ def _about_sizes(one: UserRule) -> Iterator[Hypothesis]:
                 (-1, f"the divisor {size} of a mean is missing"),
                 (1, f"divided by {size} once too often: a mean where a sum is due"),
             ):
-                yield text, _scaled_by_sizes(one, [named[c] for c in chosen], power), {}, ()
+                yield text, _scaled_by_sizes(rules, [named[c] for c in chosen], power), {}, ()
 
 
-def _scaled_by_sizes(one: UserRule, places: Sequence[tuple[int, int]], power: int) -> Rules:
-    rules = one.rules(one.cases[0].statics)
-
+def _scaled_by_sizes(rules: Rules, places: Sequence[tuple[int, int]], power: int) -> Rules:
     def vjp(args: list, seeds: list, params: list) -> list:
         factor: Any = 1.0
         for k, axis in places:

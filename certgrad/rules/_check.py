@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,6 +118,7 @@ def check(
 def _checked(
     rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str, named: bool
 ) -> Report:
+    started = time.process_time()
     found = examine(rule)
     zeros = found.without_gradient if named else ()
     if named:  # what the author names has a gradient: JAX takes `None` for zeros, and so does the claim
@@ -146,7 +148,7 @@ def _checked(
 
         arguments = tuple(
             replace(a, cause=NONE.format(a.name)) if a.cause and a.name in zeros else a
-            for a in diagnosed(rule, certificate, alone)
+            for a in diagnosed(rule, certificate, alone, time.process_time() - started)
         )
         certificate = explained(certificate, rule, arguments)
     if surrogate:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -19,41 +21,87 @@ from ._user_rule import UserRule
 TOLERANCE = 1e-7
 
 
-def plausible(one: UserRule, rules: Rules, fixed: dict[str, str], domain: tuple[str, ...]) -> bool:
-    """The two sides of the adjoint law agree at a random point; also where that cannot be told."""
-    with jax.enable_x64(True):
-        point = _point(one, fixed, (*one.domain, *domain))
-        if point is None:
-            return True
-        args, tangent, rng = point
-        try:
-            out = rules.forward(args, [])
-            seeds = [jnp.asarray(rng.standard_normal(y.shape)) for y in out]
-            moved = rules.jvp(args, [tangent], []) if rules.jvp else _derivative(one, rules, args, tangent)
-            left = sum(float(jnp.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
-            right = float(jnp.vdot(tangent, rules.vjp(args, seeds, [])[0]))
-        except Exception:  # the proof will fail for the same reason, and costs no more
-            return False
-    return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
+class Trial:
+    """Tries hypotheses about one argument at points, each of which is drawn once and has its values computed once."""
+
+    def __init__(self, one: UserRule) -> None:
+        self.one = one
+        self.rules = _once_at_each_point(one.rules(one.cases[0].statics))
+        self._points: dict[Any, Any] = {}
+        self._seeds: dict[Any, Any] = {}
+        self._derivatives: dict[Any, Any] = {}
+
+    def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
+        """The two sides of the adjoint law agree at a random point; also where that cannot be told."""
+        with jax.enable_x64(True):
+            point = self._point(fixed, (*self.one.domain, *domain))
+            if point is None:
+                return True
+            args, tangent = point
+            try:
+                seeds = self._seeds_of(rules.forward(args, []))
+                moved = rules.jvp(args, [tangent], []) if rules.jvp else self._derivative(rules, args, tangent)
+                left = sum(float(np.vdot(a, b)) for a, b in zip(moved, seeds, strict=True))
+                right = float(np.vdot(tangent, rules.vjp(args, seeds, [])[0]))
+            except Exception:  # the proof will fail for the same reason, and costs no more
+                return False
+        return bool(abs(left - right) <= TOLERANCE * max(abs(left), abs(right), 1e-3))
+
+    def nonlinear(self) -> bool:
+        """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
+        with jax.enable_x64(True):
+            point = self._point({}, self.one.domain)
+            if point is None:
+                return False
+            args, _ = point
+            try:
+                seeds = self._seeds_of(self.rules.forward(args, []))
+                once, twice = (np.asarray(self.rules.vjp(args, [k * s for s in seeds], [])[0]) for k in (3, 6))
+            except Exception:  # as above
+                return False
+        return not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
+
+    def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...]) -> Any:
+        key = tuple(sorted(fixed.items())), domain
+        if key not in self._points:
+            self._points[key] = _point(self.one, fixed, domain)
+        return self._points[key]
+
+    def _seeds_of(self, outs: list) -> list:
+        for k, y in enumerate(outs):
+            if (k, y.shape) not in self._seeds:
+                self._seeds[k, y.shape] = jnp.asarray(np.random.default_rng(k + 1).standard_normal(y.shape))
+        return [self._seeds[k, y.shape] for k, y in enumerate(outs)]
+
+    def _derivative(self, rules: Rules, args: list, tangent: Any) -> list:
+        key = rules.forward, *map(id, args), id(tangent)
+        if key not in self._derivatives:
+            self._derivatives[key] = _derivative(self.one, rules, args, tangent)
+        return self._derivatives[key]
 
 
-def nonlinear(one: UserRule, rules: Rules) -> bool:
-    """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
-    with jax.enable_x64(True):
-        point = _point(one, {}, one.domain)
-        if point is None:
-            return False
-        args, _, rng = point
-        try:
-            seeds = [jnp.asarray(3 * rng.standard_normal(y.shape)) for y in rules.forward(args, [])]
-            once, twice = (np.asarray(rules.vjp(args, [k * s for s in seeds], [])[0]) for k in (1, 2))
-        except Exception:  # as above
-            return False
-    return not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
+def _once_at_each_point(rules: Rules) -> Rules:
+    """The same rules, which compute their values at a concrete point once."""
+
+    def once(rule: Callable[..., list]) -> Callable[..., list]:
+        known: dict[tuple[int, ...], tuple[Any, list]] = {}
+
+        def run(*groups: list) -> list:
+            arrays = [x for group in groups for x in group]
+            if any(isinstance(x, jax.core.Tracer) for x in arrays):
+                return rule(*groups)
+            key = tuple(map(id, arrays))
+            if key not in known:
+                known[key] = arrays, rule(*groups)
+            return known[key][1]
+
+        return run
+
+    return replace(rules, forward=once(rules.forward), vjp=once(rules.vjp))
 
 
-def _point(one: UserRule, fixed: dict[str, str], domain: tuple[str, ...]) -> Any:
-    """Arrays inside the domain, a tangent and a source of further numbers; None where no point was found."""
+def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> tuple[list, Any] | None:
+    """Arrays inside the domain and a tangent; None where no point was found."""
     instance = family(one, one.cases[0]).prove[0]
     sizes = {**concrete(instance), **fixed}
     sizes = {n: sizes.get(v, v) for n, v in sizes.items()}
@@ -64,7 +112,7 @@ def _point(one: UserRule, fixed: dict[str, str], domain: tuple[str, ...]) -> Any
         values = {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}
         if inside(domain, values):
             tangent = rng.standard_normal(shapes[one.arg_names.index(one.moving[0])])
-            return [jnp.asarray(a) for a in args], jnp.asarray(tangent), rng
+            return [jnp.asarray(a) for a in args], jnp.asarray(tangent)
     return None
 
 

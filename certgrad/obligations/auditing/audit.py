@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -338,6 +338,14 @@ def _in_one_dtype(
     ranges: dict[str, Mapping[Var, Poly]] = {}
     split = ""
 
+    def settled() -> set[str]:
+        """The obligations that are refuted at one family of shapes, and so whatever comes of them at others."""
+        return {kind for kind, so_far in results.items() if any(plainly_refuted(r.witness) for r in so_far)}
+
+    def decided() -> bool:
+        """Nothing is left to find out."""
+        return len(settled()) == len(op.kinds)
+
     def examine(trace: Trace, fixed: Fixed) -> Programs:
         instance, shapes, programs = trace.instance, trace.shapes, trace.programs
         texts.append(f"{instance.label} {fixed}\n{trace.text}")
@@ -355,7 +363,8 @@ def _in_one_dtype(
                 kind: _judged(traces, instance, kind, outcome, record, shapes) for kind, outcome in outcomes.items()
             }
         else:
-            found, outcomes = _prove_all(traces, instance, shapes, programs, record)
+            stuck = {kind for kind, so_far in results.items() if any(r.verdict in OPEN for r in so_far)}
+            found, outcomes = _prove_all(traces, instance, shapes, programs, record, settled(), stuck)
             covered.add(instance, shapes, programs, outcomes)
         for kind, result in found.items():
             if not fixed and instance is instances.prove[0]:
@@ -372,6 +381,8 @@ def _in_one_dtype(
 
     def examine_contrary(instance: Instance, programs: Programs, general: bool, numbers: bool = True) -> None:
         for fixed, other in contrary_cases(traces, instance, programs, general, visited, numbers):
+            if decided():
+                return
             if isinstance(other, Trace):
                 examine(other, fixed)
                 continue
@@ -381,10 +392,14 @@ def _in_one_dtype(
 
     first, *others = instances.prove
     programs = examine(traces.at(first), {})
-    examine_contrary(first, programs, general=True, numbers=numbers)
+    if not decided():
+        examine_contrary(first, programs, general=True, numbers=numbers)
     for instance in others:
-        examine_contrary(instance, examine(traces.at(instance), {}), general=False)
-    for instance in instances.compare:
+        if not decided():
+            examine_contrary(instance, examine(traces.at(instance), {}), general=False)
+    for instance in _left_to_compare(traces, instances, covered):
+        if decided():
+            break
         trace = traces.at(instance)
         try:
             same = covered.same_as_general(instance, trace.shapes, trace.programs)
@@ -397,6 +412,23 @@ def _in_one_dtype(
     return results, split, texts, programs
 
 
+def _left_to_compare(traces: Traces, instances: Family, covered: Covered) -> list[Instance]:
+    """The ranks at which the programs are to be compared with the general one.
+
+    None, where the program of the highest rank is the general one entry by entry, and code that is blind to ranks made
+    both: that code calls the same functions at the ranks between, and what acts on each entry does so at any rank. The
+    claim about ranks above the highest rests on the same search of the code.
+    """
+    if not instances.compare or rank_sensitive(traces.op, instances.located):
+        return instances.compare
+    try:
+        trace = traces.at(instances.compare[-1])
+    except CertgradError:
+        return instances.compare
+    alike = covered.acts_alike_on_each_entry(trace.shapes, trace.programs) and not asked_by_rule(trace.programs)
+    return [] if alike else instances.compare
+
+
 def _scope(op: Subject, instances: Family, split: str) -> str:
     """For which ranks the claim stands: any, where the traces and the code are blind to rank; else those shown."""
     if not instances.ranked:
@@ -406,26 +438,36 @@ def _scope(op: Subject, instances: Family, split: str) -> str:
 
 
 def _prove_all(
-    traces: Traces, instance: Instance, shapes: Any, programs: Programs, record: _Record
+    traces: Traces,
+    instance: Instance,
+    shapes: Any,
+    programs: Programs,
+    record: _Record,
+    settled: Collection[str],
+    stuck: Collection[str],
 ) -> tuple[dict[str, _Result], dict[str, Outcome]]:
-    """What came of each obligation, and of the attempt to prove it."""
+    """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
+
+    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and are worth no long proof.
+    """
     op = traces.op
     results: dict[str, _Result] = {}
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
+    asked = [kind for kind in op.kinds if kind not in settled]
     try:
         with limited(*_limits(op)):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
-        for kind in op.kinds:
+        for kind in asked:
             outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
             results[kind] = _judged(traces, instance, kind, outcomes[kind], record, shapes)
             _give_up(results[kind], record)
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
-    for kind in op.kinds:
-        outcome, result = _attempt(problem, traces, instance, kind, record, programs)
+    for kind in asked:
+        outcome, result = _attempt(problem, traces, instance, kind, record, programs, kind in stuck)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
         _give_up(result, record)
@@ -444,9 +486,9 @@ def _limits(op: Subject) -> tuple[int, float]:
 
 
 def _attempt(
-    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record, programs: Programs
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: _Record, programs: Programs, short: bool
 ) -> tuple[Outcome, _Result]:
-    """A short attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+    """A `short` attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
 
     What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
     """
@@ -458,6 +500,8 @@ def _attempt(
         witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
+        if short:
+            return Outcome(reason=str(error)), _Result("unproved", [], str(error))
         try:
             with limited(steps, seconds):
                 outcome = prove(problem, kind)
@@ -467,7 +511,7 @@ def _attempt(
         outcome = Outcome(reason=str(error))
     shapes = problem.shapes
     result = _judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
-    if result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses))):
+    if not short and (result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses)))):
         alike = _alike(traces, kind, shapes, programs, record)
         if alike is not None:
             return alike, _judged(traces, instance, kind, alike, record, shapes)

@@ -75,12 +75,14 @@ class Covered:
 
     def same_as_general(self, instance: Instance, shapes: Shapes, programs: Programs) -> bool:
         """The program is the general one at other ranks. Raises SplitGroupError where it takes a group apart."""
+        return self.acts_alike_on_each_entry(shapes, programs) or self._collapses(instance, programs, ())
+
+    def acts_alike_on_each_entry(self, shapes: Shapes, programs: Programs) -> bool:
+        """The program and the general one act on each entry alone, and in the same way."""
         assert self._general is not None
         general = self._scalars[id(self._general[1])][1]
         scalars = self._scalars_of(shapes, programs)
-        if general is not None and scalars is not None and general.programs == scalars.programs:
-            return True
-        return self._collapses(instance, programs, ())
+        return general is not None and scalars is not None and general.programs == scalars.programs
 
     def _collapses(self, instance: Instance, programs: Programs, gone: tuple[str, ...]) -> bool:
         assert self._general is not None

@@ -1,7 +1,8 @@
 """The traces of one op: each made once, on request, and remembered in the order in which they were asked for.
 
 Which traces an audit asks for follows from the op's declaration, from what a search of its source says, and from the
-traces before: verdicts have no part in it. So where the declaration and the search are the same, and the traces that an
+traces before: verdicts have a part in it only where every obligation is refuted, after which nothing more is asked, and
+they follow from the traces. So where the declaration and the search are the same, and the traces that an
 audit asked for come out the same when they are made again in that order, another audit would ask for these and for no
 other (`cache` rests on this).
 """

@@ -6,6 +6,8 @@ import pytest
 
 import certgrad
 from certgrad.obligations.auditing import audit as _audit
+from certgrad.rules._examine import examine, settled
+from certgrad.rules._user_rule import UserRule
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +47,37 @@ def test_the_verdict(name):
     rule = jax.custom_vjp(function)
     rule.defvjp(lambda *args: (function(*args), args), lambda args, g: backward(*args, g))
     assert certgrad.check(rule, signature).verdict == verdict
+
+
+def asked_of(rule, signature: str, monkeypatch) -> list[str]:
+    """The obligations that an audit tries to prove, in order."""
+    asked: list[str] = []
+    proves = _audit.prove
+
+    def prove(problem, kind):
+        asked.append(kind)
+        return proves(problem, kind)
+
+    monkeypatch.setattr(_audit, "FIRST_STEPS", 30_000)
+    monkeypatch.setattr(_audit, "prove", prove)
+    subject = UserRule(rule, signature)
+    settled(subject, examine(subject))
+    assert _audit.audit(subject).verdict == "refuted"
+    return asked
+
+
+def test_a_law_that_is_refuted_is_not_tried_at_other_shapes(monkeypatch):
+    wrong = jax.custom_vjp(lambda x: jnp.sum(x * x))
+    wrong.defvjp(lambda x: (jnp.sum(x * x), x), lambda x, g: (3 * x * g,))
+    asked = asked_of(wrong, "*s -> ", monkeypatch)
+    assert asked.count("vjp_is_adjoint") == 1
+
+
+def test_another_law_of_a_refuted_rule_is_still_refuted(monkeypatch):
+    wrong = jax.custom_vjp(lambda x: jnp.sum(x * x))
+    wrong.defvjp(lambda x: (jnp.sum(x), x), lambda x, g: (3 * x * g,))
+    assert {"vjp_is_adjoint", "rule_runs_forward"} == set(asked_of(wrong, "*s -> ", monkeypatch))
+    report = certgrad.check(wrong, "*s -> ")
+    assert {c.kind: c.verdict for c in report.claims} == dict.fromkeys(
+        ("vjp_is_adjoint", "rule_runs_forward"), "refuted"
+    )

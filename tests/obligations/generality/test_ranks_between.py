@@ -1,0 +1,54 @@
+"""Ranks that are derived: where code blind to ranks acts on each entry, the highest rank stands for those between."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.obligations.auditing import audit as auditing
+from certgrad.obligations.generality.traces import Traces
+from certgrad.ops import registry
+
+
+def ranks_asked(subject) -> list[int]:
+    """The ranks at which the audit of a subject with one star group traced it."""
+    traces = Traces(subject)
+    auditing._audited(traces)
+    asked = [traces._instances[spec.case][spec.instance] for spec in traces.asked]
+    return sorted({len(next(iter(one.groups.values()))) for one in asked})
+
+
+def test_an_op_that_acts_on_each_entry_is_traced_at_the_highest_rank():
+    assert ranks_asked(registry.get("softplus")) == [0, 1, 4]
+
+
+def test_a_sum_over_all_axes_is_traced_at_every_rank():
+    assert ranks_asked(registry.get("mse")) == [0, 1, 2, 3, 4]
+
+
+def doubled_where(at_the_rank):
+    """The backward of a square that returns twice the cotangent where something about the rank says so."""
+
+    @jax.custom_vjp
+    def rule(x):
+        return x * x
+
+    rule.defvjp(lambda x: (x * x, x), lambda x, g: (4 * x * g if at_the_rank(x) else 2 * x * g,))
+    return rule
+
+
+AT_RANK_TWO = {
+    "ndim": lambda x: x.ndim == 2,
+    "len": lambda x: len(x.shape) == 2,
+    "match": lambda x: [True for _ in x.shape] == [True, True],
+    "function": lambda x: jnp.ndim(x) == 2,
+    "text": lambda x: str(x.aval).count(",") == 1,
+}
+
+
+@pytest.mark.parametrize("how", AT_RANK_TWO)
+def test_a_rule_that_is_wrong_at_rank_two_alone_is_not_proved(how: str) -> None:
+    assert certgrad.check(doubled_where(AT_RANK_TWO[how]), "*s -> *s").verdict not in (
+        "proved",
+        "proved up to rounding",
+    )
