@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from .attack import Attack
-from .doors import attacks, sampled
+from .doors import attacks
 
 CALLS, MANY = 4, 160
 """Rules that keep a state are wrong at some call; those of a kind that says `late`, after many."""
@@ -48,6 +48,12 @@ def shown_wrong(attack: Attack) -> str:
     return ""
 
 
-@pytest.mark.parametrize("attack", [pytest.param(a, id=a.name, marks=sampled(a.name)) for a in attacks()])
+CASES = [
+    pytest.param(attack, id=attack.name, marks=pytest.mark.slow if "late" in attack.kind else ())
+    for attack in attacks()
+]
+
+
+@pytest.mark.parametrize("attack", CASES)
 def test_the_gradient_is_wrong(attack: Attack) -> None:
     assert shown_wrong(attack)
