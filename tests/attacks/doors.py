@@ -19,6 +19,9 @@ from certgrad.training import SGD, certify_step
 
 from .attack import Attack
 
+QUICK = 10
+"""One attack in so many is tried at each run of the tests; all of them, through every door, with `-m slow`."""
+
 
 class Outcome(NamedTuple):
     """What a door says of an attack. The hypotheses are those on sizes too, and the ranks that the claim is about."""

@@ -1,5 +1,5 @@
-"""Attacks that come out wrongly today, and what comes out. Empty is the aim: who mends one takes its entry away, or says
-in `excluded_by` which hypothesis, as it is printed then, is false where the rule is wrong."""
+"""Attacks that come out wrongly today, and what comes out. Empty is the aim: who mends one takes its entry away, or
+says in `excluded_by` which hypothesis, as it is printed then, is false where the rule is wrong."""
 
 KNOWN: dict[tuple[str, str], str] = {
     ("a_prime_in_bwd", "check"): "proved",

@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 
 from .attack import Attack
-from .doors import DOORS, attacks, outcome
+from .doors import DOORS, QUICK, attacks, outcome
 from .known import KNOWN
-
-QUICK = 5
-"""One in so many attacks is tried at each run, through `check`; all, through every door, with `-m slow`."""
 
 
 def case(number: int, attack: Attack, door: str) -> Any:
