@@ -6,12 +6,10 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import certgrad
 from certgrad.errors import CertgradError
@@ -19,7 +17,7 @@ from certgrad.training import SGD, certify_step
 
 from .attack import Attack
 
-QUICK = 10
+QUICK = 24
 """One attack in so many is tried at each run of the tests; all of them, through every door, with `-m slow`."""
 
 
@@ -46,15 +44,6 @@ def attacks() -> Iterator[Attack]:
             assert attack.name not in names, f"two attacks are called {attack.name}"
             names.add(attack.name)
             yield attack
-
-
-SAMPLED = 24
-"""One in so many is run by `make test`; all are with `-m slow`."""
-
-
-def sampled(name: str) -> list[pytest.MarkDecorator]:
-    """The marks of an attack's test, which its name alone decides."""
-    return [] if crc32(name.encode()) % SAMPLED == 0 else [pytest.mark.slow]
 
 
 def parts(signature: str) -> tuple[list[str], list[str]]:
