@@ -28,7 +28,7 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.auditing.audit import plainly_refuted
+from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.auditing.witnesses import _as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness

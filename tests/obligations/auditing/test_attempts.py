@@ -5,14 +5,15 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.obligations.auditing import audit as _audit
+from certgrad.obligations import audit
+from certgrad.obligations.auditing import attempts as _attempts
 from certgrad.rules._examine import examine, settled
 from certgrad.rules._user_rule import UserRule
 
 
 @pytest.fixture(autouse=True)
 def _no_first_attempt(monkeypatch):
-    monkeypatch.setattr(_audit, "FIRST_STEPS", -1)
+    monkeypatch.setattr(_attempts, "FIRST_STEPS", -1)
 
 
 RULES = {
@@ -52,17 +53,17 @@ def test_the_verdict(name):
 def asked_of(rule, signature: str, monkeypatch) -> list[str]:
     """The obligations that an audit tries to prove, in order."""
     asked: list[str] = []
-    proves = _audit.prove
+    proves = _attempts.prove
 
     def prove(problem, kind):
         asked.append(kind)
         return proves(problem, kind)
 
-    monkeypatch.setattr(_audit, "FIRST_STEPS", 30_000)
-    monkeypatch.setattr(_audit, "prove", prove)
+    monkeypatch.setattr(_attempts, "FIRST_STEPS", 30_000)
+    monkeypatch.setattr(_attempts, "prove", prove)
     subject = UserRule(rule, signature)
     settled(subject, examine(subject))
-    assert _audit.audit(subject).verdict == "refuted"
+    assert audit(subject).verdict == "refuted"
     return asked
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
-from certgrad.obligations.auditing import audit as _audit
+from certgrad.obligations.auditing import attempts as _attempts
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.budget import STEPS, BudgetError, budget, limited
 from certgrad.obligations.terms.exponents import FractionalExponent, exponent
@@ -79,7 +79,7 @@ def _rule(backward):
 def test_the_second_reading_ends_with_the_first_obligation_that_is_open(monkeypatch):
     """Where an obligation is open with the literals as closed forms, the others are not tried with them."""
     tried: list[tuple[bool, str]] = []
-    prove, build = _audit.prove, _audit.build
+    prove, build = _attempts.prove, _attempts.build
     meant = [False]
 
     def built(*args):
@@ -90,8 +90,8 @@ def test_the_second_reading_ends_with_the_first_obligation_that_is_open(monkeypa
         tried.append((meant[0], kind))
         return prove(problem, kind)
 
-    monkeypatch.setattr(_audit, "build", built)
-    monkeypatch.setattr(_audit, "prove", proved)
+    monkeypatch.setattr(_attempts, "build", built)
+    monkeypatch.setattr(_attempts, "prove", proved)
     off = 1 + 2.0**-44  # too little for a witness, too much for a rounding
     report = certgrad.check(_rule(lambda x, g: 0.7071067811865476 * off * jnp.cos(x) * g), "*s -> *s")
     assert report.verdict == "unproved"

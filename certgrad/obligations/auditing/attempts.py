@@ -1,0 +1,188 @@
+"""One obligation at one family of shapes: attempts at its proof, at a witness, and what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from certgrad._subject import Subject
+from certgrad.obligations.assume.conditions import of_solver
+from certgrad.obligations.certificate import (
+    VerdictName,
+    Witness,
+)
+from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike
+from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
+from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.satisfiable import satisfiable
+from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
+from certgrad.obligations.tracing.jax_internals import dim_poly
+from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.stated import Reads
+
+from . import witnesses as _witnesses
+from .claims import Record, Result, each_listed
+
+OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
+
+
+ROUNDING = 1e-9
+"""A larger relative gap between two sides is no matter of how literals were rounded."""
+
+
+NO_SOLUTION = (
+    "at hardly any of the points that were tried do the marked solvers return solutions of their equations, to one "
+    "part in a thousand; a hypothesis that may never hold proves nothing: declare the equation that each solver "
+    "solves, and a domain in which it does"
+)
+
+
+class StillOpenError(Exception):
+    """An obligation is not proved with the literals read as closed forms either: then nothing else matters."""
+
+
+def plainly_refuted(witness: Witness | None) -> bool:
+    """By a gap that no rounding of literals explains: large beside both sides, not what is left where terms cancel."""
+    if witness is None:
+        return False
+    apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
+    return not witness.relative_gap or (float(witness.relative_gap) > ROUNDING and not apart <= ROUNDING)
+
+
+def prove_all(
+    traces: Traces,
+    instance: Instance,
+    shapes: Any,
+    programs: Programs,
+    record: Record,
+    settled: Collection[str],
+    stuck: Collection[str],
+) -> tuple[dict[str, Result], dict[str, Outcome]]:
+    """What came of each obligation, and of the attempt to prove it; of the `settled` ones nothing more is asked.
+
+    Those that are `stuck` are not proved at other shapes: here they could only be refuted, and are worth no long proof.
+    """
+    op = traces.op
+    results: dict[str, Result] = {}
+    outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
+    asked = [kind for kind in op.kinds if kind not in settled]
+    try:
+        with limited(*_limits(op)):
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
+        failed = Outcome(reason=str(error))
+        for kind in asked:
+            outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
+            results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
+            _give_up(results[kind], record)
+        return results, outcomes
+    for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
+        kept.update(dict.fromkeys(found))
+    for kind in asked:
+        outcome, result = _attempt(problem, traces, instance, kind, record, programs, kind in stuck)
+        record.relations.update(dict.fromkeys(outcome.relations))
+        outcomes[kind], results[kind] = outcome, result
+        _give_up(result, record)
+    return results, outcomes
+
+
+def _give_up(result: Result, record: Record) -> None:
+    """With literals read as closed forms, all is to be proved or nothing is claimed."""
+    if record.reading.meant and result.verdict in OPEN:
+        raise StillOpenError
+
+
+def _limits(op: Subject) -> tuple[int, float]:
+    """The steps and seconds of one proof of the op."""
+    return op.steps or STEPS, op.seconds or SECONDS
+
+
+def _attempt(
+    problem: Problem, traces: Traces, instance: Instance, kind: str, record: Record, programs: Programs, short: bool
+) -> tuple[Outcome, Result]:
+    """A `short` attempt at a proof; where that is not enough a search for a witness, and only then the long attempt.
+
+    What is not proved then is tried with shared values as numbers, which takes a hypothesis more.
+    """
+    steps, seconds = _limits(traces.op)
+    try:
+        with limited(min(FIRST_STEPS, steps), seconds):
+            outcome = prove(problem, kind)
+    except BudgetError as error:
+        witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
+        if witness is not None:
+            return Outcome(reason=str(error)), _refuted(witness)
+        if short:
+            return Outcome(reason=str(error)), Result("unproved", [], str(error))
+        try:
+            with limited(steps, seconds):
+                outcome = prove(problem, kind)
+        except (BudgetError, RecursionError) as failure:
+            outcome = Outcome(reason=str(failure))
+    except RecursionError as error:
+        outcome = Outcome(reason=str(error))
+    shapes = problem.shapes
+    result = judged(traces, instance, kind, outcome, record, shapes) if outcome.proved else None
+    if not short and (result is None or (result.verdict in OPEN and not any(map(of_solver, outcome.hypotheses)))):
+        alike = _alike(traces, kind, shapes, programs, record)
+        if alike is not None:
+            return alike, judged(traces, instance, kind, alike, record, shapes)
+    return outcome, result or judged(traces, instance, kind, outcome, record, shapes)
+
+
+def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record: Record) -> Outcome | None:
+    """A proof with shared values as numbers, if there is one."""
+    if not compares_programs(kind, programs):
+        return None
+    op = traces.op
+    try:
+        with limited(FIRST_STEPS, _limits(op)[1]):
+            outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return None
+    if not outcome.proved:
+        return None
+    record.relations.setdefault("values that both programs compute alike")
+    return replace(outcome, alike=True)
+
+
+def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, record: Record, shapes: Shapes) -> Result:
+    op = traces.op
+    if outcome.proved:
+        integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
+        if not satisfiable(outcome.hypotheses, integers, outcome.tests):
+            return Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
+        if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
+            return Result("unproved", [], NO_SOLUTION)
+        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+            return Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
+        axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
+        floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
+        reals = dict.fromkeys((*floats, *op.params), True)
+        listed = each_listed(outcome, axes, op.arg_names, reads_of(op, shapes, outcome), reals)
+        if outcome.alike:
+            listed.append(FINITE)
+        return Result("proved under hypotheses" if listed else "proved", listed)
+    residual = show(outcome.residual) if outcome.residual is not None else ""
+    residual = residual if len(residual) < 600 else f"{residual[:600]} …"
+    # Witnesses are of the program as it is written.
+    witness = None if record.reading.meant else _witness(traces, instance, kind)
+    return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
+
+
+def _witness(traces: Traces, instance: Instance, kind: str, early: bool = False) -> Witness | None:
+    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide)
+
+
+def _refuted(witness: Witness, residual: str = "") -> Result:
+    return Result("refuted", [], "the two sides differ at the witness", residual, witness)
+
+
+def reads_of(op: Subject, shapes: Shapes, outcome: Outcome) -> Reads:
+    """How clauses are read as statements at a family of shapes."""
+    sizes = {name: [dim_poly(d) for d in shape] for name, shape in zip(op.arg_names, shapes.inputs, strict=True)}
+    return Reads(sizes, outcome.ranges, outcome.tests)

@@ -1,0 +1,102 @@
+"""What was found, and the claims of a certificate that say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from certgrad._subject import Subject
+from certgrad.hypotheses.prose import prose
+from certgrad.hypotheses.text import text
+from certgrad.obligations.certificate import (
+    CODES,
+    CaseClaim,
+    Claim,
+    Hypothesis,
+    VerdictName,
+    each_once,
+    statement,
+    worst,
+)
+from certgrad.obligations.meaning.literals import Reading
+from certgrad.obligations.prove.negligible import Reals, negligible
+from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.wording.stated import Reads
+from certgrad.ops._declare import Case
+
+
+@dataclass
+class Result:
+    """What came of one obligation at one family of shapes."""
+
+    verdict: VerdictName
+    hypotheses: list[Hypothesis]
+    reason: str = ""
+    residual: str = ""
+    witness: Any = None
+
+
+@dataclass
+class Record:
+    """What the proofs of an op rest on, collected over its cases."""
+
+    notes: dict[str, None]
+    facts: dict[str, None]
+    primitives: dict[str, None]
+    reading: Reading
+    relations: dict[str, None] = field(default_factory=dict)
+
+    def all(self) -> tuple[dict[str, None], ...]:
+        return self.notes, self.facts, self.primitives
+
+
+def each_listed(
+    outcome: Outcome, axes: Mapping[str, Sequence[str]], inputs: Sequence[str], read: Reads, reals: Reals
+) -> list[Hypothesis]:
+    """Each condition once, whatever its index variables are called."""
+    listed = []
+    for clause in outcome.hypotheses:
+        tree = read(clause)
+        listed.append(
+            Hypothesis(
+                text=text(tree, inputs=inputs),
+                latex=text(tree, "latex", inputs, axes),
+                prose=prose(tree, inputs),
+                source=clause.origin,
+                negligible=negligible(clause, reals, inputs),
+                tree=tree,
+            )
+        )
+    return each_once(listed)
+
+
+def case_claim(case: Case, scope: str, results: Sequence[Result]) -> CaseClaim:
+    """The worst of the families of shapes; hypotheses are those of all of them."""
+    verdict = worst([r.verdict for r in results])
+    decisive = next(r for r in results if r.verdict == verdict)
+    return CaseClaim(
+        signature=str(case.signature),
+        statics={k: str(v) for k, v in case.statics.items()},
+        scope=scope,
+        verdict=verdict,
+        hypotheses=each_once(h for r in results for h in r.hypotheses),
+        reason=decisive.reason,
+        residual=decisive.residual,
+        witness=decisive.witness,
+    )
+
+
+def joined_claim(op: Subject, kind: str, cases: list[CaseClaim], record: Record) -> Claim:
+    merged = each_once(h for c in cases for h in c.hypotheses)
+    return Claim(
+        id=f"{op.name}.{kind}",
+        code=CODES[kind],
+        kind=kind,  # type: ignore[arg-type]
+        statement=statement(op, kind, bool(merged)),
+        verdict=worst([c.verdict for c in cases]),
+        hypotheses=merged,
+        cases=cases,
+        facts=sorted(record.facts),
+        idealisations=sorted(record.notes),
+    )
