@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from certgrad.errors import CertgradError
 from certgrad.graph._induction import Induction, Judgement
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._lemma import Operation, traced_programs
+from certgrad.graph._operation import Operation, traced_programs
 from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.generality.decisions import rendering
 from certgrad.obligations.meaning.semantics import UnprovedError

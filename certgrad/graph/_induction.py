@@ -23,7 +23,8 @@ from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._jaxpr import Equation
-from certgrad.graph._lemma import Instance, Lemmas, Operation, argument_names, domain_of
+from certgrad.graph._lemma import Instance, Lemmas
+from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import Asked, holds_for_constants
 from certgrad.graph._trace import TracedGraph

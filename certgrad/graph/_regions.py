@@ -20,7 +20,8 @@ import numpy as np
 
 from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, program_equation
-from certgrad.graph._lemma import Operation, Proof, argument_names
+from certgrad.graph._operation import Operation, argument_names
+from certgrad.graph._proof import Proof
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations.assume.conditions import Clause

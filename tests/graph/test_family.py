@@ -7,7 +7,7 @@ import pytest
 
 from certgrad.graph import certify, trace
 from certgrad.graph._family import families_of
-from certgrad.graph._lemma import broken_decision
+from certgrad.graph._refutation import broken_decision
 
 
 def arrays(*shapes: tuple) -> list:
@@ -84,7 +84,8 @@ def test_sizes_that_a_rule_treats_on_their_own() -> None:
         traced = trace(lambda x, y: x + y, *arrays((size, 5), (size, 5)))
         return traced.equations[2]
 
-    from certgrad.graph._lemma import Lemmas, Operation
+    from certgrad.graph._lemma import Lemmas
+    from certgrad.graph._operation import Operation
 
     proof = Lemmas().of(Operation(program(4), ("x", "y"), (0, 1))).proof
     assert proof.programs is not None

@@ -7,16 +7,10 @@ from typing import Any
 
 from certgrad.errors import CertgradError
 from certgrad.graph._family import Family, families_of, is_symbolic
-from certgrad.graph._lemma import (
-    CASES,
-    Instance,
-    Operation,
-    broken_decision,
-    of_family,
-    of_node,
-    own_table,
-    traced_only,
-)
+from certgrad.graph._lemma import Instance
+from certgrad.graph._operation import Operation, own_table
+from certgrad.graph._proof import CASES, of_family, of_node, traced_only
+from certgrad.graph._refutation import broken_decision
 from certgrad.graph.certificate import Lemma
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.tracing.jax_internals import wide_floats

@@ -21,7 +21,7 @@ from certgrad.errors import CertgradError
 from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._induction import sized
 from certgrad.graph._jaxpr import Numbers
-from certgrad.graph._lemma import broken_decision
+from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import operations
 from certgrad.graph._trace import TracedGraph

@@ -14,7 +14,7 @@ from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._induction import Judgement, Value, described_as
 from certgrad.graph._inside import moves
-from certgrad.graph._lemma import Operation
+from certgrad.graph._operation import Operation
 from certgrad.graph._run import Place
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph._wellformed import line_of

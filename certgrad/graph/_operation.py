@@ -1,0 +1,148 @@
+"""An operation of a graph as its lemma sees it: the rules that run, the shapes, the names of its arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.graph import _bounds, _jaxpr
+from certgrad.graph._family import symbol
+from certgrad.graph._jaxpr import Equation
+from certgrad.graph._rules import ActiveShapes, Outputs, node_rules
+from certgrad.obligations.prove.problem import Programs, trace_rules
+from certgrad.obligations.tracing.jax_internals import (
+    is_literal,
+    kind_of,
+)
+
+_NAMES = ("x", "y", "z", "w")
+
+
+KINDS = {"f": "float", "i": "int", "b": "bool"}
+
+
+def argument_names(count: int) -> tuple[str, ...]:
+    """What a lemma calls so many arguments that have no names of their own."""
+    return tuple(_NAMES[k] if k < len(_NAMES) else f"x{k}" for k in range(count))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a lemma is about: an equation, which of its arguments move, and what may be used of where they are."""
+
+    equation: Equation
+    names: tuple[str, ...]
+    active: tuple[int, ...]
+    domain: tuple[str, ...] = ()
+    title: str = ""
+    signs: tuple[int, ...] = ()
+    """Where the arguments are, as `_bounds` says it."""
+    search: bool = True
+    """Whether to look for a witness where the proof fails."""
+
+    @property
+    def dims(self) -> list[str]:
+        """The dimension variables at the node, in order of appearance in the arguments, then in the parameters."""
+        shapes = [v.aval.shape for v in (*self.equation.variables, *self.equation.eqn.outvars)]
+        return list(
+            dict.fromkeys(n for part in (*shapes, *self.equation.eqn.params.values()) for n in _jaxpr.dims_in(part))
+        )
+
+
+def canonical(names: Sequence[str]) -> dict[str, str]:
+    """The lemma's name for each dimension."""
+    return {n: symbol(k) for k, n in enumerate(names)}
+
+
+def with_renamed(value: Any, table: Mapping[str, str]) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda m: table.get(m[0], m[0]), str(value))
+
+
+def operation_key(operation: Operation) -> Any:
+    """The operation, its shapes aside."""
+    equation = operation.equation
+    slots = {v: k for k, v in enumerate(equation.variables)}
+    pattern = tuple(
+        (_jaxpr.dtype_name(v.aval.dtype), np.asarray(v.val).tobytes(), np.shape(v.val))
+        if is_literal(v)
+        else (slots[v], _jaxpr.dtype_name(v.aval.dtype))
+        for v in equation.eqn.invars
+    )
+    return (
+        equation.primitives,
+        pattern,
+        operation.active,
+        operation.names,
+        operation.domain,
+        operation.signs,
+        operation.title,
+        operation.search,
+    )
+
+
+def own_table(operation: Operation) -> dict[str, str]:
+    """What the lemma at a node's own sizes calls its dimensions."""
+    names = operation.dims
+    # The rule of an equation that holds a program belongs to the symbols that it was traced at.
+    return {n: n for n in names} if operation.equation.holds_program else canonical(names)
+
+
+def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> ActiveShapes:
+    dtypes = (KINDS.get(kind_of(v.aval.dtype), str(v.aval.dtype)) for v in operation.equation.variables)
+    return ActiveShapes(sizes, tuple(dtypes), active=operation.active)
+
+
+def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
+    """The operation's rules, traced at these shapes."""
+    shapes = active_shapes(operation, sizes)
+    return trace_rules(
+        node_rules(operation.equation, shapes, run), shapes, 0, operation.title or operation.equation.name
+    )
+
+
+def rule_is_reverse(equation: Equation) -> bool:
+    return equation.name.startswith("custom_vjp_call")
+
+
+def given_parameters(operation: Operation) -> list[str]:
+    return [text for n, s in zip(operation.names, operation.signs, strict=False) for text in _bounds.conditions(n, s)]
+
+
+def shown_name(operation: Operation) -> str:
+    names = iter(operation.names)
+    by_variable = {v: next(names) for v in operation.equation.variables}
+    args = [_literal(v.val) if is_literal(v) else by_variable[v] for v in operation.equation.eqn.invars]
+    return f"{operation.title or operation.equation.name}({', '.join(args)})"
+
+
+def _literal(value: Any) -> str:
+    return f"{np.asarray(value).item()!r}" if np.ndim(value) == 0 else "array"
+
+
+def shown_signature(operation: Operation, shapes: ActiveShapes, programs: Programs, canon: Mapping[str, str]) -> str:
+    def shape(dims: Sequence[Any]) -> str:
+        return "[" + ", ".join(with_renamed(d, canon) for d in dims) + "]"
+
+    held = [k for k in range(len(shapes.inputs)) if k not in shapes.active]
+    args = ", ".join(
+        f"{n} {shape(s)}" + (" constant" if k in held else "")
+        for k, (n, s) in enumerate(zip(operation.names, shapes.inputs, strict=True))
+    )
+    return f"{args} -> {', '.join(shape(s) for s in programs.out_shapes)}"
+
+
+def domain_of(op: Subject, statics: Mapping[str, Any]) -> tuple[str, ...]:
+    """The op's domain with its parameters' values put in."""
+
+    class Fill(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            value = statics.get(node.id)
+            return ast.Constant(value) if node.id in op.params and value is not None else node
+
+    return tuple(ast.unparse(Fill().visit(ast.parse(text.strip(), mode="eval"))) for text in op.domain)

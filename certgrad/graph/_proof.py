@@ -1,0 +1,378 @@
+"""The proof of a lemma: at the family of an operation, at its own sizes, and in the cases that tracing left open."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from certgrad._subject import OF_RULES
+from certgrad.errors import CertgradError, DomainError
+from certgrad.graph import _bounds, _jaxpr
+from certgrad.graph._cases import contrary_cases, shown
+from certgrad.graph._family import Family
+from certgrad.graph._rules import ActiveShapes, Outputs
+from certgrad.graph.certificate import Lemma, ObligationResult
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import Statement, encode
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.auditing.attempts import plainly_refuted
+from certgrad.obligations.auditing.redundant import not_implied
+from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
+from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
+from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
+from certgrad.obligations.meaning.semantics import UnprovedError
+from certgrad.obligations.meaning.semantics_inputs import argument
+from certgrad.obligations.prove.problem import Problem, Programs, build
+from certgrad.obligations.prove.prove import Outcome, _minimal, prove
+from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.variables import template
+from certgrad.obligations.tracing.jax_internals import (
+    dim_poly,
+    serialised,
+    serialised_all,
+    shape_polys,
+    versions,
+)
+from certgrad.obligations.wording.stated import Reads
+
+from ._operation import (
+    Operation,
+    active_shapes,
+    canonical,
+    given_parameters,
+    rule_is_reverse,
+    shown_name,
+    shown_signature,
+    traced_programs,
+    with_renamed,
+)
+from ._refutation import failure_of
+
+CASES = 40
+"""Sizes that a rule treats on their own: beyond that many, the others are excluded."""
+
+
+@dataclass
+class Proof:
+    """A lemma with what stands behind it: the traced programs, and its hypotheses as terms."""
+
+    lemma: Lemma
+    dims: tuple[str, ...]
+    """The dimension variables of the programs, in the order of `Lemma.signature`."""
+    programs: Programs | None = None
+    stated: dict[Statement, Clause] = field(default_factory=dict)
+    """The hypotheses: what each says, with how the calculus holds it."""
+    reads: Reads = field(default_factory=lambda: Reads({}))
+    """How conditions of this proof are read."""
+    dimensions: list[str] = field(default_factory=list)
+    """Hypotheses on dimensions, over the programs' names."""
+    signs: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
+    """The signs of the outputs, by those of the arguments."""
+
+    @property
+    def holds(self) -> bool:
+        return self.lemma.verdict in PROOFS
+
+    @property
+    def clauses(self) -> list[Clause]:
+        return list(self.stated.values())
+
+
+def at_all_sizes(prove_at: Callable[[Fixed], Proof]) -> Proof:
+    """The lemma, with the cases that tracing decided away traced and proved as well, or else excluded."""
+    proof = prove_at({})
+    if proof.programs is None:
+        return proof
+    general = list(proof.clauses)
+    queue, questions = contrary_cases(proof.programs, {}, everything=True)
+    proof.dimensions += _left_out(questions)
+    seen: set[str] = set()
+    while queue:
+        case = queue.pop(0)
+        key = str(sorted(case.items()))
+        if key in seen:
+            continue
+        seen.add(key)
+        other = prove_at(case) if len(seen) <= CASES else None
+        alike = other is not None and other.lemma.verdict in (*HOLDS, proof.lemma.verdict)
+        if other is None or other.programs is None or not other.holds or not alike:
+            proof.dimensions.append(f"not {shown(case)}")
+            continue
+        more_there = [c for s, c in other.stated.items() if s not in proof.stated]
+        more_there = not_implied(more_there, general, case, other.reads)
+        proof.stated |= {s: c for s, c in other.reads.each_once(more_there).items() if s not in proof.stated}
+        more, questions = contrary_cases(other.programs, case, everything=True)
+        queue += more
+        proof.dimensions += _left_out(questions)
+    proof.dimensions = list(dict.fromkeys(proof.dimensions))
+    proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
+    return proof
+
+
+def in_general(operation: Operation, family: Family) -> Proof:
+    """The lemma over the family's symbols."""
+    return _prove_at(operation, *of_family(family))
+
+
+class Setting(NamedTuple):
+    """Where an operation's rules are traced: how it runs, its operands' shapes, and the dimension variables."""
+
+    run: Outputs
+    shapes: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]
+
+
+def of_family(family: Family) -> Setting:
+    """Over the family's symbols."""
+    used = [n for s in family.shapes for d in s for n in _jaxpr.dims_in(d)]
+    return Setting(family.run, family.shapes, tuple(dict.fromkeys([*used, *family.sizes])))
+
+
+def of_node(operation: Operation, table: Mapping[str, str], case: Fixed) -> Setting:
+    """At the node's sizes, its dimension variables renamed, and set to what the case says."""
+    equation = operation.equation
+    own = tuple(tuple(v.aval.shape) for v in equation.variables)
+    if not table or equation.holds_program:
+        return Setting(equation.run, own, tuple(table.values()))
+    sizes = _jaxpr.dimension_table(list(table.values()), case)
+    values = {n: sizes[mine] for n, mine in table.items()}
+    shapes = tuple(tuple(_jaxpr.replaced(d, values) for d in s) for s in own)
+    free = tuple(d for d in sizes if d not in case or d in _jaxpr.dims_in(sizes[d]))
+    return Setting(equation.at(values).run, shapes, free)
+
+
+def traced_only(operation: Operation, setting: Setting) -> Proof:
+    """The programs of a lemma with its digest, and no proof of it. Raises what tracing raises."""
+    programs = traced_programs(operation, setting.run, setting.shapes)
+    lemma = _lemma(operation, active_shapes(operation, setting.shapes), programs, setting.names, [], [], [])
+    return Proof(lemma, setting.names, programs)
+
+
+def same_programs(operation: Operation, family: Family, proof: Proof) -> bool:
+    assert proof.programs is not None
+    sizes = {n: str(size) for n, size in family.sizes.items()}
+    here = family.at(sizes)
+    try:
+        own = traced_programs(operation, here.run, here.shapes)
+    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
+        return False
+    expected, found = (
+        serialised_all(programs.all(), rendering(fixed), fold_sizes=True)
+        for programs, fixed in ((proof.programs, sizes), (own, {}))
+    )
+    return expected == found
+
+
+def own_sizes(operation: Operation, table: Mapping[str, str], judged: dict[Any, Proof]) -> Proof:
+    """The lemma at the node's sizes, its dimension variables renamed."""
+    if not table or operation.equation.holds_program:
+        proof = _prove_at(operation, *of_node(operation, table, {}), judged)
+        if proof.programs is not None and table:
+            cases, questions = contrary_cases(proof.programs, {}, everything=False)
+            proof.dimensions = [*_left_out(questions), *(f"not {shown(case)}" for case in cases)]
+        return proof
+
+    return at_all_sizes(lambda case: _prove_at(operation, *of_node(operation, table, case), judged))
+
+
+def _left_out(questions: Sequence[str]) -> list[str]:
+    """Hypotheses that leave out the sizes which questions without a case to trace are about."""
+    return [question if question == UNANSWERABLE else f"not {question}" for question in questions]
+
+
+def _with_hypotheses(lemma: Lemma, stated: Iterable[Statement]) -> Lemma:
+    ordered = in_order(stated)
+    verdict: VerdictName = "proved under hypotheses" if lemma.verdict == "proved" and ordered else lemma.verdict
+    texts = [text(s) for s in ordered]
+    return msgspec.structs.replace(lemma, hypotheses=texts, statements=ordered, verdict=verdict)
+
+
+def in_order(stated: Iterable[Statement]) -> list[Statement]:
+    """Statements in the order of their texts."""
+    return sorted(stated, key=lambda s: (text(s), encode(s)))
+
+
+def _prove_at(
+    operation: Operation,
+    run: Outputs,
+    sizes: tuple[tuple[Any, ...], ...],
+    names: tuple[str, ...],
+    judged: dict[Any, Proof] | None = None,
+) -> Proof:
+    shapes = active_shapes(operation, sizes)
+    try:
+        refused = _refused(operation)
+        if refused:
+            raise UnprovedError(refused)
+        programs = traced_programs(operation, run, sizes)
+        if any(_jaxpr.captures(p) for p in programs.all().values()):
+            raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
+        if operation.equation.name.startswith("custom_"):
+            again = traced_programs(operation, run, sizes)
+            if serialised_all(again.all()) != serialised_all(programs.all()):
+                raise UnprovedError("a rule traces differently a second time: it is impure")
+    except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
+        return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
+    return _judged_once(operation, shapes, programs, names, {} if judged is None else judged)
+
+
+def _judged_once(
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], judged: dict[Any, Proof]
+) -> Proof:
+    """What is proved of the programs: once of the same programs, asked in the same words, with these put in."""
+    o = operation
+    words = (
+        o.equation.name,
+        shown_name(o),
+        o.names,
+        o.active,
+        o.domain,
+        o.title,
+        o.signs,
+        o.search,
+        names,
+        shapes.dtypes,
+    )
+    key = (words, *serialised_all(programs.all()).items())
+    found = judged.get(key)
+    if found is None:
+        found = judged[key] = _judged(operation, shapes, programs, names)
+    return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
+
+
+def _refused(operation: Operation) -> str:
+    params = operation.equation.eqn.params
+    if params.get("symbolic_zeros") is True and not operation.title.startswith("op "):
+        return "a custom_jvp with symbolic zeros: its rule sees which arguments move"
+    return ""
+
+
+def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...]) -> Proof:
+    """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
+    plain = Reading()
+    proof = _judged_as_read(operation, shapes, programs, names, plain)
+    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
+    if proof.holds or not meant or any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
+        return proof
+    other = _judged_as_read(replace(operation, search=False), shapes, programs, names, Reading(meant))
+    return _up_to_rounding(other, meant) if other.lemma.verdict in HOLDS else proof
+
+
+def _up_to_rounding(proof: Proof, meant: Mapping[float, ClosedForm]) -> Proof:
+    """The proof of an operation whose literals were read as the closed forms, which its lemma says."""
+    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    rounded: VerdictName = "proved up to rounding"
+    change = msgspec.structs.replace
+    results = [change(o, verdict=rounded, reason="; ".join(read)) for o in proof.lemma.obligations]
+    notes = sorted([*proof.lemma.idealisations, *read])
+    return replace(proof, lemma=change(proof.lemma, verdict=rounded, obligations=results, idealisations=notes))
+
+
+def _judged_as_read(
+    operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], reading: Reading
+) -> Proof:
+    results: list[ObligationResult] = []
+    clauses: dict[Statement, Clause] = {}
+    notes: list[str] = []
+    kinds = list(OF_RULES) if operation.active else ["rule_runs_forward"]
+    try:
+        with limited():
+            problem = _build(operation, shapes, programs, reading)
+            given = [
+                fact
+                for n, t, s in zip(operation.names, problem.inputs, operation.signs, strict=False)
+                for fact in _bounds.facts(argument(n, t.shape, "float").body, s)
+            ]
+            problem.facts = problem.facts.extended(given)
+        notes = sorted(problem.notes)
+    except (UnprovedError, BudgetError, ArithmeticError) as error:
+        results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
+        return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
+    reads = _reads(operation, programs)
+    for kind in kinds:
+        if kind == "vjp_is_adjoint" and rule_is_reverse(operation.equation):
+            # The jvp is no rule of its own here but stands for the derivative, which it is under its hypotheses.
+            problem.domain = [*problem.domain, *clauses.values()]
+        outcome = _attempt(problem, kind)
+        found = [] if outcome.proved else [failure_of(operation, shapes, programs, names, kind, outcome)]
+        here = replace(reads, ranges={**outcome.ranges, **reads.ranges}, tests=outcome.tests)
+        for clause in outcome.hypotheses if outcome.proved else []:
+            clauses.setdefault(here(clause), clause)
+        verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
+        results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
+    ordered = in_order(clauses)
+    kept = {id(c) for c in _minimal([clauses[s] for s in ordered], problem.facts)}
+    stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
+    return Proof(_lemma(operation, shapes, programs, names, results, stated, notes), names, programs, stated, reads)
+
+
+def _reads(operation: Operation, programs: Programs) -> Reads:
+    """Arguments at the shapes of the programs; other indices number the first output."""
+    variables = zip(operation.names, programs.forward.jaxpr.invars, strict=False)
+    result = [dim_poly(d) for d in programs.out_shapes[0]] if programs.out_shapes else []
+    ranges = {template(k): size for k, size in enumerate(result)}
+    return Reads({name: shape_polys(v.aval) for name, v in variables}, ranges)
+
+
+def _build(operation: Operation, shapes: ActiveShapes, programs: Programs, reading: Reading) -> Problem:
+    try:
+        return build(operation.names, {}, operation.domain, shapes, programs, operation.title, reading)
+    except DomainError:
+        return build(operation.names, {}, (), shapes, programs, operation.title, reading)
+
+
+def _attempt(problem: Problem, kind: str) -> Outcome:
+    try:
+        with limited():
+            return prove(problem, kind)
+    except BudgetError as error:
+        return Outcome(reason=str(error))
+
+
+def _lemma(
+    operation: Operation,
+    shapes: ActiveShapes,
+    programs: Programs,
+    names: tuple[str, ...],
+    results: list[ObligationResult],
+    stated: Iterable[Statement],
+    notes: list[str],
+) -> Lemma:
+    given = given_parameters(operation)
+    canon = canonical(names)
+    parts = [operation.title, *given, *operation.domain, repr(sorted(versions().items())), KERNEL]
+    parts += [
+        f"{name}\n{serialised(p, dims=lambda d: with_renamed(d, canon))}" for name, p in sorted(programs.all().items())
+    ]
+    return Lemma(
+        digest=hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest(),
+        name=shown_name(operation),
+        signature=shown_signature(operation, shapes, programs, canon),
+        given=given,
+        verdict=worst([r.verdict for r in results]),
+        obligations=results,
+        hypotheses=[text(s) for s in in_order(stated)],
+        statements=in_order(stated),
+        idealisations=notes,
+    )
+
+
+def failed_lemma(operation: Operation, shapes: ActiveShapes, names: tuple[str, ...], reason: str) -> Lemma:
+    """The lemma of an operation whose rules do not trace."""
+    result = ObligationResult(kind="jvp_is_derivative", verdict="unproved", reason=" ".join(reason.split()))
+    text = (
+        f"{shown_name(operation)} {[(str(s), d) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]} {reason}"
+    )
+    return Lemma(
+        digest=hashlib.blake2b(text.encode(), digest_size=16).hexdigest(),
+        name=shown_name(operation),
+        signature="",
+        given=given_parameters(operation),
+        verdict="unproved",
+        obligations=[result],
+        hypotheses=[],
+    )
