@@ -76,6 +76,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None) -> 
         compared.append(f"calls{at} in {', '.join(done)}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")
+    if subject.unseen:
+        compared.append(f"not compared: {', '.join(subject.unseen)}")
     return Conformance(tuple(compared))
 
 

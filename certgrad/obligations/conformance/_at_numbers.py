@@ -78,13 +78,13 @@ def values_apart(
                 exact, own = references(program, here.of(name), sizes, dtype)
                 other = run(found[name], here.of(name), Setting())
             except Exception as error:  # an operation may refuse a value in its own way
-                apart[name].append(f"it could not be evaluated ({type(error).__name__}: {str(error)[:80]})")
+                subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
             apart[name].append(differs(other, own, exact, dtype))
     if not points:
         return dict.fromkeys(general, "no point of the domain was found to compare it at")
     reduce = all if everywhere else any
-    return {name: next(filter(None, hows)) for name, hows in apart.items() if reduce(hows)}
+    return {name: next(filter(None, hows)) for name, hows in apart.items() if hows and reduce(hows)}
 
 
 def references(

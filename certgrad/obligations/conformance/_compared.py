@@ -35,6 +35,8 @@ class Compared:
         self.roots = [*rules, *self.op.code]
         self.functions = [*reachable_from(self.roots)]
         self._points: dict[str, Point | None] = {}
+        self.unseen: dict[str, None] = {}
+        """Programs that could not be evaluated, so that nothing was seen of them."""
 
     def programs(self, dtype: str) -> Programs:
         """Of the traces of a dtype's width, or of the only ones."""
