@@ -45,6 +45,23 @@ def pair(shown, hidden, through=through_log, outer=jnp.log):
 
 
 EXCLUDED = {
+    "columns_or_rows": ("(Σj x[j,i]) > 0",),
+    "rows_or_columns": ("(Σj x[i,j]) > 0",),
+    "either_half": ("(Σ{i<n} x[i]) > 0",),
+    "first_half": ("(Σ{i<n} x[i]) > 0",),
+    "first_row_or_column": ("(Σi x[i,0]) > 0",),
+    "last_two_or_three": ("(Σ{i<2} x[i+1+n]) > 0",),
+    "maximum_of_fewer": ("max{i<n}(x[i]) > 0",),
+    "minimum_of_more": ("maxi(−x[i]) < 0",),
+    "nodes_axes": ("(Σj x[i,j]) > 0",),
+    "nodes_contractions": ("(Σj x[j,i]) > 0",),
+    "nodes_maxima_of_axes": ("maxj(x[i,j]) > 0",),
+    "quotient_of_sums": ("(Σ{i<n} x[i]) ≠ 0",),
+    "sum_of_all_but_either": ("(Σ{i<n} x[i]) > 0",),
+    "sum_without_the_last": ("(Σ{i<n} x[i]) > 0",),
+    "threshold_by_place": ("x[i] > i",),
+    "transposed": ("(Σj x[j,i]) > 0",),
+    "two_or_three": ("(Σ{i<2} x[i]) > 0",),
     "sum_without_the_first": ("(Σi x[i+1]) > 0",),
     "sum_of_either_end": ("(Σi x[i+1]) > 0",),
     "even_places": ("(Σi x[2i]) > 0",),
@@ -76,15 +93,18 @@ EXCLUDED = {
     "nodes_thresholds": ("x > 2", "x0 - 2` > 0"),
     "nodes_close_thresholds": ("100000000000·x > 10000000001", "x0 - 0.10000000001` > 0"),
     "nodes_names": ("x > 2", "x0 + -2` > 0"),
-    "nodes_rules_of_one_name": ("x > 2",),
+    "nodes_rules_of_one_name": ("x > 2", "`f(x0)` > 0 (at %6)"),
     "nodes_powers": ("x > 0", "x0**3` > 0"),
     "nodes_pads": ("(Σi x[i]) > 0", "sum(pad(x0, 0))` > 0"),
     "nodes_takes": ("x > 0", "c1))` > 0"),
     "nodes_constants": ("(Σi x[i]·i) > 0", "sum(x0 * c1)` > 0"),
-    "nodes_wheres": ("where(iota() < 2, x0, 1)` > 0",),
+    "nodes_wheres": (
+        "x[i]·[i-2 ≥ 0] − [i-2 ≥ 0] wherever 1 − [i-2 ≥ 0]",
+        "where(iota() < 2, x0, 1)` > 0",
+    ),
 }
 """What is printed today, and is false at the point of the attack: looked at one by one. Prints that leave the range of
-a sum open, or hold a name that nobody knows (`t0`, `q20`), are not among these."""
+a sum open, or hold a name that nobody knows (`q20`, `i<?`), are not among these."""
 
 
 def attack(name, shown, hidden, signature, at, through=through_log, outer=jnp.log):
@@ -235,7 +255,7 @@ ATTACKS = [
     nodes("slices_of_ends", lambda x: x[0], lambda x: x[1], "n+2 -> ", [5.0, -1.0, 0.0]),
     nodes("strides", lambda x: jnp.sum(x[::2]), lambda x: jnp.sum(x[1::2]), "2*n -> ", [5.0, -1.0]),
     nodes("axes", lambda x: jnp.sum(x, 0), lambda x: jnp.sum(x, 1), "n m -> ", [[-1.0, -1.0], [3.0, 3.0]]),
-    nodes("maxima_of_axes", lambda x: jnp.max(x, 0), lambda x: jnp.max(x, 1), "n m -> ", [[-1.0, -1.0], [3.0, 3.0]]),
+    nodes("maxima_of_axes", lambda x: jnp.max(x, 0), lambda x: jnp.max(x, 1), "n m -> ", [[-1.0, -2.0], [3.0, 4.0]]),
     nodes("running_sums", jnp.cumsum, lambda x: lax.cumsum(x, reverse=True), "n -> ", [5.0, -1.0]),
     nodes("running_maxima", lax.cummax, lambda x: lax.cummax(x, reverse=True), "n -> ", [5.0, -1.0]),
     nodes("orders", lambda x: jnp.sort(x)[-1], lambda x: jnp.sort(x)[0], "n -> ", [5.0, -1.0]),
