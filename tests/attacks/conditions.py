@@ -136,7 +136,7 @@ ATTACKS = [
         FORGOTTEN,
         lambda x: ratio(lambda x: jnp.sum((x - jnp.mean(x)) ** 2))(x),
         [1.0, 1.0],
-        excluded_by=("n·(Σi x[i]^2) ≠ (Σi x[i])^2",),
+        excluded_by=("(Σi x[i])^2 ≠ n·(Σi x[i]^2)",),
     ),
     row(
         "a_range_that_vanishes",
