@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from ._precision import Programs, Sizes
 from ._values import Setting, run
 
 POINTS = 2
+LARGEST = 100_000
+"""Programs are not evaluated at sizes at which an array has more entries."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ def values_apart(
 ) -> dict[str, str]:
     """For each program that returns something else than what was proved, how; `everywhere`: at each point drawn."""
     apart: dict[str, list[str]] = {name: [] for name in general}
+    if (entries := max(map(most_entries, found.values()), default=0)) > LARGEST:
+        subject.unseen[f"values at sizes where an array has {entries:,} entries"] = None
+        return {}
     points = [p for k in range(POINTS) if (p := subject.point(sizes, k)) is not None]
     for point in points:
         here = point.rounded(dtype)
@@ -85,6 +91,12 @@ def values_apart(
         return dict.fromkeys(general, "no point of the domain was found to compare it at")
     reduce = all if everywhere else any
     return {name: next(filter(None, hows)) for name, hows in apart.items() if hows and reduce(hows)}
+
+
+def most_entries(program: Program) -> int:
+    """How many entries the largest array of a program at numbers has."""
+    shapes = (v.aval.shape for eqn in program.jaxpr.eqns for v in eqn.outvars if hasattr(v.aval, "shape"))
+    return max((prod(int(n) for n in shape) for shape in shapes), default=0)
 
 
 def references(
