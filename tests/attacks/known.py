@@ -19,7 +19,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("loop_newton_ideal", "check"): "crash: TypeError",
     ("nodes_running_sums", "check"): "proved under hypotheses",
     ("running_sums_backward", "check"): "proved under hypotheses",
-    ("seam_cond_on_floor", "check"): "proved under hypotheses",
     ("total_or_running_sums", "check"): "proved under hypotheses",
     ("traced_by_frame_walk_in_bwd", "check"): "proved",
     ("traced_by_own_caller_in_bwd", "check"): "proved",

@@ -49,6 +49,11 @@ def seam_hypotheses(
     return search.found
 
 
+def steady(p: Poly, tangents: Mapping[str, str]) -> bool:
+    """The term is locally constant wherever it is differentiable: its value 0 is taken on open sets, or never."""
+    return Differentiator(tangents)(p).is_zero
+
+
 def boundaries_in_loops(poly: Poly) -> list[Poly]:
     """The terms of all predicates in what loops carry, at every step and index: their variables are arbitrary.
 
@@ -125,17 +130,21 @@ class _Search:
         return list(out)
 
     def seam(self, poly: Poly, p: Poly) -> None:
+        if steady(p, self.tangents):
+            return  # `smooth`, and the seams of what it is made of, see to where it jumps
         if predicates(p):
             # A predicate inside another: analyse each form that the inner ones leave.
-            for form, facts in _inner_forms(poly, p, self.facts):
+            forms = _inner_forms(poly, p, self.facts)
+            if any(self.rests(left, facts) for _, left, facts in forms):
+                self.add([Atomic("!= 0", p)])
+                return
+            for form, _, facts in forms:
                 for q in self.candidates(form):
                     if not predicates(q):
                         _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
-        if Differentiator(self.tangents)(p).is_zero:
-            return  # locally constant where it is differentiable, which `smooth` and its own seams see to
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
             return
@@ -149,6 +158,21 @@ class _Search:
             if common is not None:
                 alternatives.append(Atomic("= 0", common))
             self.add(alternatives)
+
+    def rests(self, p: Poly, facts: Facts) -> bool:
+        """The term, as it is in some region only, is locally constant there, and can be 0 on an open set.
+
+        Where it is the number 0 its predicates are gone from the form.
+        """
+        return p.constant() is None and bool(facts.signs(p) & ZERO) and steady(p, self.tangents)
+
+    def crosses(self, p: Poly) -> bool:
+        """The term is 0 on no open set: one entry that moves determines it, and it mentions no other of its tensor."""
+        solved = solve(p)
+        if solved is None or not isinstance(solved[0], Access):
+            return False
+        entry = solved[0]
+        return entry.tensor in self.tangents and not mentions(solved[1], {entry.tensor})
 
     def add(self, alternatives: list[Atomic]) -> None:
         self.found.append(Clause(tuple(alternatives), origin="kink"))
@@ -225,7 +249,8 @@ class _Search:
                 elif solve(r) is None:
                     out.append((equations, None))
                 else:
-                    more = [f.forced_at(r, equations, side) for f in settled for side in (1, -1)]
+                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # beside p = 0, r can stay 0
+                    more = [f.forced_at(r, equations, side) for f in settled for side in sides]
                     at_r = _forced_at(value, r, equations, 0)
                     try:
                         out += self.compare(list(dict.fromkeys(more)), at_r, (*equations, r), here, splits + 1)
@@ -375,11 +400,11 @@ def _settled(poly: Poly, equations: tuple[Poly, ...], facts: Facts) -> tuple[Pol
     return Rewriter(replace=value)(poly), undecided
 
 
-def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Facts]]:
-    """The forms of the term for each strict sign of the predicates inside p."""
+def _inner_forms(poly: Poly, p: Poly, facts: Facts) -> list[tuple[Poly, Poly, Facts]]:
+    """The forms of the term, and of p, for each strict sign of the predicates inside p."""
     inner = list(predicates(p))
     if not inner:
-        return [(poly, facts)]
+        return [(poly, p, facts)]
     q = inner[0].poly
     out = []
     for sign, side in ((POS, 1), (NEG, -1)):

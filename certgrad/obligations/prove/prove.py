@@ -31,7 +31,7 @@ from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
-from certgrad.obligations.differentiate.seams import seam_hypotheses
+from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
@@ -40,7 +40,7 @@ from certgrad.obligations.terms.atoms import Access, Base, access
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
-from certgrad.obligations.terms.power import UndefinedTermError, side
+from certgrad.obligations.terms.power import UndefinedTermError, pred, side
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.sums import bounded_above, sum_over
@@ -214,7 +214,8 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
     """A derivative with each predicate that can be on its boundary read from the sides.
 
     Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
-    formula itself would give that of the value at the point. A predicate on constants has no sides.
+    formula itself would give that of the value at the point. A predicate on constants has no sides, nor has one on a
+    term that is locally constant: floor(x) = 2 holds on an open set, and what the value is there is what moves.
     """
 
     def value(a: Atom) -> Poly | None:
@@ -222,6 +223,8 @@ def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
             return poly_of(a)  # inside loops, every boundary is excluded by a hypothesis
         if isinstance(a, Pred) and depends(a, tangents):
             inner = sided(a.poly, facts, tangents)
+            if steady(a.poly, tangents):
+                return pred(inner)
             return side(inner) if inner.piecewise or facts.signs(a.poly) & SIGN_ZERO else None
         return None
 
