@@ -2,7 +2,6 @@
 says in `excluded_by` which hypothesis, as it is printed then, is false where the rule is wrong."""
 
 KNOWN: dict[tuple[str, str], str] = {
-    ("a_rank_by_a_tree", "check"): "proved",
     ("a_scan_that_halves", "check"): "crash: TypeError",
     ("a_prime_in_bwd", "check"): "proved",
     ("a_scan_that_starts_at_zero", "check"): "crash: TypeError",

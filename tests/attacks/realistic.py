@@ -227,7 +227,7 @@ RANKS = {
 }
 
 
-RANKS_SHOWN = ("ranks 0, 1, 2, 3, 4 of *s (",)
+RANKS_SHOWN = ("ranks 0, 1, 2, 3, 4, 5, 6 of *s (",)
 
 
 def matched_rank(x):

@@ -213,9 +213,10 @@ def _left_to_compare(traces: Traces, instances: Family, covered: Covered) -> lis
 
     None, where the program of the highest rank is the general one entry by entry, and code that is blind to ranks made
     both: that code calls the same functions at the ranks between, and what acts on each entry does so at any rank. The
-    claim about ranks above the highest rests on the same search of the code.
+    claim about ranks above the highest rests on the same search of the code. Users' code can use a rank in ways that no
+    search finds, so that it is compared at each.
     """
-    if not instances.compare or rank_sensitive(traces.op, instances.located):
+    if not instances.compare or not traces.op.is_op or rank_sensitive(traces.op, instances.located):
         return instances.compare
     try:
         trace = traces.at(instances.compare[-1])

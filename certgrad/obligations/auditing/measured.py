@@ -45,7 +45,8 @@ def compared(
             msgspec.structs.replace(claim, cases=cases, verdict=verdict if cases != claim.cases else claim.verdict)
         )
     changed = msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims]))
-    return with_measured(changed, list(dict.fromkeys(text for result in found for text in result.compared)))
+    ranks = [f"programs at {f.ranked}" for f in traces.families if f.ranked and not traces.op.is_op]
+    return with_measured(changed, list(dict.fromkeys([*ranks, *(text for r in found for text in r.compared)])))
 
 
 def with_measured(certificate: Certificate, texts: Sequence[str]) -> Certificate:

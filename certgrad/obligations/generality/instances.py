@@ -1,8 +1,8 @@
 """The families of shapes at which a case of an op is traced, so that together they cover all shapes.
 
-Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4 (`_ranks`
-says why equality of the collapsed programs is enough; where code that is blind to ranks acts on each entry alone, the
-highest of them stands for those between). Arguments that broadcast are proved at every form of each axis:
+Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4, users' code up
+to 6 (`_ranks` says why equality of the collapsed programs is enough; where an op that is blind to ranks acts on each
+entry alone, the highest of them stands for those between). Arguments that broadcast are proved at every form of each axis:
 same, of size 1, absent. The other families are all traced; `_covered` says which need no proof of their own.
 """
 
@@ -93,6 +93,10 @@ def _size(node: ast.expr, table: Mapping[str, Any], constant: Callable[[int], An
     return left + right if isinstance(node.op, ast.Add) else left - right
 
 
+BEYOND = [(5,), (6,)]
+"""Ranks of star groups at which users' code is compared as well: a search of it for uses of ranks can miss one."""
+
+
 @dataclass(frozen=True)
 class Family:
     """The instances of one case: those to prove, and those to compare with the one of the same statics.
@@ -135,6 +139,8 @@ def _family(op: Subject, case: Case) -> Family:
     higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
     if len(stars) > 2:
         higher = [(2,), (4,)]
+    if not op.is_op:
+        higher += BEYOND
     for ranks in higher:
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
         compare.append(_ranked(case, given))

@@ -1,5 +1,7 @@
 """Ranks that are derived: where code blind to ranks acts on each entry, the highest rank stands for those between."""
 
+import operator
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -52,3 +54,22 @@ def test_a_rule_that_is_wrong_at_rank_two_alone_is_not_proved(how: str) -> None:
         "proved",
         "proved up to rounding",
     )
+
+
+AT_RANK_FIVE = {
+    "operator": lambda x: operator.attrgetter("ndim")(x) == 5,
+    "tree": lambda x: jax.tree.structure(x.shape).num_leaves == 5,
+    "leaves": lambda x: list(map(bool, jax.tree.leaves(x.shape)))[4:] == [True],
+}
+"""Uses of a rank that the search of the source does not see."""
+
+
+@pytest.mark.parametrize("how", AT_RANK_FIVE)
+def test_a_rule_of_a_user_is_traced_above_rank_four(how: str) -> None:
+    assert certgrad.check(doubled_where(AT_RANK_FIVE[how]), "*s -> *s").verdict in ("refuted", "unproved")
+
+
+def test_a_claim_about_any_rank_says_which_were_traced() -> None:
+    claim = certgrad.check(doubled_where(lambda x: False), "*s -> *s").claims[0]
+    assert claim.cases[0].scope == "all shapes, any rank"
+    assert "programs at ranks 0, 1, 2, 3, 4, 5, 6 of *s" in claim.measured
