@@ -283,7 +283,7 @@ UNDER_BINDERS = [
         "an entry against a sum of pieces",
         constant_but_for_jumps(lambda x: x > 2 * relu_sum(x) - 1),
         at=([0.5, 0.25],),
-        under={"2·(Σj x[j]·[x[j] > 0]) ≠ 1 + x[i]", "x ≠ 0"},
+        under={"x[i] ≠ 2·(Σj x[j]·[x[j] > 0]) − 1", "x ≠ 0"},
         seen=False,
     ),
     Trap(

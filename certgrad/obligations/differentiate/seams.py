@@ -22,7 +22,7 @@ from certgrad.obligations.terms.determined import Loop, Matrix, Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-from certgrad.obligations.terms.power import UndefinedTermError
+from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import fresh
@@ -135,16 +135,20 @@ class _Search:
         if predicates(p):
             # A predicate inside another: analyse each form that the inner ones leave.
             forms = _inner_forms(poly, p, self.facts)
-            if any(self.rests(left, facts) for _, left, facts in forms):
-                self.add([Atomic("!= 0", p)])
-                return
-            for form, _, facts in forms:
+            for form, left, facts in forms:
+                resting = pred(left).atom()
+                if isinstance(resting, Pred) and self.rests(left, facts):
+                    _Search(self.tangents, self.smooth, self.found, facts).meeting(form, resting.poly)
                 for q in self.candidates(form):
                     if not predicates(q):
                         _Search(self.tangents, self.smooth, self.found, facts).seam(form, q)
             return
         if not self.facts.signs(p) & ZERO or any(_excluded(p, c) for c in self.found):
             return
+        self.meeting(poly, p)
+
+    def meeting(self, poly: Poly, p: Poly) -> None:
+        """Hypotheses under which the forms that meet on p = 0 fit, or p ≠ 0."""
         at_zero = self.facts.extended([Fact(p, ZERO, universal=False)])
         if at_zero.contradictory:
             return

@@ -1,9 +1,9 @@
 """The families of shapes at which a case of an op is traced, so that together they cover all shapes.
 
-Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4, users' code up
-to 6 (`_ranks` says why equality of the collapsed programs is enough; where an op that is blind to ranks acts on each
-entry alone, the highest of them stands for those between). Arguments that broadcast are proved at every form of each axis:
-same, of size 1, absent. The other families are all traced; `_covered` says which need no proof of their own.
+Each star group is traced as one axis and proved there, proved at rank 0, and compared at other ranks up to 4, users'
+code up to 6 (`_ranks` says why equality of the collapsed programs is enough; where an op that is blind to ranks acts on
+each entry alone, the highest of them stands for those between). Arguments that broadcast are proved at every form of
+each axis: same, of size 1, absent. The other families are all traced; `_covered` says which need no proof of their own.
 """
 
 from __future__ import annotations
