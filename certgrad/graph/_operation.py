@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,8 +99,17 @@ def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> A
 
 
 def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
-    """The operation's rules, traced at these shapes."""
+    """The operation's rules, traced at these shapes.
+
+    Code of its own may ask for dtypes, so what calls a program is traced in those of its operands; and so is what acts
+    on floats that are not of 64 bits, with literals that are not either.
+    """
     shapes = active_shapes(operation, sizes)
+    dtypes = tuple(v.aval.dtype for v in operation.equation.variables)
+    kinds = [kind_of(d) for d in dtypes]
+    narrow = any(k == "f" and d != np.float64 for k, d in zip(kinds, dtypes, strict=True))
+    if (narrow or operation.equation.holds_program) and KINDS.keys() >= set(kinds):
+        shapes = replace(shapes, exact=dtypes)
     return trace_rules(
         node_rules(operation.equation, shapes, run), shapes, 0, operation.title or operation.equation.name
     )

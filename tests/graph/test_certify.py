@@ -224,6 +224,30 @@ def test_a_narrowing_cast_is_an_assumption() -> None:
     assert any("the cast to float32 is read as exact" in a for a in found.assumptions)
 
 
+def tripled_in(dtype, factor):
+    """A rule that is another in one dtype, off by the factor there."""
+    rule = jax.custom_vjp(lambda x: jnp.mean(x.astype(jnp.float32)).astype(x.dtype) + 3 * x)
+
+    def bwd(x, g):
+        of_mean = jnp.broadcast_to(jnp.sum(g) / x.shape[0], x.shape).astype(x.dtype)
+        return (((factor if x.dtype == dtype else 1) * (of_mean + 3 * g)).astype(x.dtype),)
+
+    rule.defvjp(lambda x: (rule(x), x), bwd)
+    return rule
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.float32])
+def test_a_rule_is_proved_in_the_dtype_of_its_operand(dtype) -> None:
+    for factor, proved in ((2, False), (1, True)):
+        rule = tripled_in(dtype, factor)
+        found = certificate(lambda x, f=rule: f(x.astype(dtype)).astype(x.dtype) + f(x), "x: n")
+        assert (found.verdict == "proved") is proved, found.findings
+
+
+def test_floats_of_half_precision_beside_literals() -> None:
+    assert certificate(lambda x: jax.nn.gelu(2 * x.astype(jnp.bfloat16)).astype(x.dtype), "x: n").verdict == "proved"
+
+
 def test_integers_and_constants_need_no_lemma() -> None:
     found = certificate(lambda x, k: x * k, "x: n", "k: n:int")
     assert found.verdict == "proved"

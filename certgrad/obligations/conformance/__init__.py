@@ -18,7 +18,7 @@ from ._calls import called, precisions
 from ._compared import Compared
 from ._numbers import assignments, in_code
 from ._points import sized
-from ._surroundings import elsewhere
+from ._surroundings import elsewhere, under_x64
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
@@ -65,6 +65,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None) -> 
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
     if (found := elsewhere(subject, places[0], widths[0])) is not None:
+        return Conformance((), found)
+    if (found := under_x64(subject, places[0], dtypes)) is not None:
         return Conformance((), found)
     found, refused = called(subject, places, dtypes)
     if found is not None:

@@ -30,8 +30,9 @@ HALVES = ("bfloat16", "float16")
 
 
 def precisions(dtypes: Sequence[str]) -> list[Precision]:
-    """The dtypes, and the weak ones that Python's numbers become."""
-    return [*map(Precision, dtypes), *(Precision(d, weak=True) for d in dtypes if d in ("float32", "float64"))]
+    """The dtypes, the weak ones that Python's numbers become, and float32 where JAX computes in 64 bits."""
+    weak = [Precision(d, weak=True) for d in dtypes if d in ("float32", "float64")]
+    return [*map(Precision, dtypes), *weak, *(Precision(d, under_x64=True) for d in dtypes if d == "float32")]
 
 
 def called(subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str]) -> tuple[Difference | None, list[str]]:
@@ -39,7 +40,8 @@ def called(subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str]) ->
     state = State(subject.roots)
     refused: list[str] = []
     for k, precision in enumerate(precisions(dtypes)):
-        found, problem = _in_one(subject, places[:1] if precision.weak else places, precision, TIMES if k == 0 else 1)
+        where = places[:1] if precision.weak or precision.under_x64 else places
+        found, problem = _in_one(subject, where, precision, TIMES if k == 0 else 1)
         if found is not None:
             return found, refused
         if problem:

@@ -45,16 +45,15 @@ class Compared:
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
 
-    def at(self, sizes: Sizes, dtype: str, anew: bool = False) -> Programs:
-        """Traced at numbers. Raises TraceError or RuleError."""
+    def at(self, sizes: Sizes, dtype: str, anew: bool = False, wide: bool = False) -> Programs:
+        """Traced at numbers, and if `wide` while JAX computes in 64 bits. Raises TraceError or RuleError."""
         fixed = {n: str(v) for n, v in sizes.items()}
-        if dtype in ("float64", "float32") and not anew:
+        if dtype in ("float64", "float32") and not (anew or wide):
             return self._of(dtype).at(self.instance, fixed, wide=dtype == "float64").programs.all()
         shapes = self.instance.shapes(fixed)
         rules = self.op.rules(shapes.statics)
-        return trace_rules(
-            rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64", np.dtype(dtype)
-        ).all()
+        wide = wide or dtype == "float64"
+        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype)).all()
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

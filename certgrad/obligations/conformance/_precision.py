@@ -24,17 +24,19 @@ class Precision:
 
     dtype: str
     weak: bool = False
+    under_x64: bool = False
+    """Arrays of a narrower dtype while JAX computes in 64 bits where nothing else is said."""
 
     @property
     def wide(self) -> bool:
-        return self.dtype == "float64"
+        return self.dtype == "float64" or self.under_x64
 
     @property
     def half(self) -> bool:
         return self.dtype in ("float16", "bfloat16")
 
     def __str__(self) -> str:
-        return f"weak {self.dtype}" if self.weak else self.dtype
+        return f"{'weak ' if self.weak else ''}{self.dtype}{' under x64' if self.under_x64 else ''}"
 
 
 def numbers(values: Sequence[Any]) -> list[np.ndarray]:

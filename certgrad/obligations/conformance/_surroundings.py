@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import get_ident
 from typing import Any
 
@@ -46,9 +46,27 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     return None
 
 
-def _traced(subject: Compared, sizes: Sizes, dtype: str) -> Programs | None:
+def under_x64(subject: Compared, sizes: Sizes, dtypes: Sequence[str]) -> Difference | None:
+    """How the trace in a narrower dtype is another program while JAX computes in 64 bits: by value, if not the same."""
+    for dtype in dtypes:
+        found = _traced(subject, sizes, dtype, wide=True) if dtype != "float64" else None
+        if found is None:  # a rule may refuse a dtype
+            continue
+        general = subject.programs(dtype)
+        fixed = {n: str(v) for n, v in sizes.items()}
+        texts = [
+            serialised_all(programs, rendering(at), erase_dtypes=True, fold_sizes=True)
+            for programs, at in ((general, fixed), (found, {}))
+        ]
+        if texts[0] != texts[1] and (how := values_apart(subject, general, found, sizes, dtype, everywhere=True)):
+            where = f"traced in {dtype} under x64 it is another program"
+            return Difference(tuple(how), f"{where}: {said(how)}", sizes, False)
+    return None
+
+
+def _traced(subject: Compared, sizes: Sizes, dtype: str, wide: bool = False) -> Programs | None:
     try:
-        return subject.at(sizes, dtype, anew=True)
+        return subject.at(sizes, dtype, anew=True, wide=wide)
     except CertgradError:
         return None
 

@@ -34,6 +34,8 @@ class Shapes:
     """`float`, `int`, `bool`, or `held`: floats that the claim does not move."""
     statics: Mapping[str, Any] = field(default_factory=dict)
     """The structural arguments at these dimensions."""
+    exact: tuple[Any, ...] = ()
+    """The very dtypes of the arguments, where they are traced in these."""
 
     @property
     def floats(self) -> list[int]:
@@ -63,14 +65,16 @@ class Programs:
 
 
 def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None) -> Programs:
-    """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`.
+    """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`;
+    or on the very dtypes of the shapes.
 
     Raises TraceError or RuleError, naming the rule and what it did.
     """
     with wide_floats(wide):
         real = real or (np.float64 if wide else np.float32)
         dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
-        args = [abstract(s, dtypes[d]) for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)]
+        own = shapes.exact or [dtypes[d] for d in shapes.dtypes]
+        args = [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)]
         tangents = [args[k] for k in shapes.floats]
         scalars = [abstract((), real, weak=True)] * params
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")

@@ -159,6 +159,28 @@ def test_dtypes_asked_for_in_a_roundabout_way(name):
     assert report.verdict in ("unproved", "refuted") or report.dtypes
 
 
+def of_short_in_long_mode(x):
+    return jax.config.jax_enable_x64 and x.dtype == np.float32
+
+
+SHORT = {
+    "in calls and traces": of_short_in_long_mode,
+    "in traces": lambda x: of_short_in_long_mode(x) and isinstance(x, jax.core.Tracer),
+    "in calls": lambda x: of_short_in_long_mode(x) and not isinstance(x, jax.core.Tracer),
+    "another default": lambda x: jnp.zeros(()).dtype != x.dtype,
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_float32_while_jax_computes_in_64_bits(name):
+    assert not certgrad.check(scaled(lambda x: 2.0 if SHORT[name](x) else 1.0), "n -> n").proved
+
+
+def test_a_right_rule_of_float32_with_another_formula_under_x64_stays_proved():
+    report = certgrad.check(scaled(lambda x: 0.5 + 0.5 if of_short_in_long_mode(x) else 1.0), "n -> n")
+    assert report.verdict == "proved", report
+
+
 def test_a_second_call_that_returns_another_value_is_named():
     turns = itertools.cycle([1.0, 1.0, 1.0])
     first = [True]
@@ -193,7 +215,7 @@ def test_what_was_compared_stands_in_the_claim():
     rule = scaled(lambda x: 1.0)
     (traces, calls) = certgrad.check(rule, "n -> n").claims[0].measured
     assert traces == "traces at n = 1, 2, 3, 4, 5, 6, 7, 8, 16, 128"
-    assert "float64, float32, bfloat16, float16, weak float64, weak float32" in calls
+    assert "float64, float32, bfloat16, float16, weak float64, weak float32, float32 under x64" in calls
     assert certgrad.check(rule, "n -> n", conformance=False).claims[0].measured == [NOT_COMPARED]
 
 
