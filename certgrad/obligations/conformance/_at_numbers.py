@@ -6,9 +6,10 @@ where a size is a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from ._values import Setting, run
 POINTS = 2
 LARGEST = 100_000
 """Programs are not evaluated at sizes at which an array has more entries."""
+FINER = 2.0**-29
+"""A unit of rounding of 64 bits, in those of 32."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +84,12 @@ def values_apart(
                 apart[name].append("it is missing")
                 continue
             try:
-                exact, own = references(program, here.of(name), sizes, dtype)
                 other = run(found[name], here.of(name), Setting())
+                how = unlike(other, program, here.of(name), sizes, dtype)
             except Exception as error:  # an operation may refuse a value in its own way
                 subject.unseen[f"the {name} at numbers ({type(error).__name__})"] = None
                 continue
-            apart[name].append(differs(other, own, exact, dtype))
+            apart[name].append(how)
     if not points:
         return dict.fromkeys(general, "no point of the domain was found to compare it at")
     reduce = all if everywhere else any
@@ -97,6 +100,26 @@ def most_entries(program: Program) -> int:
     """How many entries the largest array of a program at numbers has."""
     shapes = (v.aval.shape for eqn in program.jaxpr.eqns for v in eqn.outvars if hasattr(v.aval, "shape"))
     return max((prod(int(n) for n in shape) for shape in shapes), default=0)
+
+
+def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
+    """How results differ from the program's at operands of a dtype; or nothing.
+
+    Nothing shows how much rounding of 64 bits a long program gathers, but that of 32 bits does: it is as many units.
+    """
+    exact, own = references(program, operands, sizes, dtype)
+    how = differs(found, own, exact, dtype)
+    if not how or dtype != "float64":
+        return how
+    _, coarse = references(program, [_cast(x, np.float32) for x in operands], sizes, "float32")
+    with np.errstate(all="ignore"):
+        units = [(x - y) * FINER if y.dtype == np.float64 else 0 * y for x, y in zip(coarse, own, strict=True)]
+    off = [y + np.where(np.isfinite(d), d, 0) for d, y in zip(units, own, strict=True)]
+    return differs(found, own, off, dtype)
+
+
+def _cast(x: np.ndarray, dtype: Any) -> np.ndarray:
+    return x.astype(dtype) if x.dtype == np.float64 else x
 
 
 def references(

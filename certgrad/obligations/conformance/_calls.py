@@ -17,8 +17,7 @@ import numpy as np
 from certgrad.errors import CertgradError
 
 from ..tracing.jax_internals import EndlessError, computed_by, typed, wide_floats
-from ._agreement import differs
-from ._at_numbers import Difference, references, said, values_apart
+from ._at_numbers import Difference, said, unlike, values_apart
 from ._compared import Compared
 from ._points import Point, sized
 from ._precision import Precision, Sizes, numbers
@@ -99,8 +98,7 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
             if len(texts) > 1:
                 return f"called {times} times with the same, the {name} returned {len(texts)} values"
             for at, found in looked:
-                exact, own = references(general[name], at.of(name), sizes, precision.dtype)
-                if how := differs(found[name], own, exact, precision.dtype):
+                if how := unlike(found[name], general[name], at.of(name), sizes, precision.dtype):
                     out[name] = how
     return out
 

@@ -176,6 +176,11 @@ def test_float32_while_jax_computes_in_64_bits(name):
     assert not certgrad.check(scaled(lambda x: 2.0 if SHORT[name](x) else 1.0), "n -> n").proved
 
 
+def test_some_units_of_rounding_are_a_difference_where_the_program_gathers_few():
+    report = certgrad.check(scaled(lambda x: 1.0 if isinstance(x, jax.core.Tracer) else 1 + 1e-13), "n -> n")
+    assert report.verdict == "unproved", report
+
+
 def test_a_right_rule_of_float32_with_another_formula_under_x64_stays_proved():
     report = certgrad.check(scaled(lambda x: 0.5 + 0.5 if of_short_in_long_mode(x) else 1.0), "n -> n")
     assert report.verdict == "proved", report
