@@ -45,8 +45,9 @@ def called(subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str]) ->
             return found, refused
         if problem:
             refused.append(f"{precision} ({problem})")
-    if changed := state.changed():
-        return Difference((), f"calls change {changed}, which outlives them: later calls may do other things", {}), []
+        if changed := state.changed():  # each time: after some more calls a cycle is where it was
+            text = f"calls change {changed}, which outlives them: later calls may do other things"
+            return Difference((), text, {}), []
     return None, refused
 
 
