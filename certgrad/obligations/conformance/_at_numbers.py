@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-<<<<<<< HEAD
 from math import prod
-=======
->>>>>>> 0904681 (Conformance: how much rounding of 64 bits a program gathers is read from that of 32 bits)
 from typing import Any
 
 import numpy as np
@@ -27,11 +24,8 @@ from ._precision import Programs, Sizes
 from ._values import Setting, run
 
 POINTS = 2
-<<<<<<< HEAD
 LARGEST = 100_000
 """Programs are not evaluated at sizes at which an array has more entries."""
-=======
->>>>>>> 0904681 (Conformance: how much rounding of 64 bits a program gathers is read from that of 32 bits)
 FINER = 2.0**-29
 """A unit of rounding of 64 bits, in those of 32."""
 
@@ -102,15 +96,12 @@ def values_apart(
     return {name: next(filter(None, hows)) for name, hows in apart.items() if hows and reduce(hows)}
 
 
-<<<<<<< HEAD
 def most_entries(program: Program) -> int:
     """How many entries the largest array of a program at numbers has."""
     shapes = (v.aval.shape for eqn in program.jaxpr.eqns for v in eqn.outvars if hasattr(v.aval, "shape"))
     return max((prod(int(n) for n in shape) for shape in shapes), default=0)
 
 
-=======
->>>>>>> 0904681 (Conformance: how much rounding of 64 bits a program gathers is read from that of 32 bits)
 def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str) -> str:
     """How results differ from the program's at operands of a dtype; or nothing.
 

@@ -136,7 +136,9 @@ def _family(op: Subject, case: Case) -> Family:
     for absent in dict.fromkeys([*((s,) for s in stars), stars]) if stars else ():
         prove.append(_ranked(case, {s: 0 if s in absent else 1 for s in stars}))
     # With two groups the number of axes runs through every value up to that of rank 2.
-    higher = [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
+    higher: list[tuple[int, ...]] = (
+        [(2,), (3,), (4,)] if len(stars) == 1 else [(2, 1), (1, 2), (3, 0), (0, 3), (2, 2), (4, 4)]
+    )
     if len(stars) > 2:
         higher = [(2,), (4,)]
     if not op.is_op:
