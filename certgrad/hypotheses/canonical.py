@@ -154,7 +154,7 @@ def _key(node: Any, names: Mapping[str, str]) -> str:
         elif isinstance(value, tuple):
             parts.append(",".join(_key(v, names) if isinstance(v, Node) else str(v) for v in value))
         else:
-            parts.append(names.get(value, value) if isinstance(node, Range | Loop | Carried) else str(value))
+            parts.append(str(names.get(value, value) if isinstance(node, Range | Loop | Carried) else value))
     tag = "" if isinstance(node, Entry | Array) else type(node).__name__
     return f"{tag}({parts[0]}{';'.join(['', *parts[1:]])})" if tag else f"{parts[0]}[{';'.join(parts[1:])}]"
 

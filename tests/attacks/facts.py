@@ -186,7 +186,7 @@ ATTACKS = [
         lambda x: scanned(lambda c, a: jnp.maximum(c - 1, 0.0), 3.0)(x) + 0 * x,
         [1.0, 2.0, 4.0],
         excluded_by=(
-            "c[n] ≠ 0 where c[0] = 3, c[s+1] = c[s]·[c[s] > 1] − [c[s] > 1]",
+            "c[n] ≠ 0 where c[0] = 3, c[s+1] = [c[s] > 1]·c[s] − [c[s] > 1]",
             "`scan(3 + 0 * dynamic_slice(x0, 0), x0) + 0 * x0` ≠ 0",
         ),
     ),

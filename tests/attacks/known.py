@@ -2,14 +2,10 @@
 says in `excluded_by` which hypothesis, as it is printed then, is false where the rule is wrong."""
 
 KNOWN: dict[tuple[str, str], str] = {
-    ("a_scan_that_halves", "check"): "crash: TypeError",
     ("a_prime_in_bwd", "check"): "proved",
-    ("a_scan_that_starts_at_zero", "check"): "crash: TypeError",
     ("late_a_context_variable_in_bwd", "check"): "proved",
     ("late_a_file_in_bwd", "check"): "proved",
     ("late_lru_cache_in_bwd", "check"): "proved",
-    ("loop_newton_by_value", "check"): "crash: TypeError",
-    ("loop_newton_ideal", "check"): "crash: TypeError",
     ("nodes_running_sums", "check"): "proved under hypotheses",
     ("running_sums_backward", "check"): "proved under hypotheses",
     ("total_or_running_sums", "check"): "proved under hypotheses",
