@@ -13,7 +13,7 @@ from jax import lax
 
 from certgrad import ops
 from certgrad.accel import verify_graph
-from certgrad.graph import GraphCertificate, _certify, _lemma, certify, trace
+from certgrad.graph import GraphCertificate, _certify, _interpreted, _lemma, _proof, _refutation, certify, trace
 from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
 from certgrad.hypotheses.canonical import canonical
 from certgrad.hypotheses.text import text
@@ -90,8 +90,14 @@ def test_it_uses_nothing_of_the_calculus(perceptron: GraphCertificate, monkeypat
     def used(*args: object, **kwargs: object) -> None:
         raise AssertionError("the calculus is used")
 
-    for name in ("prove", "build", "interpret", "find_witness", "output_signs", "_judged", "_prove_at"):
-        monkeypatch.setattr(_lemma, name, used)
+    for module, names in (
+        (_proof, ("prove", "build", "_judged", "_prove_at")),
+        (_interpreted, ("interpret",)),
+        (_refutation, ("find_witness",)),
+        (_lemma, ("output_signs",)),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, used)
     monkeypatch.setattr(_certify, "Induction", used)
     monkeypatch.setattr("certgrad.obligations.differentiate.derivative.Differentiator.__call__", used)
     monkeypatch.setattr("certgrad.obligations.decide.cases.nonzero_part", used)
@@ -145,8 +151,8 @@ def test_another_rule_of_a_node_has_another_digest() -> None:
 def test_a_wrong_rule_with_a_forged_proof_is_found_by_evaluation(rule: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if isinstance(rule, jax.custom_jvp):
         rule.defjvp(lambda p, t: (rule(p[0]), 3 * p[0] * t[0]))
-    monkeypatch.setattr(_lemma, "prove", lambda problem, kind: Outcome())
-    monkeypatch.setattr(_lemma, "_STORE", {})
+    monkeypatch.setattr(_proof, "prove", lambda problem, kind: Outcome())
+    monkeypatch.setattr(_lemma._proved, "table", {})
     certificate = certify(trace(of(rule), "x: n d", "w: d"))
     assert certificate.verdict == "proved"
     result = verify_graph(certificate, of(rule), "x: n d", "w: d")
