@@ -33,6 +33,7 @@ from ..tracing.jax_internals import (
     program_of,
     scan_loop,
     while_loop,
+    wide_floats,
 )
 
 MAX_STEPS = 1000
@@ -120,8 +121,9 @@ def _applied(
 def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Array]:
     if not hasattr(eqn.primitive, "bind") or any(hasattr(jaxpr_of(v), "eqns") for v in params.values()):
         raise NoValueError(eqn.primitive.name)
-    found = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
-    return [np.asarray(v) for v in (found if eqn.primitive.multiple_results else [found])]
+    with wide_floats():  # else JAX rounds what it is given to 32 bits
+        found = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
+        return [np.asarray(v) for v in (found if eqn.primitive.multiple_results else [found])]
 
 
 # --- programs inside programs
