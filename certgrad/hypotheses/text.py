@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from .platform import platform_named
 from .tree import (
+    UNKNOWN,
     ZERO,
     Add,
     Apply,
@@ -149,6 +151,9 @@ class _Printer:
         return rf" \;\text{{for}}\; {bounds}" if self.latex else f" for {bounds}"
 
     def bound(self, r: Range) -> str:
+        if r.size == UNKNOWN:
+            words = "every ", " that numbers an entry of the program"
+            return r.variable.join(rf"\text{{{w}}}" if self.latex else w for w in words)
         return f"{r.variable}<{self.extent(r.size)}"
 
     def extent(self, size: Term) -> str:
@@ -222,6 +227,8 @@ class _Printer:
     def compare(self, s: Compare) -> str:
         """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
         relation = _SIGNS[s.relation]
+        if platform := platform_named(s):
+            return rf"\text{{{platform}}}" if self.latex else platform
         matrix = s.left
         if isinstance(matrix, Matrix) and matrix.kind == "smallest minor" and relation == ">" and s.right == ZERO:
             inside = self.matrix_inside(matrix)
@@ -333,7 +340,7 @@ class _Printer:
 
     def truth(self, s: Statement) -> str:
         """Inside brackets, a condition on indices as it stands: `[j-i ≥ 0]`."""
-        if isinstance(s, Compare) and s.right == ZERO and s.relation != ">" and _of_indices(s.left):
+        if isinstance(s, Compare) and s.right == ZERO and s.relation != ">" and _of_indices(s):
             return f"{self.compact(s.left)} {self.sign(_SIGNS[s.relation])} 0"
         return self.statement(s)
 
@@ -371,7 +378,7 @@ class _Printer:
 
     def condition(self, s: Statement) -> str:
         """A condition on indices with what is negative on the other side: `i ≤ j` is j − i ≥ 0."""
-        if isinstance(s, Compare) and s.right == ZERO and _of_indices(s.left):
+        if isinstance(s, Compare) and s.right == ZERO and _of_indices(s):
             summands = linear(s.left)
             left = _sum_of((c, f) for c, f in summands if c > 0)
             right = _sum_of((-c, f) for c, f in summands if c < 0)
@@ -480,9 +487,9 @@ def _constant(summands: Summands) -> bool:
     return all(not factors for _, factors in summands)
 
 
-def _of_indices(term: Term) -> bool:
-    """A term over index variables, and integers that are used as such."""
-    factors = [f for _, fs in linear(term) for f in fs]
+def _of_indices(s: Compare) -> bool:
+    """Of index variables, and integers that are used as such."""
+    factors = [f for _, fs in linear(s.left) for f in fs]
     return any(isinstance(n, Index) for f in factors for n in walk(f)) and all(
         isinstance(f, Index | Size | Axis | Entry | Apply | Chosen | Add) for f in factors
     )

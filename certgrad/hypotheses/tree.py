@@ -277,6 +277,8 @@ ZERO = Number("0")
 ONE = Number("1")
 ENDLESS = Number("-1")
 """In place of a size: the variable runs as long as a test holds."""
+UNKNOWN = Size("?")
+"""In place of a size: how far the variable runs, of which nothing says it."""
 BINDERS = (Fold, Matrix, Chosen, CarryOf, ForAll, AtSteps, Unique, Distinct)
 """The nodes whose `over` binds variables in all their other fields, and not in the sizes of `over` itself."""
 

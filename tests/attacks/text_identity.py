@@ -98,13 +98,16 @@ EXCLUDED = {
     "nodes_pads": ("(Σi x[i]) > 0", "sum(pad(x0, 0))` > 0"),
     "nodes_takes": ("x > 0", "x[1] > 0", "c1))` > 0"),
     "nodes_constants": ("(Σi x[i]·i) > 0", "sum(x0 * c1)` > 0"),
+    "nodes_running_sums": ("(Σj x[j]·[-i+j ≥ 0]) > 0 for every i",),
+    "running_sums_backward": ("(Σ{j<n} x[-j+n-1]) > (Σ{j<n} x[-j+n-1]·[-i+j-1 ≥ 0]) for every i",),
+    "total_or_running_sums": ("(Σj x[j]) > (Σj x[j]·[-i+j-1 ≥ 0]) for every i",),
     "nodes_wheres": (
         "x[i]·[i-2 ≥ 0] − [i-2 ≥ 0] wherever 1 − [i-2 ≥ 0]",
         "where(iota() < 2, x0, 1)` > 0",
     ),
 }
 """What is printed today, and is false at the point of the attack: looked at one by one. Prints that leave the range of
-a sum open, or hold a name that nobody knows (`q20`, `i<?`), are not among these."""
+a sum open, or hold a name that nobody knows (`q20`), are not among these."""
 
 
 def attack(name, shown, hidden, signature, at, through=through_log, outer=jnp.log):

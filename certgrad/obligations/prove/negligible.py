@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Mapping
 
 from flint import fmpq
 
+from certgrad.hypotheses.platform import PLATFORM
 from certgrad.obligations.assume.conditions import Clause, polys
 from certgrad.obligations.laws.order import different_entries, sole_maximum
 from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.integers import Chosen
-from certgrad.obligations.terms.platform import PLATFORM
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.power import cleared
 from certgrad.obligations.terms.predicates import Pred

@@ -36,8 +36,6 @@ from .readable import with_tanh
 Shapes = Mapping[str, Sequence[Poly]]
 """The sizes of the axes of arrays, each star group as one axis."""
 _RELATIONS = {"> 0": ">", ">= 0": ">=", "!= 0": "!=", "= 0": "="}
-UNKNOWN = t.Size("?")
-"""How far a variable runs of which nothing says it."""
 _FOLDS = {Sum: "sum", Max: "maximum", Product: "product"}
 
 
@@ -190,7 +188,7 @@ class Writer:
             return t.Axis(*min(axes))
         if size is not None:
             return self.size(size, axes)
-        return t.Axis(*min(axes)) if axes else UNKNOWN
+        return t.Axis(*min(axes)) if axes else t.UNKNOWN
 
     def axis(self, tensor: str, position: int) -> str | None:
         """The size of an axis, as a key; None where it is not known."""

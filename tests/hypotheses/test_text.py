@@ -1,0 +1,25 @@
+"""How statements are printed."""
+
+import pytest
+
+from certgrad.hypotheses.platform import PLATFORM, number_of
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import ONE, UNKNOWN, ZERO, Add, Compare, Entry, ForAll, Index, Mul, Number, Range, Truth
+
+OTHER = Mul((Number("-1"), Entry(PLATFORM)))
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "tpu"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_platform_is_named(name: str, sign: int) -> None:
+    machine = Entry(PLATFORM) if sign > 0 else OTHER
+    for relation, word in (("=", "is"), ("!=", "is not")):
+        here = Compare(relation, Add((machine, Number(str(-sign * number_of(name))))), ZERO)
+        assert text(here) == f"the platform {word} {name}"
+        assert text(Compare("=", Truth(here), ONE)) == f"[the platform {word} {name}] = 1"
+
+
+def test_a_range_that_is_not_known_is_said_in_words() -> None:
+    entry = Entry("x", (Add((Index("i"), ONE)),))
+    statement = ForAll((Range("i", UNKNOWN),), Compare(">", entry, ZERO))
+    assert text(statement) == "x[i+1] > 0 for every i that numbers an entry of the program"
