@@ -11,61 +11,19 @@ from fractions import Fraction
 from functools import cmp_to_key, lru_cache, reduce
 from itertools import product
 from math import prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import tree as t
+from .arithmetic import Arithmetic, UndefinedError, UnfitError
 
 MAX_TERMS = 10_000
 """How many values variables go through at most."""
+
+
 MAX_ROWS = 6
 """The largest determinant that is expanded."""
-
-
-class UnfitError(Exception):
-    """A statement that cannot be asked of these arrays. The message says why."""
-
-
-class UndefinedError(Exception):
-    """A number that does not exist is compared."""
-
-
-class Arithmetic(Protocol):
-    """Numbers of one kind. `undecided` are the exceptions that say that a comparison needs more precision."""
-
-    @property
-    def undecided(self) -> tuple[type[Exception], ...]: ...
-
-    def __hash__(self) -> int: ...
-
-    def number(self, value: int | Fraction) -> Any:
-        """A rational."""
-
-    def entry(self, value: Any) -> Any:
-        """An entry of an array."""
-
-    def constant(self, name: str) -> Any:
-        """`pi`. Raises UnfitError for others."""
-
-    def add(self, a: Any, b: Any) -> Any: ...
-
-    def mul(self, a: Any, b: Any) -> Any: ...
-
-    def power(self, a: Any, e: Fraction) -> Any: ...
-
-    def maximum(self, a: Any, b: Any) -> Any: ...
-
-    def apply(self, function: str, arguments: Sequence[Any]) -> Any:
-        """A function of one or two numbers. Raises UnfitError for one that is not known."""
-
-    def order(self, a: Any, b: Any) -> int | None:
-        """−1, 0 or 1; None where one of them does not exist."""
-
-    def is_whole(self, a: Any) -> bool: ...
-
-    def index(self, a: Any) -> int:
-        """A number that is a whole one, as such."""
 
 
 @dataclass
@@ -83,8 +41,14 @@ class Scope:
 
 
 T = TypeVar("T")
+
+
 Read = Callable[[Scope], Any]
+
+
 Test = Callable[[Scope], bool]
+
+
 Ranges = Callable[[Scope], Iterator[Scope]]
 
 

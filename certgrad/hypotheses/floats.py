@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from .evaluate import UnfitError
+from .arithmetic import UnfitError
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "abs": abs,

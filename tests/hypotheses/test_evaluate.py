@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.evaluate import MAX_TERMS, UnfitError
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.evaluate import MAX_TERMS
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.balls import Undecided
 from certgrad.obligations.balls._scalars import rational

@@ -10,7 +10,7 @@ from flint import fmpq
 
 from certgrad import audit_op
 from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.evaluate import UnfitError
+from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.text import text
 from certgrad.obligations.balls import Undecided, precision
 from certgrad.obligations.balls.statements import evaluate, near_boundaries

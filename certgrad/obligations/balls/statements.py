@@ -12,7 +12,8 @@ import numpy as np
 from flint import arb, fmpq
 
 from certgrad.hypotheses import evaluate as general
-from certgrad.hypotheses.evaluate import Question, UnfitError
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.evaluate import Question
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.balls import _scalars as s

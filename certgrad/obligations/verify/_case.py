@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from certgrad._subject import Subject
-from certgrad.hypotheses.evaluate import Question, UnfitError
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.evaluate import Question
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.tree import OffBoundaries, Statement
 from certgrad.obligations.balls import _scalars as s

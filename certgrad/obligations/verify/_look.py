@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from certgrad._subject import Subject
-from certgrad.hypotheses.evaluate import UnfitError
+from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError
