@@ -19,26 +19,26 @@ PROVED = """
 """.split()
 UNDER = {
     "linear:embedding": ["i ≤ v − 1", "i ≥ 0"],
-    "losses:cosine_similarity": ["(Σi x[i]^2) > 0", "(Σi y[i]^2) > 0"],
+    "losses:cosine_similarity": ["(Σj x[i,j]^2) > 0", "(Σj y[i,j]^2) > 0"],
     "losses:softmax_cross_entropy": ["y ≤ d − 1", "y ≥ 0"],
-    "norms:safe_norm": ["(Σi x[i]^2) ≠ 0"],
+    "norms:safe_norm": ["(Σj x[i,j]^2) ≠ 0"],
     "pointwise:safe_log": ["1000000000000000000000000000000·x ≠ 1", "x > 0"],
     "pointwise:safe_sqrt": ["x ≠ 0"],
     "solvers:kepler": [
         "e < 1",
         "e > 0",
-        "e·cos(newton) ≠ 1",
+        "e[i]·cos(newton[i]) ≠ 1 for i<n",
         "newton solves m[i] + e[i]·sin(newton[i]) = newton[i], continuously",
     ],
     "solvers:ridge": [
-        "conjugate_gradients solves (Σjk a[j,k]·a[j,i]·conjugate_gradients[k]) = b[i] − conjugate_gradients[i]",
-        "conjugate_gradients′ solves (Σjk a[j,k]·a[j,i]·conjugate_gradients′[k]) = seed[i] − conjugate_gradients′[i]",
+        "conjugate_gradients solves (Σ{j, k<n} a[j,i]·a[j,k]·conjugate_gradients[k]) = b[i] − conjugate_gradients[i]",
+        "conjugate_gradients′ solves (Σ{j, k<n} a[j,i]·a[j,k]·conjugate_gradients′[k]) = seed[i] − conjugate_gradients′[i]",  # noqa: E501
         "determinant([i-j = 0] + (Σk a[k,i]·a[k,j]) in row i and column j) ≠ 0",
     ],
     "solvers:equilibrium": [
-        "adjoint solves (Σj adjoint[j]·iterated[j]^2·w[j,i]) = seed[i] + (Σj adjoint[j]·w[j,i]) − adjoint[i]",
-        "determinant([i-j = 0] + iterated[i]^2·w[i,j] − w[i,j] in row i and column j) ≠ 0",
-        "iterated solves tanh(x[i] + (Σj iterated[j]·w[i,j])) = iterated[i], continuously",
+        "adjoint solves (Σ{j<d} iterated[j]^2·adjoint[j]·w[j,i]) = seed[i] + (Σ{j<d} adjoint[j]·w[j,i]) − adjoint[i]",
+        "determinant([i-j = 0] + iterated[i]^2·w[i,j] − w[i,j] in row i and column j, i<d, j) ≠ 0",
+        "iterated solves tanh(x[i] + (Σ{j<d} iterated[j]·w[i,j])) = iterated[i], continuously",
     ],
 }
 SURROGATES = ["intended:clipped_gradient", "intended:reversed_gradient", "intended:rounded"]
