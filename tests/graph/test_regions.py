@@ -62,7 +62,7 @@ def test_a_padding_mask_must_keep_an_entry_of_each_row(softmax, shape) -> None:
     found = certify(trace(softmax, shape, f"{shape}:bool"))
     assert found.verdict == "proved under hypotheses"
     asked = [h.formula for h in found.hypotheses]
-    assert "(Σi [x[i] > 0]) > 0" in asked
+    assert "(Σj [x[i,j] > 0]) > 0" in asked
     assert not any(text == "x > 0" for text in asked), "that every entry is kept"
     assert not any("= 1" in text for text in found.dimensions)
 
