@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 
-ROUNDING = {"float64": 256}
+ROUNDING = {"float64": 256, "float32": 64}
 FEW = 8
-"""Units of rounding, of the largest entry, by which two orders of the same operations may differ: few in narrow types,
-where each counts, and more in 64 bits, where long programs gather them and a wrong rule is off by far more."""
-NOISE = 4
+"""Units of rounding, of the largest entry, by which two orders of the same operations may differ: few in half precision,
+where each counts, and more in wider ones, where long programs gather them and a wrong rule is off by far more."""
+NOISE = {"float64": 32, "float32": 32}
+FEW_TIMES = 4
 """How much farther than the program's own rounding a result may be from it."""
 
 
@@ -48,7 +49,10 @@ def _apart(a: np.ndarray, b: np.ndarray, c: np.ndarray, dtype: str) -> int | Non
             return None
         scale, noise = float(np.max(np.abs(c[sound]))), float(np.max(np.abs(b[sound] - c[sound])))
         smallest = float(ml_dtypes.finfo(dtype).smallest_normal)
-        near = np.abs(np.where(sound, a - b, 0)) <= ROUNDING.get(dtype, FEW) * eps * scale + NOISE * noise + smallest
+        near = (
+            np.abs(np.where(sound, a - b, 0))
+            <= ROUNDING.get(dtype, FEW) * eps * scale + NOISE.get(dtype, FEW_TIMES) * noise + smallest
+        )
     return None if near.all() else int(np.argmin(near))
 
 
