@@ -24,7 +24,7 @@ from ._precision import Programs, Sizes
 from ._values import Setting, run
 
 POINTS = 2
-LARGEST = 100_000
+LARGEST = 2_000_000
 """Programs are not evaluated at sizes at which an array has more entries."""
 FINER = 2.0**-29
 """A unit of rounding of 64 bits, in those of 32."""
