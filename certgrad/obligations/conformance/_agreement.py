@@ -13,8 +13,9 @@ import numpy as np
 
 ROUNDING = {"float64": 256, "float32": 64}
 FEW = 8
-"""Units of rounding, of the largest entry, by which two orders of the same operations may differ: few in half
-precision, where each counts, more in wider types, where long programs gather them and a wrong rule is off by far more."""
+"""Units of rounding, of the largest entry, by which two orders of the same operations may differ.
+
+Few in half precision, where each counts; more in wider types, where long programs gather them."""
 NOISE = {"float64": 32, "float32": 32}
 FEW_TIMES = 4
 """How much farther than the program's own rounding a result may be from it."""
