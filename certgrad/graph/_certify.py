@@ -58,7 +58,7 @@ def certify(traced: TracedGraph) -> GraphCertificate:
 def certification(traced: TracedGraph, compare: bool = True) -> Certification:
     """`certify`, with the proofs that stand behind the certificate.
 
-    With `compare`, what runs is compared with what was traced; of the library's own ops tests do that.
+    With `compare`, what runs is compared with what was traced. Of the library's own ops nothing does that yet.
     """
     with without_collection(), sizes_as_integers(reachable_from([traced.fn])):
         return _certification(traced, compare)
