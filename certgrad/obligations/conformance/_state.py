@@ -17,11 +17,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..generality.reach import parts, values_in
+from ..generality.reach import each_once, parts, values_in
 
 DEPTH = 4
 ENTRIES = 256
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
+_FIXED = (*_PLAIN, ModuleType, jax.Array)
 _TABLES = (dict, list, set, tuple, np.ndarray)
 _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
 
@@ -30,7 +31,7 @@ class State:
     """What the code can reach that lives longer than a call, as it was at first."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
-        self._held = list(_reached(roots))
+        self._held = list(each_once(roots, _reached))
         self._before = [digest(value) for value in self._held]
         functions = [v for v in self._held if isinstance(v, FunctionType)]
         self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
@@ -55,21 +56,16 @@ class State:
         return next(named, f"an object of type {type(value).__name__}")
 
 
-def _reached(roots: Iterable[Any]) -> Iterator[Any]:
-    """All values that code reaches, the code itself included, each once."""
-    queue, seen = list(roots), dict[int, Any]()
-    while queue:
-        value = queue.pop()
-        if id(value) in seen or isinstance(value, (*_PLAIN, ModuleType, jax.Array)):
-            continue
-        seen[id(value)] = value
-        yield value
-        with suppress(Exception):  # an object may refuse to be looked at
-            queue += parts(value)
-            if isinstance(value, FunctionType):
-                queue += values_in(value)
-            elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
-                queue.append(value.__self__)
+def _reached(value: Any) -> list[Any]:
+    """What a value reaches that may outlive a call, itself code or data."""
+    found: list[Any] = []
+    with suppress(Exception):  # an object may refuse to be looked at
+        found += parts(value)
+        if isinstance(value, FunctionType):
+            found += values_in(value)
+        elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
+            found.append(value.__self__)
+    return [v for v in found if not isinstance(v, _FIXED)]
 
 
 def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -40,17 +40,26 @@ def reachable(subject: Subject) -> tuple[FunctionType, ...]:
 
 def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
     """The functions outside the libraries that these values reach, each once."""
+
+    def reached(value: Any) -> list[Any]:
+        return [*(named_in(value) if _own(value) else ()), *parts(value)]
+
+    return filter(_own, each_once(values, reached))
+
+
+def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """These values and all that they reach, step by step, each once."""
     queue = list(values)
-    seen: dict[int, Any] = {}
+    seen: dict[tuple[int, ...], Any] = {}
     while queue:
         value = queue.pop()
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value  # kept, so that no other object gets its id
-        if isinstance(value, FunctionType) and not _of_library(value):
+        # A method is made anew each time it is looked up: its function and its owner tell it apart.
+        bound = isinstance(value, MethodType)
+        key = (id(value.__func__), id(value.__self__)) if bound else (id(value),)
+        if key not in seen:
+            seen[key] = value  # kept, so that no other object gets its id
             yield value
-            queue += named_in(value)
-        queue += parts(value)
+            queue += reached(value)
 
 
 def rules_in(jaxpr: Any) -> list[Any]:
@@ -109,6 +118,10 @@ def parts(value: Any) -> list[Any]:
     if type(value).__module__.split(".")[0] in _NO_METHODS:
         return [own.get(name, getattr(value, name, None)) for name in _HOLDERS]
     return [*own.values(), *_methods(value, ["__call__"])]
+
+
+def _own(value: Any) -> bool:
+    return isinstance(value, FunctionType) and not _of_library(value)
 
 
 def _of_library(function: FunctionType) -> bool:
