@@ -52,6 +52,13 @@ def program_of(params: Mapping[str, Any], avals: Sequence[Any]) -> Any:
     return jax.make_jaxpr(lambda *args: _run(*args, **params))(*avals)
 
 
+def linear_program(eqn: Any) -> Any:
+    """The closed jaxpr that an equation of the primitive stands for: what the rule of an op runs there."""
+    avals = [v.aval for v in (*eqn.invars, *eqn.outvars)]
+    with jax.enable_x64(any(a.dtype in (jnp.dtype("float64"), jnp.dtype("int64")) for a in avals)):
+        return program_of(eqn.params, avals[: len(eqn.invars)])
+
+
 LINEAR = "certgrad_linear"
 _linear_p = Primitive(LINEAR)
 _linear_p.multiple_results = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from certgrad.obligations.balls.statements import inside
 from ..balls import Input
 from ..balls._draw import seeded
 from ..generality.instances import Instance
-from ..generality.reach import reachable_from, rules_in
+from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
 from ._points import Point, directions, drawn
@@ -34,8 +33,7 @@ class Compared:
         programs = [p.jaxpr for p in self.programs("float64").values()]
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
-        self.functions = [f for f in reachable_from(self.roots) if not _of_certgrad(f)]
-        """The code outside the libraries, of which certgrad's own is one: what it runs is compared in its tests."""
+        self.functions = list(filter(is_users, reachable_from(self.roots)))
         self._points: dict[str, Point | None] = {}
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
@@ -113,7 +111,3 @@ class Compared:
         if "both" in kinds:
             kinds = [name for name in kinds if name not in ("primal", "vjp")]
         return {name: of(name) for name in kinds}
-
-
-def _of_certgrad(function: FunctionType) -> bool:
-    return str(function.__globals__.get("__name__")).partition(".")[0] == "certgrad"

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..generality.reach import each_once, parts, values_in
+from ..generality.reach import each_once, is_users, parts, values_in
 
 DEPTH = 4
 ENTRIES = 256
@@ -33,7 +33,7 @@ class State:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._held = list(each_once(roots, _reached))
         self._before = [digest(value) for value in self._held]
-        functions = [v for v in self._held if isinstance(v, FunctionType)]
+        functions = list(filter(is_users, self._held))
         self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
         self._modules = {id(f.__globals__): (f.__globals__, _numbers(f.__globals__)) for f in functions}
 
@@ -61,7 +61,7 @@ def _reached(value: Any) -> list[Any]:
     found: list[Any] = []
     with suppress(Exception):  # an object may refuse to be looked at
         found += parts(value)
-        if isinstance(value, FunctionType):
+        if is_users(value):
             found += values_in(value)
         elif isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
             found.append(value.__self__)

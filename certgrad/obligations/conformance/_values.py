@@ -15,6 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad._jax_compat import LINEAR, linear_program
 from certgrad.obligations.balls import RULES
 
 from ..balls._indexing import _landings
@@ -100,8 +101,8 @@ def _applied(
 ) -> list[Array]:
     """What one equation gives; casts are left to the caller, who knows the dtypes of its outputs."""
     name = eqn.primitive.name
-    if name in _CALLED or name in CALLS:
-        inner = inner_program(eqn)
+    if name in _CALLED or name in CALLS or name == LINEAR:
+        inner = program_of(linear_program(eqn)) if name == LINEAR else inner_program(eqn)
         if inner is None:
             raise NoValueError(name)
         return _run(inner, operands, setting)

@@ -19,7 +19,8 @@ from certgrad._subject import Subject
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
 from certgrad.ops._declare import Op
 
-LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools")
+LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
+"""pytest's own is one because it writes calls of it into every `assert`."""
 _NO_METHODS = (*LIBRARIES, "jaxlib", "equinox", "flax")
 _RUNS_OPS = (
     *(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed")),
@@ -42,9 +43,9 @@ def reachable_from(values: Iterable[Any]) -> Iterator[FunctionType]:
     """The functions outside the libraries that these values reach, each once."""
 
     def reached(value: Any) -> list[Any]:
-        return [*(named_in(value) if _own(value) else ()), *parts(value)]
+        return [*(named_in(value) if is_own(value) else ()), *parts(value)]
 
-    return filter(_own, each_once(values, reached))
+    return filter(is_own, each_once(values, reached))
 
 
 def each_once(values: Iterable[Any], reached: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
@@ -120,8 +121,14 @@ def parts(value: Any) -> list[Any]:
     return [*own.values(), *_methods(value, ["__call__"])]
 
 
-def _own(value: Any) -> bool:
+def is_own(value: Any) -> bool:
+    """It is a function, and of no library."""
     return isinstance(value, FunctionType) and not _of_library(value)
+
+
+def is_users(value: Any) -> bool:
+    """It is a function of neither a library nor certgrad, whose own code is compared with calls in its tests."""
+    return is_own(value) and str(value.__globals__.get("__name__")).partition(".")[0] != "certgrad"
 
 
 def _of_library(function: FunctionType) -> bool:

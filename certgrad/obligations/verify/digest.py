@@ -11,11 +11,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad._jax_compat import LINEAR, program_of
+from certgrad._jax_compat import LINEAR, linear_program
 from certgrad._subject import Subject
 from certgrad.ops._declare import Case
 
@@ -45,8 +44,7 @@ def _written(eqn: Any) -> Mapping[str, Any]:
     """The parameters of an equation; the tangent of an op of certgrad as the program that its rule runs."""
     if eqn.primitive.name != LINEAR:
         return dict(eqn.params)
-    with jax.enable_x64(True):
-        return {"jaxpr": program_of(eqn.params, [v.aval for v in eqn.invars])}
+    return {"jaxpr": linear_program(eqn)}
 
 
 class _Writer:
