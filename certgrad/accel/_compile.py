@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from certgrad.accel._sweep import Sweep
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph._certify import Certification, certification
-from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._jaxpr import Numbers, OwnNumbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import GraphCertificate
-from certgrad.graph.ir import Graph, Ref
+from certgrad.graph.ir import Ref
 from certgrad.obligations.certificate import PROOFS
+from certgrad.obligations.tracing.jax_internals import kind_of
 
 
 class NotCertifiedError(CertgradError):
@@ -30,6 +31,8 @@ class CompiledGraph:
 
     def __init__(self, certified: Certification) -> None:
         self.certified = certified
+        self._same: dict[Any, bool] = {}
+        """Dtypes of floats, and whether the function traces to the graph's own program in them."""
         self._jitted = {name: jax.jit(fn) for name, fn in self._programs().items()}
 
     def _programs(self) -> dict[str, Callable[..., Any]]:
@@ -60,20 +63,36 @@ class CompiledGraph:
 
     def _sweep(self, arrays: Sequence[Any]) -> tuple[Sweep, list[Any]]:
         specs = self.certified.traced.specs
-        leaves = [jnp.asarray(x) for x in arrays]
+        leaves = [x if hasattr(x, "dtype") else jnp.asarray(x) for x in arrays]
         sizes = specs.sizes([x.shape for x in leaves])
-        floats = [x for x, a in zip(leaves, specs.arguments, strict=True) if a.spec.dtype == "float"]
         for x, a in zip(leaves, specs.arguments, strict=True):
             if a.spec.dtype == "float" and not jnp.issubdtype(x.dtype, jnp.floating):
                 raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
-        real = jnp.result_type(*floats) if floats else jnp.result_type(float)
-        if real != jnp.float64 and (place := _wide_bits(self.certified.traced.ir)):
+        leaves = [x if kind_of(x.dtype) == "k" else jnp.asarray(x) for x in leaves]
+        numbers = self._numbers(leaves)
+        return Sweep(self.certified.induction, sizes, numbers), [
+            x.astype(wanted) if (wanted := numbers.dtype(dtype)) != x.dtype and kind_of(dtype) in "fi" else x
+            for x, dtype in zip(leaves, specs.dtypes, strict=True)
+        ]
+
+    def _numbers(self, leaves: Sequence[Any]) -> Numbers:
+        """The dtypes to run in: those that the graph was traced in, or another one in which it is the same program."""
+        traced = self.certified.traced
+        expected = traced.specs.dtypes
+        floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
+        available = bool(jax.config.jax_enable_x64) or not traced.specs.wide
+        if available and all(given == dtype for given, dtype in floats):
+            return OwnNumbers(jnp.result_type(float), jnp.result_type(int))
+        real = jnp.result_type(*(given for given, _ in floats)) if floats else jnp.result_type(float)
+        if real not in self._same:
+            self._same[real] = traced.is_same_in(real, bool(jax.config.jax_enable_x64))
+        if not self._same[real]:
+            names = " and ".join(sorted({str(dtype) for _, dtype in floats})) or "64 bits"
             raise UsageError(
-                f"{self.certified.traced.ir.name} draws random numbers in 64 bits{place}, as it was traced. Enable "
-                "jax_enable_x64 and pass arrays of float64, or make the random numbers an argument."
+                f"{traced.ir.name} was traced in {names}, and in {real} it is another program. Trace it again at "
+                f"arrays of {real}, or pass arrays of {names}."
             )
-        leaves = [x.astype(real) if jnp.issubdtype(x.dtype, jnp.floating) else x for x in leaves]
-        return Sweep(self.certified.induction, sizes, Numbers(real, jnp.result_type(int))), leaves
+        return Numbers(real, jnp.result_type(int))
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
         sweep, leaves = self._sweep(arrays)
@@ -109,17 +128,6 @@ class CompiledGraph:
             moving = sweep.induction.is_moving(Ref(node=node.id))
             flat.append(cotangents.get((node.id, 0), jnp.zeros_like(x)) if moving else None)
         return tuple(self.certified.traced.specs.nest(flat, bare=True))
-
-
-def _wide_bits(graph: Graph) -> str:
-    """Where the graph computes with 64 bits, which exist in 64-bit mode alone; empty where it does not."""
-    for node in graph.nodes:
-        if any(o.dtype == "uint64" for o in node.outputs):
-            return f" ({node.name} at {node.source})" if node.source else f" ({node.name})"
-        for body in node.bodies:
-            if place := _wide_bits(body):
-                return place
-    return ""
 
 
 def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:

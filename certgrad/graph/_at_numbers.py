@@ -44,7 +44,7 @@ def _same(judgement: Judgement, equation: Equation, fixed: Mapping[str, str]) ->
         return False
     there = Operation(equation, operation.names, operation.active, operation.domain, operation.title, operation.signs)
     try:
-        with wide_floats():
+        with wide_floats(equation.wide):
             found = traced_programs(there, equation.run, tuple(tuple(v.aval.shape) for v in equation.variables))
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError):
         return False

@@ -50,7 +50,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.tracing.jax_internals import versions
+from certgrad.obligations.tracing.jax_internals import versions, wide_floats
 from certgrad.obligations.verify._programs import DoesNotTraceError, digest
 from certgrad.ops._composed import Composed
 from certgrad.ops._declare import Case
@@ -93,7 +93,8 @@ def audit(op: Composed, cache: Cache | None = None) -> Certificate:
 def _graph(op: Composed, case: Case) -> TracedGraph:
     statics = case.keywords({}, {})
     specs = [f"{name}: {spec}" for name, spec in zip(op.arg_names, case.signature.inputs, strict=True)]
-    return trace(lambda *arrays: op.run(list(arrays), statics), *specs, name=op.name)
+    with wide_floats():  # as every op is proved, whatever the caller's configuration
+        return trace(lambda *arrays: op.run(list(arrays), statics), *specs, name=op.name)
 
 
 def _identity(op: Composed, case: Case) -> TracedCase:

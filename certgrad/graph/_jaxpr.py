@@ -57,6 +57,8 @@ class Equation:
 
     eqn: Any
     jaxpr: Any
+    wide: bool = True
+    """Whether it was traced with 64-bit numbers, and so whether its rules run with them."""
 
     @cached_property
     def name(self) -> str:
@@ -98,7 +100,7 @@ class Equation:
     def at(self, dims: Dims) -> Equation:
         """The equation with the dimensions in its parameters replaced. Not for equations with a program inside."""
         params = {k: replaced(v, dims) for k, v in self.eqn.params.items()}
-        return Equation(self.eqn.replace(params=params), self.jaxpr)
+        return Equation(self.eqn.replace(params=params), self.jaxpr, self.wide)
 
     @cached_property
     def inner(self) -> Program | None:
@@ -141,7 +143,10 @@ def _type(shape: tuple[int, ...], dtype: Any) -> ArrayType:
 
 def literal_of(atom: Any) -> Literal:
     """A scalar of the program text, as data."""
-    return Literal(text=repr(np.asarray(atom.val).item()), dtype=str(atom.aval.dtype))
+    value = np.asarray(atom.val)
+    item = value.item()
+    # The shortest decimal in its own dtype: 0.1 of float32 is not 0.10000000149011612.
+    return Literal(text=repr(float(str(value))) if isinstance(item, float) else repr(item), dtype=str(atom.aval.dtype))
 
 
 def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -182,12 +187,12 @@ def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
     return [v.val if is_literal(v) else env[v] for v in program.jaxpr.outvars]
 
 
-def program_equation(fn: Callable[..., Any], avals: Sequence[Any]) -> Equation:
+def program_equation(fn: Callable[..., Any], avals: Sequence[Any], wide: bool) -> Equation:
     """A function of arrays as one equation: a call of its program."""
     closed = jax.make_jaxpr(jax.jit(fn))(*avals)
     jaxpr = jaxpr_of(closed)
     (eqn,) = jaxpr.eqns
-    return Equation(eqn.replace(invars=list(jaxpr.invars)), jaxpr)
+    return Equation(eqn.replace(invars=list(jaxpr.invars)), jaxpr, wide)
 
 
 def captures(program: Program) -> bool:
@@ -289,18 +294,47 @@ def replaced(value: Any, dims: Dims) -> Any:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The dtypes that a program traced with 64-bit numbers runs in."""
+    """The dtypes that a program runs in, whatever it was traced in: all its real numbers, and its signed integers."""
 
     real: Any
     integer: Any
 
     def dtype(self, dtype: Any) -> Any:
-        kind = np.dtype(dtype)
-        return self.real if kind == np.float64 else self.integer if kind == np.int64 else dtype
+        if kind_of(dtype) == "f":
+            return np.dtype(self.real)
+        return np.dtype(self.integer) if dtype in (np.dtype("int32"), np.dtype("int64")) else dtype
 
     def value(self, value: Any) -> Any:
+        """A literal or a constant: the number that is meant, also where it is written in fewer digits."""
+        own = getattr(value, "dtype", None)
+        if own is not None and kind_of(own) not in "fi":
+            return value
         array = np.asarray(value)
-        return array.astype(self.dtype(array.dtype)) if array.dtype in (np.float64, np.int64) else value
+        wanted = self.dtype(array.dtype)
+        if wanted == array.dtype:
+            return value
+        return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
+
+
+@dataclass(frozen=True)
+class OwnNumbers(Numbers):
+    """The dtypes that a program was traced in."""
+
+    def dtype(self, dtype: Any) -> Any:
+        return dtype
+
+
+IDEAL = Numbers(np.float64, np.int64)
+"""All real numbers in one dtype: as they are read where casts do not round."""
+
+
+def meant(array: np.ndarray) -> np.ndarray:
+    """Floats of fewer bits as the shortest decimals that round to them: 0.1, not 0.10000000149011612."""
+    if kind_of(array.dtype) != "f" or array.dtype == np.float64:
+        return array.astype(np.float64)
+    if (found := np.unique(array)).size == 1:  # most constants repeat one number
+        return np.full(array.shape, float(str(found[0])))
+    return np.asarray([float(str(x)) for x in array.flat], np.float64).reshape(array.shape)
 
 
 def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:

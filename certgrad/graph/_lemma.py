@@ -56,7 +56,7 @@ class Lemmas:
         key = o.equation, o.names, o.active, o.domain, o.title, o.signs, o.search
         found = self.instances.get(key)
         if found is None:
-            with wide_floats():
+            with wide_floats(operation.equation.wide):
                 found = self.instances[key] = self._instance(operation)
         return found
 

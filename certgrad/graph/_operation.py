@@ -24,7 +24,7 @@ from certgrad.obligations.tracing.jax_internals import (
 _NAMES = ("x", "y", "z", "w")
 
 
-KINDS = {"f": "float", "i": "int", "b": "bool"}
+KINDS = {"f": "float", "i": "int", "b": "bool", "k": "key"}
 
 
 def argument_names(count: int) -> tuple[str, ...]:
@@ -76,6 +76,7 @@ def operation_key(operation: Operation) -> Any:
     )
     return (
         equation.primitives,
+        equation.wide,
         pattern,
         operation.active,
         operation.names,
@@ -99,19 +100,11 @@ def active_shapes(operation: Operation, sizes: tuple[tuple[Any, ...], ...]) -> A
 
 
 def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...]) -> Programs:
-    """The operation's rules, traced at these shapes.
-
-    Code of its own may ask for dtypes, so what calls a program is traced in those of its operands; and so is what acts
-    on floats that are not of 64 bits, with literals that are not either.
-    """
-    shapes = active_shapes(operation, sizes)
-    dtypes = tuple(v.aval.dtype for v in operation.equation.variables)
-    kinds = [kind_of(d) for d in dtypes]
-    narrow = any(k == "f" and d != np.float64 for k, d in zip(kinds, dtypes, strict=True))
-    if (narrow or operation.equation.holds_program) and KINDS.keys() >= set(kinds):
-        shapes = replace(shapes, exact=dtypes)
+    """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run."""
+    equation = operation.equation
+    shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
     return trace_rules(
-        node_rules(operation.equation, shapes, run), shapes, 0, operation.title or operation.equation.name
+        node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
     )
 
 

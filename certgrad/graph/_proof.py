@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from certgrad._subject import OF_RULES
 from certgrad.errors import CertgradError, DomainError
@@ -255,8 +256,12 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     proof = _judged_as_read(operation, shapes, programs, names, plain)
-    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
-    if proof.holds or not meant or any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
+    dtypes = {**dict.fromkeys(plain.long, "float64"), **dict.fromkeys(plain.narrow, "float32")}
+    meant = {value: form for value in sorted(dtypes) if (form := closed_form(value, dtypes[value])) is not None}
+    if proof.holds or not meant:
+        return proof
+    # What is plainly wrong in 64 bits is wrong whatever was rounded; in 32 bits rounding itself is that large.
+    if not plain.narrow and any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
         return proof
     other = _judged_as_read(replace(operation, search=False), shapes, programs, names, Reading(meant))
     return _up_to_rounding(other, meant) if other.lemma.verdict in HOLDS else proof
@@ -264,12 +269,18 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
 
 def _up_to_rounding(proof: Proof, meant: Mapping[float, ClosedForm]) -> Proof:
     """The proof of an operation whose literals were read as the closed forms, which its lemma says."""
-    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    read = [f"{_literal(literal)} is read as {form.text()}" for literal, form in sorted(meant.items())]
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
     results = [change(o, verdict=rounded, reason="; ".join(read)) for o in proof.lemma.obligations]
     notes = sorted([*proof.lemma.idealisations, *read])
     return replace(proof, lemma=change(proof.lemma, verdict=rounded, obligations=results, idealisations=notes))
+
+
+def _literal(value: float) -> str:
+    """As it is written: in float32 where it has no more digits."""
+    narrow = np.float32(value)
+    return str(narrow) if float(narrow) == value else repr(value)
 
 
 def _judged_as_read(

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 
 from certgrad.graph import _bounds, _jaxpr
-from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._jaxpr import IDEAL
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
 from certgrad.obligations.auditing.witnesses import _as_data
@@ -80,11 +79,10 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
         Input(n, tuple(str(d) for d in s), k, differentiable=i in shapes.active)  # type: ignore[arg-type]
         for i, (n, s, k) in enumerate(zip(operation.names, shapes.inputs, shapes.dtypes, strict=True))
     ]
-    numbers = Numbers(np.float64, np.int64)
 
     def at(dims: Any) -> Rule:
         def run(program: Any, *groups: Sequence[Any]) -> list[Any]:
-            return _jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, numbers)
+            return _jaxpr.evaluate(program, [x for g in groups for x in g], dims.sizes, IDEAL)
 
         return Rule(
             forward=lambda xs: run(programs.forward, xs),

@@ -260,13 +260,16 @@ def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -
     constants = tuple(np.asarray(traced.constants[k]).tobytes() for k in order if k in traced.constants)
     found = shared.regions.get((tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants))
     if found is None:
-        with wide_floats():
-            found = _equation(traced, order, last, refs)
+        wide = any(traced.equations[k].wide for k in order if k in traced.equations)
+        with wide_floats(wide):
+            found = _equation(traced, order, last, refs, wide)
         shared.regions[tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants] = found
     return _Region(members, last, refs, found)
 
 
-def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref]) -> Equation:
+def _equation(
+    traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool
+) -> Equation:
     def run(*args: Any) -> Any:
         values: dict[tuple[int, int], Any] = {(r.node, r.output): x for r, x in zip(refs, args, strict=True)}
         for k in order:
@@ -282,7 +285,7 @@ def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequen
     for r in refs:
         out = _aval(traced, r)
         avals.append(jax.ShapeDtypeStruct(out[0], out[1]))
-    return program_equation(run, avals)
+    return program_equation(run, avals, wide)
 
 
 def _aval(traced: TracedGraph, ref: Ref) -> tuple[Any, Any]:

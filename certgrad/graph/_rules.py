@@ -79,6 +79,6 @@ def _partial(fn: Outputs, args: Sequence[Any], active: Sequence[int]) -> Outputs
 
 def _real_outputs(fn: Outputs) -> Outputs:
     def run(*args: Any) -> list[Any]:
-        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(jnp.float64) for y in fn(*args)]
+        return [y if jnp.issubdtype(y.dtype, jnp.floating) else y.astype(float) for y in fn(*args)]
 
     return run

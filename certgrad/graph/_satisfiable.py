@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.graph._jaxpr import Numbers, UnknownDimensionError
+from certgrad.graph._jaxpr import IDEAL, UnknownDimensionError
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
@@ -113,22 +113,21 @@ def _program(
     traced: TracedGraph, wanted: Sequence[Key], sizes: Mapping[str, int]
 ) -> tuple[Any, list[int], list[Place]]:
     """The values that the hypotheses mention, as one program at concrete shapes, of the inputs that they depend on."""
-    numbers = Numbers(np.float64, np.int64)
     inside = list(dict.fromkeys(key[0] for key in wanted if key[0]))
 
     def run(*inputs: Any) -> list[Any]:
-        execution = Run(sizes, numbers, set(wanted))
+        execution = Run(sizes, IDEAL, set(wanted))
         given: list[Any] = [None] * len(traced.specs.arguments)
         for k, x in zip(needed, inputs, strict=True):
             given[k] = x
         execution.values(traced, given, needed=True)
         return [*(execution.kept[key] for key in wanted), *(execution.taken[p] for p in inside)]
 
-    live = Run(sizes, numbers, set(wanted))._live(traced, ())
+    live = Run(sizes, IDEAL, set(wanted))._live(traced, ())
     needed = [k for k, node in enumerate(traced.ir.inputs) if node.id in live]
     with wide_floats():
         arguments = [traced.specs.arguments[k] for k in needed]
-        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), a.dtype) for a in arguments]
+        specs = [jax.ShapeDtypeStruct(a.spec.shape(sizes, {}), IDEAL.dtype(a.dtype(wide=True))) for a in arguments]
         return jax.make_jaxpr(run)(*specs), needed, inside
 
 
@@ -234,7 +233,7 @@ def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
     keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
 
     def run() -> list[Any]:
-        execution = Run({}, Numbers(np.float64, np.int64), set(keys))
+        execution = Run({}, IDEAL, set(keys))
         execution.values(traced, [None] * len(traced.ir.inputs), needed=True)
         return [execution.kept[key] for key in keys]
 

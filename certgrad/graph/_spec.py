@@ -1,4 +1,5 @@
-"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, or arrays, nested as the arguments are.
+"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, `"x: bf16[n, d]"`, `"rng: :key"`, or arrays,
+nested as the arguments are.
 
 They stand in lists, dicts and modules (Equinox, Flax)."""
 
@@ -11,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.obligations.tracing.jax_internals import kind_of
+from certgrad.obligations.tracing.jax_internals import key_dtype, kind_of
 from certgrad.ops._fit import fits
-from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, parse
+from certgrad.ops._signature import ArraySpec, Dim, Signature, Star, named_dtype, parse
 
-_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(?!(?:int|bool|float)\b)(.*)", re.DOTALL)
-
-
-_WIDE = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*:(.*)", re.DOTALL)
+_TYPED = re.compile(r"\s*([a-z]+\d*)\[([^\[\]]*)\]\s*")
+"""`f32[n, d]`, as JAX prints types."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,23 @@ class Argument:
 
     name: str
     spec: ArraySpec
-    integer: str = ""
-    """The dtype of an array of integers that was given as a spec: it keeps its own."""
+    given: Any = None
+    """The dtype of an array that was given as a spec."""
 
     @property
-    def dtype(self) -> Any:
-        """The dtype that it is traced in: real numbers are traced as float64."""
-        return np.dtype(self.integer or _WIDE[self.spec.dtype])
+    def own(self) -> Any:
+        """The dtype that was given or written; None where it is left to JAX."""
+        if self.given is not None or not self.spec.exact:
+            return self.given
+        return np.dtype(jnp.dtype(self.spec.exact))
+
+    def dtype(self, wide: bool) -> Any:
+        """The dtype that it is traced in: its own, or that of JAX's arrays with 64-bit numbers, or without."""
+        if self.own is not None:
+            return self.own
+        real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
+        kinds = {"float": real, "int": whole, "bool": np.bool_}
+        return key_dtype() if self.spec.dtype == "key" else np.dtype(kinds[self.spec.dtype])
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ class Specs:
     tree: tuple[Any, ...]
     static: Mapping[int, Any] = field(default_factory=dict)
     """What is no array, by its place among all leaves: functions and numbers inside modules. The graph holds them."""
+    wide: bool = True
+    """Whether the function is traced with 64-bit numbers."""
 
     def nest(self, arrays: Sequence[Any], bare: bool = False) -> list[Any]:
         """The arguments with these arrays at their places; if `bare`, with None in place of what is no array."""
@@ -69,6 +82,11 @@ class Specs:
                 raise UsageError(f"Argument {k} is nested as {structure}, but its spec as {tree}.")
             leaves += found
         return [x for k, x in enumerate(leaves) if k not in self.static]
+
+    @property
+    def dtypes(self) -> list[Any]:
+        """The dtypes that the arrays are traced in."""
+        return [a.dtype(self.wide) for a in self.arguments]
 
     @property
     def dims(self) -> list[str]:
@@ -128,7 +146,9 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
         if argument.name in seen:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
         seen.add(argument.name)
-    read = Specs(tuple(arguments), tuple(trees), static)
+    # What asks for 64 bits is traced with them; else it is as the program would run now.
+    wide = bool(jax.config.jax_enable_x64) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
+    read = Specs(tuple(arguments), tuple(trees), static, wide)
     for name in read.dims:
         if name not in _shown_by([d for a in arguments for d in a.spec.dims if isinstance(d, Dim)]):
             raise UsageError(
@@ -152,10 +172,29 @@ def _shown_by(dims: Sequence[Dim]) -> set[str]:
     return known
 
 
+def _needs_64_bits(dtype: Any) -> bool:
+    return dtype in (np.float64, np.int64, np.uint64)
+
+
 def split_name(text: str) -> tuple[str | None, str]:
-    """`"W1: d h"` as the name and the dimensions; no name where none is written."""
+    """`"W1: d h"` as the name and the dimensions; no name where none is written.
+
+    What stands right after the colon, without a blank, may be the dtype of an axis: `n:int`.
+    """
     named = _NAMED.fullmatch(text)
-    return (named[1], named[2].strip()) if named else (None, text.strip())
+    if named is None:
+        return None, text.strip()
+    suffix = re.match(r"\w*", named[2])
+    if suffix is not None and named_dtype(suffix[0]) is not None and not _TYPED.fullmatch(named[2]):
+        return None, text.strip()
+    return named[1], named[2].strip()
+
+
+def written_spec(body: str) -> ArraySpec:
+    """The spec without its name: `n d`, `n:int`, `f32[n, d]`. Raises SignatureError."""
+    if (typed := _TYPED.fullmatch(body)) is not None:
+        body = f"{typed[2].replace(',', ' ')}:{typed[1]}"
+    return parse(f"{body} ->").inputs[0]
 
 
 def _leaf(text: Any, name: str) -> Argument:
@@ -167,12 +206,12 @@ def _leaf(text: Any, name: str) -> Argument:
         )
     given, body = split_name(text)
     name = given or name
-    if "," in body or "->" in body:
+    if ("," in body and not _TYPED.fullmatch(body)) or "->" in body:
         raise UsageError(
             f"The spec '{text}' of {name} is more than one array. Give one spec an argument, such as 'n d'."
         )
     try:
-        spec = parse(f"{body} ->").inputs[0]
+        spec = written_spec(body)
     except SignatureError as error:
         first = str(error).splitlines()[0].removeprefix("The signature does not parse: ")
         raise UsageError(
@@ -184,18 +223,22 @@ def _leaf(text: Any, name: str) -> Argument:
 
 
 def _is_array(leaf: Any) -> bool:
-    return hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
 def _array(value: Any, name: str) -> Argument:
-    """An array, or its shape and dtype, as a spec: its sizes are numbers, and its values do not matter."""
+    """An array, or its shape and dtype, as a spec: its sizes are numbers, and its values do not matter.
+
+    Its dtype is the one that JAX gives it now: without 64-bit numbers, an array of float64 is one of float32.
+    """
     kind = kind_of(value.dtype)
-    if kind not in "fib":
+    if kind not in "fibk":
         raise UsageError(
-            f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers and booleans."
+            f"{name} has dtype {value.dtype}. A graph takes arrays of real numbers, integers, booleans and random keys."
         )
-    text = " ".join(map(str, value.shape)) + {"f": "", "i": ":int", "b": ":bool"}[kind]
-    return Argument(name, parse(f"{text} ->").inputs[0], str(value.dtype) if kind == "i" else "")
+    dims = tuple(Dim(str(d)) for d in value.shape)
+    dtype = value.dtype if kind == "k" else jax.dtypes.canonicalize_dtype(value.dtype)
+    return Argument(name, ArraySpec(dims, {"f": "float", "i": "int", "b": "bool", "k": "key"}[kind]), dtype)
 
 
 def parameter_names(fn: Callable[..., Any]) -> list[str]:

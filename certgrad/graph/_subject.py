@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from certgrad.graph._trace import TracedGraph
 from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_internals import kind_of
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
 
@@ -28,11 +30,15 @@ class GraphSubject(Subject):
     rules_of_nodes = True
 
     def __init__(self, traced: TracedGraph) -> None:
-        arguments = traced.specs.arguments
+        arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
+        specs = tuple(
+            replace(a.spec, exact=str(d) if kind_of(d) == "i" and a.own is not None else a.spec.exact)
+            for a, d in zip(arguments, dtypes, strict=True)
+        )
         self.traced = traced
         self.name = traced.ir.name
         self.arg_names = tuple(a.name for a in arguments)
-        self.cases = (Case(Signature(tuple(a.spec for a in arguments), ())),)
+        self.cases = (Case(Signature(specs, ())),)
         self.params: Mapping[str, str | None] = {}
         self.moving = [k for k, a in enumerate(arguments) if a.spec.dtype == "float"]
 
@@ -82,10 +88,22 @@ def unlike_its_graph(traced: TracedGraph) -> str:
 
 
 def measured(traced: TracedGraph) -> Conformance:
-    """The function and its gradient, compared with traces at numbers and with calls in float64 and float32."""
+    """The function and its gradient, compared with traces at numbers and with calls in the dtype that was traced.
+
+    What was traced in float64, because nothing else was said, is compared in float32 as well.
+    """
+    dtypes = traced.specs.dtypes
+    reals = {str(d) for d in dtypes if kind_of(d) == "f"}
+    if len(reals) > 1 or any(kind_of(d) == "k" for d in dtypes):
+        what = "it takes random keys" if len(reals) <= 1 else f"its arguments are of {' and '.join(sorted(reals))}"
+        return Conformance((f"{NOT_COMPARED}: {what}",))
+    dtype = next(iter(reals), "float64" if traced.specs.wide else "float32")
+    told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
     try:
         traces = Traces(GraphSubject(traced))
+        traces.wide = dtype == "float64"
         subject = Compared([traces], traces.families[0].prove[0])
-        return conformance(subject, WIDTHS, most=max(FEWEST, NODES // len(traced.nodes)))
+        claimed = WIDTHS if dtype == "float64" and not told else (dtype,)
+        return conformance(subject, claimed, most=max(FEWEST, NODES // len(traced.nodes)))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

@@ -28,7 +28,9 @@ from certgrad.obligations.tracing.jax_internals import (
     inner_program,
     is_dropped,
     is_literal,
+    kind_of,
     scan_loop,
+    serialised,
     while_loop,
     wide_floats,
 )
@@ -76,6 +78,18 @@ class TracedGraph:
         """The function's graph with dimensions set to what `fixed` says: `1`, another one, `2*n`."""
         assert self.fn is not None, "the graph inside a node is not traced again"
         return _finished(_traced(self.fn, self.specs, self.ir.name, fixed))
+
+    def is_same_in(self, real: Any, wide: bool) -> bool:
+        """With all real arguments of this dtype the function traces to the same program, dtypes aside."""
+        if self.fn is None or len({str(d) for d in self.specs.dtypes if kind_of(d) == "f"}) > 1:
+            return False
+        given = [replace(a, given=real) if a.spec.dtype == "float" else a for a in self.specs.arguments]
+        try:
+            other = _traced(self.fn, replace(self.specs, arguments=tuple(given), wide=wide), self.ir.name, {})
+        except TraceError:
+            return False
+        texts = [serialised(p, erase_dtypes=True, fold_sizes=True) for p in (self.program, other.program)]
+        return texts[0] == texts[1]
 
     def changed(self) -> str | None:
         """The first node that is not what was traced, though it is well formed: of the same types, it goes unseen."""
@@ -140,10 +154,12 @@ class TracedGraph:
 
 
 def trace(fn: Callable[..., Any], *specs: Any, name: str = "") -> TracedGraph:
-    """The graph of `fn` at symbolic dimensions, in float64.
+    """The graph of `fn` at symbolic dimensions, in the dtypes that it is called with.
 
     A spec gives the shape of one argument: `"n d"`, `"W1: d h"` with a name, `""` for a scalar, `"n:int"` for
-    integers; a list or dict of specs for an argument that is one. Raises UsageError or TraceError.
+    integers, `"n d:bfloat16"` or `"bf16[n, d]"` for a dtype, `":key"` for a random key; an array; a list or dict of
+    specs for an argument that is one. What is of no dtype is of JAX's own: float32, or float64 with jax_enable_x64.
+    Raises UsageError or TraceError.
     """
     with without_collection():
         return _finished(_traced(fn, read_specs(fn, specs), name or getattr(fn, "__name__", "function"), {}))
@@ -155,10 +171,13 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 
 
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, str]) -> TracedGraph:
-    with wide_floats():
+    with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
-        leaves = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), a.dtype) for a in read.arguments]
+        leaves = [
+            jax.ShapeDtypeStruct(a.spec.shape(table, {}), dtype)
+            for a, dtype in zip(read.arguments, read.dtypes, strict=True)
+        ]
         try:
             with sizes_as_integers(reachable_from([fn])):
                 program = trace_program(lambda *arrays: fn(*read.nest(arrays)), leaves)
@@ -172,7 +191,7 @@ def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str,
                 "A graph is a function of its arguments alone; remove printing, callbacks and state."
             )
         inputs = [a.name for a in read.arguments]
-        return replace(_built(program, title, inputs, names, Shared()), fn=fn, specs=read)
+        return replace(_built(program, title, inputs, names, Shared(read.wide)), fn=fn, specs=read)
 
 
 def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str], shared: Shared) -> TracedGraph:
@@ -184,10 +203,16 @@ def _built(program: Program, title: str, inputs: Sequence[str], dims: list[str],
 
 def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
     text = str(error).strip().splitlines()
-    shapes = ", ".join(f"{a.name}: {a.spec}" for a in read.arguments)
+    types = ", ".join(
+        f"{a.name}: {type_of(jax.ShapeDtypeStruct(tuple(map(str, a.spec.dims)), dtype))}"
+        for a, dtype in zip(read.arguments, read.dtypes, strict=True)
+    )
+    bits = "with 64-bit numbers" if read.wide else "without 64-bit numbers, as jax_enable_x64 is off"
     return TraceError(
-        f"JAX could not trace {title} at the shapes {shapes}: {type(error).__name__}: {text[0] if text else ''} "
-        "Check the specs against the shapes that the function expects; dimensions with different names are different."
+        f"JAX could not trace {title} of {types} ({bits}): {type(error).__name__}: {text[0].rstrip(' .') if text else ''}. "
+        "Call it once on arrays of such shapes and dtypes. If it fails there too, mend the specs; dimensions with "
+        "different names are different, and a spec says its dtype as 'x: bf16[n, d]'. If it runs, it asks for a number "
+        "or a value that is not known here."
     )
 
 
@@ -215,7 +240,8 @@ _INSIDE = frozenset({"scan", "while", "cond"})
 class Shared:
     """What nodes, and graphs inside nodes, have in common: equations, and what is the same at each of their nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, wide: bool) -> None:
+        self.wide = wide
         self.equations: dict[Any, Equation] = {}
         self.params: dict[Equation, dict[str, str]] = {}
         self.outputs: dict[Equation, list[ArrayType]] = {}
@@ -242,7 +268,7 @@ class Shared:
             key = (id(original), reads)
             found = self.equations.get(key)
         if found is None:
-            found = self.equations[key] = Equation(eqn, jaxpr)
+            found = self.equations[key] = Equation(eqn, jaxpr, self.wide)
         return found
 
 

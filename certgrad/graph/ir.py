@@ -26,11 +26,16 @@ class ArrayType(Struct, frozen=True):
     def real(self) -> bool:
         return self.dtype.startswith(("float", "bfloat"))
 
+    @property
+    def is_real_number(self) -> bool:
+        return self.real and not self.shape
+
     def __str__(self) -> str:
         return f"{_SHORT.get(self.dtype, self.dtype)}[{', '.join(self.shape)}]"
 
 
-_SHORT = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32"}
+_SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+_SHORT |= {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 class Ref(Struct, frozen=True, tag_field="is", tag="node"):
@@ -113,7 +118,7 @@ class Graph(Struct, frozen=True):
     @property
     def scalar_loss(self) -> bool:
         """The graph returns exactly one real number."""
-        return len(self.outputs) == 1 and self.type_of(self.outputs[0]) == ArrayType(shape=[], dtype="float64")
+        return len(self.outputs) == 1 and self.type_of(self.outputs[0]).is_real_number
 
     def __str__(self) -> str:
         lines = [f"graph {self.name} over dimensions {', '.join(self.dims) or 'none'}", *map(str, self.nodes)]

@@ -1,8 +1,9 @@
 """Signatures such as `"*b n k, *b k m -> *b n m"`: the shapes an op takes and returns, for every value of the names.
 
 Arrays are separated by commas, dims by blanks. A dim is a name, an integer, or a sum of products of them without blanks
-(`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar. `:int` or `:bool` after an array
-says that it holds no floats.
+(`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar, and so is `()`, as numpy writes
+it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys; a dtype of JAX
+(`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
 """
 
 import re
@@ -15,7 +16,19 @@ from certgrad.errors import SignatureError
 _TOKEN = re.compile(r"\S+")
 DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
 _STAR = re.compile(r"\*[A-Za-z_]\w*")
-_DTYPES = ("float", "int", "bool")
+_DTYPES = ("float", "int", "bool", "key")
+_REAL = ("float16", "bfloat16", "float32", "float64")
+_WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_SHORT = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_SHORT |= {f"{name[0]}{name.lstrip('uint')}": name for name in _WHOLE}
+
+
+def named_dtype(text: str) -> tuple[str, str] | None:
+    """What kind of numbers a dtype holds, and its own name where one is written: `bf16`, `uint32`. None for no dtype."""
+    name = _SHORT.get(text, text)
+    if name in _DTYPES:
+        return name, ""
+    return ("float", name) if name in _REAL else ("int", name) if name in _WHOLE else None
 
 
 def evaluate(text: str, sizes: Mapping[str, Any]) -> Any:
@@ -74,6 +87,8 @@ class ArraySpec:
 
     dims: tuple[Dim | Star, ...]
     dtype: str = "float"
+    exact: str = ""
+    """The dtype itself, where the signature names one: `uint32`."""
 
     @property
     def stars(self) -> tuple[str, ...]:
@@ -102,8 +117,8 @@ class ArraySpec:
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
 
     def __str__(self) -> str:
-        text = " ".join(map(str, self.dims))
-        return text if self.dtype == "float" else f"{text}:{self.dtype}"
+        text, dtype = " ".join(map(str, self.dims)), self.exact or self.dtype
+        return text if dtype == "float" else f"{text}:{dtype}"
 
 
 @dataclass(frozen=True)
@@ -164,14 +179,18 @@ def _parse_side(text: str, start: int, stop: int) -> tuple[ArraySpec, ...]:
 
 def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
     dims: list[Dim | Star] = []
-    dtype = "float"
+    dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):
         token, colon, suffix = match[0].partition(":")
-        if dtype != "float":
-            raise _error(text, match.start(), f"':{dtype}' is the last thing of an array")
-        if colon and suffix not in _DTYPES:
-            raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; write :int or :bool")
-        dtype = suffix or "float"
+        if last:
+            raise _error(text, match.start(), f"':{last}' is the last thing of an array")
+        if colon:
+            if (found := named_dtype(suffix)) is None:
+                told = "write :int, :bool, :key, or one of JAX such as :uint32"
+                raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
+            (dtype, exact), last = found, suffix
+        if token == "()" and not dims:
+            continue
         if _STAR.fullmatch(token):
             if Star(token[1:]) in dims:
                 raise _error(text, match.start(), f"'{token}' stands twice in one array")
@@ -182,7 +201,7 @@ def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
             raise _error(
                 text, match.start(), f"'{token}' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes"
             )
-    return ArraySpec(tuple(dims), dtype)
+    return ArraySpec(tuple(dims), dtype, exact)
 
 
 def _error(text: str, at: int, problem: str) -> SignatureError:

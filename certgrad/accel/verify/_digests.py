@@ -31,7 +31,7 @@ class Programs:
         key = id(operation.equation), operation.active, operation.signs, lemma.digest
         if key not in self.found:
             self.kept.append(operation.equation)
-            with wide_floats():
+            with wide_floats(operation.equation.wide):
                 traces = _settings(operation)
                 self.found[key] = next((one for one in traces if one.proof.lemma.digest == lemma.digest), None)
         return self.found[key]

@@ -20,7 +20,7 @@ from certgrad.accel.verify._steps import Asked, Walk
 from certgrad.errors import CertgradError
 from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._induction import sized
-from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._jaxpr import IDEAL
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import operations
@@ -45,7 +45,6 @@ TRIES = 8
 """How often a point is drawn again until it lies inside the hypotheses: each time the whole graph is evaluated."""
 _SMALL = 12
 """Boundaries are looked for where the inputs have at most so many entries."""
-_NUMBERS = Numbers(np.float64, np.int64)
 
 
 class NotEvaluatedError(Exception):
@@ -133,12 +132,13 @@ class AtSizes:
     def __init__(self, walk: Walk, sizes: dict[str, int], questions: Mapping[int, Question], program: Any) -> None:
         self.walk, self.sizes, self.questions = walk, sizes, questions
         ir = walk.traced.ir
-        specs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
+        own = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in program.jaxpr.invars]
+        specs = [jax.ShapeDtypeStruct(x.shape, IDEAL.dtype(x.dtype)) for x in own]
         real_outputs = [k for k, o in enumerate(ir.outputs) if ir.type_of(o).real]
         kinds = tuple({"f": "float", "i": "int", "u": "int", "b": "bool"}[np.dtype(x.dtype).kind] for x in specs)
         traced = walk.traced
         # A walk is to a sweep what an induction is: it says what moves, and by which programs.
-        sweep = Sweep(walk, sizes, _NUMBERS)  # type: ignore[arg-type]
+        sweep = Sweep(walk, sizes, IDEAL)  # type: ignore[arg-type]
         asked = (*walk.shared.hypotheses, *walk.shared.signs)
         read = [(a.place, r) for a in asked for n, r in a.arguments.items() if n in questions[id(a)].names]
         self.keys: list[Key] = list(dict.fromkeys((place, r.node, r.output) for place, r in read))
@@ -151,15 +151,16 @@ class AtSizes:
             return [found.get((n.id, 0), jax.numpy.zeros_like(x)) for n, x in inputs if n.outputs[0].real]
 
         def watched(*args: Any) -> Any:
-            run = Run(sizes, _NUMBERS, frozenset(self.keys))
+            run = Run(sizes, IDEAL, frozenset(self.keys))
             run.values(walk.traced, args)
             self.places = list(run.taken)
             return [run.kept[key] for key in self.keys], list(run.taken.values())
 
+        with wide_floats(traced.specs.wide):
+            chosen = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*own)
         with wide_floats():
-            chosen = jax.make_jaxpr(lambda *args: [_outputs(traced, args)[k] for k in real_outputs])(*specs)
             outputs = [v.aval for v in getattr(chosen, "jaxpr", chosen).outvars]
-            seeds = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in outputs]
+            seeds = [jax.ShapeDtypeStruct(a.shape, IDEAL.dtype(a.dtype)) for a in outputs]
             vjp = jax.make_jaxpr(lambda *xs: swept(xs[: len(specs)], xs[len(specs) :]))(*specs, *seeds)
             self.values = jax.make_jaxpr(watched)(*specs)
         shapes = tuple(tuple(x.shape) for x in specs)

@@ -277,7 +277,7 @@ def variable(spec: str) -> Term:
     if name is None:
         raise UsageError(f"The spec {spec!r} of a variable has no name. Write it as 'x: n d', or 'x:' for a scalar.")
     argument = Argument(name, _spec(body, spec))
-    aval = jax.ShapeDtypeStruct(shape_of(_text(argument), _SYMBOLS), argument.dtype)
+    aval = jax.ShapeDtypeStruct(shape_of(_text(argument), _SYMBOLS), argument.dtype(wide=True))
     return Term(None, (), {}, aval, name=name, argument=argument, place=_jaxpr.here())
 
 

@@ -51,9 +51,11 @@ class Setting:
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     real: Any = np.float64
+    also: Any = np.float64
+    """A dtype that is replaced by `real` as float64 is."""
 
     def dtype(self, dtype: Any) -> Any:
-        return self.real if dtype == np.float64 else dtype
+        return self.real if dtype in (np.float64, self.also) else dtype
 
     def size(self, value: Any) -> Any:
         """A parameter with its dimensions set."""

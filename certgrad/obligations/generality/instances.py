@@ -39,6 +39,8 @@ class Instance:
     statics: dict[str, Any]
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     label: str = ""
+    exact: tuple[str, ...] = ()
+    """The dtypes that the signature names, empty for an argument without one; nothing where it names none."""
     shared: bool = False
     """Whether JAX's caches may serve the trace (see `symbols`)."""
 
@@ -56,7 +58,7 @@ class Instance:
         table: dict[str, Any] = dict(symbols(free, shared=self.shared))
         table |= {n: evaluate_size(v, table) for n, v in fixed.items()}
         inputs = tuple(tuple(evaluate_size(text, table) for text in shape) for shape in self.inputs)
-        return Shapes(inputs, self.dtypes, self.keywords(table))
+        return Shapes(inputs, self.dtypes, self.keywords(table), self.exact)
 
     def at(self, sizes: Mapping[str, int]) -> Instance:
         """The one family member at these sizes."""
@@ -167,7 +169,12 @@ def _ranked(case: Case, ranks: Mapping[str, int]) -> Instance:
     label = ", ".join(f"*{s} of rank {r}" for s, r in ranks.items())
     statics = {k: v.position(signature, ranks) if hasattr(v, "position") else v for k, v in case.statics.items()}
     dtypes = tuple(spec.dtype for spec in signature.inputs)
-    return Instance(tuple(inputs), dtypes, statics, groups, label)
+    return Instance(tuple(inputs), dtypes, statics, groups, label, _exact(signature))
+
+
+def _exact(signature: Signature) -> tuple[str, ...]:
+    exact = tuple(spec.exact for spec in signature.inputs)
+    return exact if any(exact) else ()
 
 
 FULL, SINGLE, ABSENT = "full", "size 1", "absent"
@@ -186,7 +193,7 @@ def _broadcast_instances(case: Case) -> Iterator[Instance]:
             for column in columns
         )
         label = "; ".join(" × ".join(axis) for axis in axes) or "scalars"
-        return Instance(inputs, dtypes, dict(case.statics), {}, label)
+        return Instance(inputs, dtypes, dict(case.statics), {}, label, _exact(case.signature))
 
     same = (FULL,) * count
     kinds = (FULL, SINGLE, ABSENT)

@@ -25,9 +25,9 @@ from certgrad.obligations.terms.polynomials import Poly, number, poly_of
 from certgrad.obligations.terms.power import log_of, power
 from certgrad.obligations.terms.session import intern
 
-DIGITS = 15
+DIGITS = {"float64": 15, "float32": 7}
 """A literal with fewer significant digits is meant as it is written."""
-HEIGHT = 10**11
+HEIGHT = {"float64": 10**11, "float32": 200}
 """Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
 UNITS = 2
 """By how many units in the last place a literal may be moved."""
@@ -90,51 +90,57 @@ class Reading:
 
     meant: Mapping[float, ClosedForm] = field(default_factory=dict)
     long: set[float] = field(default_factory=set)
+    narrow: set[float] = field(default_factory=set)
+    """Those of float32: the same number, written in 64 bits, would be another literal."""
 
-    def term(self, value: float) -> Poly | None:
+    def term(self, value: np.floating[Any]) -> Poly | None:
         """What a literal stands for, or None where it means its shortest decimal."""
-        if digits(value) < DIGITS:
+        if digits(value) < DIGITS.get(str(value.dtype), math.inf):
             return None
-        self.long.add(abs(value))
-        form = self.meant.get(abs(value))
+        exact = abs(float(value))
+        (self.narrow if value.dtype == np.float32 else self.long).add(exact)
+        form = self.meant.get(exact)
         return None if form is None else form.term() if value > 0 else -form.term()
 
     def moves(self, array: np.ndarray) -> bool:
         """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
-        return array.dtype == np.float64 and any(abs(float(x)) in self.meant for x in array.flat)
+        return str(array.dtype) in DIGITS and any(abs(float(x)) in self.meant for x in array.flat)
 
 
-def digits(value: float) -> int:
+def digits(value: np.floating[Any] | float) -> int:
     """The significant digits of the shortest decimal."""
-    mantissa = repr(abs(value)).partition("e")[0].replace(".", "")
+    mantissa = np.format_float_scientific(abs(value), trim="-").partition("e")[0].replace(".", "")
     return len(mantissa.strip("0"))
 
 
 @lru_cache(maxsize=1024)
-def closed_form(value: float) -> ClosedForm | None:
+def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
     """The simplest closed form of a positive number, within `UNITS` in its last place."""
     best: tuple[int, ClosedForm] | None = None
+    unit = _unit(value, dtype)
     with precision(256):
         for cost, form, factor in _factors():
-            low, high = (
-                (Fraction(value) + sign * UNITS * Fraction(math.ulp(value))) / _middle(factor) for sign in (-1, 1)
-            )
+            low, high = ((Fraction(value) + sign * UNITS * unit) / _middle(factor) for sign in (-1, 1))
             c = simplest_between(low, high)
-            if form == PLAIN and Fraction(float(c)) == c:
+            if form == PLAIN and Fraction(float(np.dtype(dtype).type(float(c)))) == c:
                 continue  # a float itself: no rounding leads from it to another
             weight = c.numerator * c.denominator * cost
-            if weight <= HEIGHT and (best is None or weight < best[0]):
+            if weight <= HEIGHT[dtype] and (best is None or weight < best[0]):
                 found = ClosedForm(c, form.root, form.pi, form.log, form.log_power)
-                if rounds_to(found, value):
+                if rounds_to(found, value, dtype):
                     best = weight, found
     return None if best is None else best[1]
 
 
-def rounds_to(form: ClosedForm, value: float) -> bool:
+def rounds_to(form: ClosedForm, value: float, dtype: str = "float64") -> bool:
     """Whether a closed form is certainly within `UNITS` in the last place of a literal."""
     with precision(256):
         distance = abs(_ball(Fraction(value)) - _ball(form.coefficient) * _factor(form))
-        return bool(distance <= _ball(UNITS * Fraction(math.ulp(value))))
+        return bool(distance <= _ball(UNITS * _unit(value, dtype)))
+
+
+def _unit(value: float, dtype: str) -> Fraction:
+    return Fraction(float(np.spacing(np.dtype(dtype).type(value))))
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:

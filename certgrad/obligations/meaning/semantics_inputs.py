@@ -10,8 +10,11 @@ from certgrad.obligations.terms.power import pred
 
 
 def argument(name: str, shape: tuple[Poly, ...], dtype: str) -> Tensor:
-    """An arbitrary tensor: real entries, integer entries, or booleans read as [name > 0]."""
+    """An arbitrary tensor: real entries, integer entries, or booleans read as [name > 0].
+
+    A random key is a number that only opaque functions take.
+    """
     entry = access(name, own_index(shape))
     if dtype == "bool":
         return Tensor(shape, pred(entry), "b", signs=NONNEG)
-    return Tensor(shape, entry, "i" if dtype == "int" else "f", signs=ANY)
+    return Tensor(shape, entry, "i" if dtype in ("int", "key") else "f", signs=ANY)

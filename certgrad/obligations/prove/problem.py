@@ -22,7 +22,7 @@ from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, key_dtype, trace, wide_floats
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Shapes:
 
     inputs: tuple[tuple[Any, ...], ...]
     dtypes: tuple[str, ...]
-    """`float`, `int`, `bool`, or `held`: floats that the claim does not move."""
+    """`float`, `int`, `bool`, `key`, or `held`: floats that the claim does not move."""
     statics: Mapping[str, Any] = field(default_factory=dict)
     """The structural arguments at these dimensions."""
     exact: tuple[Any, ...] = ()
-    """The very dtypes of the arguments, where they are traced in these."""
+    """The very dtypes of the arguments, where they are traced in these; empty for one without a dtype of its own."""
 
     @property
     def floats(self) -> list[int]:
@@ -72,8 +72,9 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
     """
     with wide_floats(wide):
         real = real or (np.float64 if wide else np.float32)
-        dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_}
-        own = shapes.exact or [dtypes[d] for d in shapes.dtypes]
+        dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_, "key": key_dtype()}
+        exact = shapes.exact or [""] * len(shapes.dtypes)
+        own = [e or dtypes[d] for d, e in zip(shapes.dtypes, exact, strict=True)]
         args = [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)]
         tangents = [args[k] for k in shapes.floats]
         scalars = [abstract((), real, weak=True)] * params

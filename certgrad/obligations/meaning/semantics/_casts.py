@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.obligations.assume.conditions import merged
@@ -60,9 +62,16 @@ def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tupl
         return [_to_integer(ctx, x, np.dtype(new))]
     if kind != "f":
         raise UnprovedError("complex" if kind == "c" else f"a cast to {new}")
-    if np.dtype(new) != np.dtype("float64"):
+    if _rounds(ctx.dtypes[0], new):
         ctx.note(f"the cast to {np.dtype(new)} is read as exact")
     return [replace(x, kind="f")]
+
+
+def _rounds(old: Any, new: Any) -> bool:
+    """Numbers of the one dtype may not be numbers of the other; integers are, while they are not huge."""
+    if kind_of(old) == "f":
+        return bool(jnp.promote_types(old, new) != new)
+    return kind_of(old) == "i" and jnp.finfo(new).bits < 32
 
 
 def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:

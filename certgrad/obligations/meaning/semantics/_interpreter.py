@@ -61,7 +61,7 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
             return Tensor(shape, ZERO_TERM, "f", infinite=infinite, kept=ZERO_TERM)
         return Tensor(shape, ZERO_TERM, "f", UNDEFINED, UNDEFINED)
     sign = POS if exact > 0 else NEG if exact < 0 else ZERO
-    meant = reading.term(float(array.flat[0])) if reading is not None and array.dtype == np.float64 else None
+    meant = reading.term(array.flat[0]) if reading is not None and kind == "f" else None
     body = number(exact) if meant is None else meant
     return Tensor(tuple(number(n) for n in array.shape), body, kind, signs=sign)  # type: ignore[arg-type]
 

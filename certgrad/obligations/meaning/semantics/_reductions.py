@@ -180,7 +180,7 @@ def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     sides = [x.conditions_over(xc, left), y.conditions_over(yc, right)]
     defined, smooth = merged(*(d for d, _ in sides)), merged(*(s for _, s in sides))
     signs = NONNEG if not (x.signs | y.signs) & 1 else ANY
-    if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
+    if str(params.get("preferred_element_type") or "float64") not in ("float64", *map(str, ctx.dtypes)):
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
     return [Tensor(shape, body, "f" if "f" in kinds else "i", defined, smooth, signs)]
 

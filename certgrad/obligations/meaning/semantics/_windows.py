@@ -335,7 +335,7 @@ def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
     conditions = [t.conditions_for_all(v for v, _ in dummies) for t in (lhs, rhs)]
     defined, smooth = [d for d, _ in conditions], [s for _, s in conditions]
     signs = ANY if times(x.signs, y.signs) & 5 == 5 or (x.signs | y.signs) & 1 else NONNEG
-    if params.get("preferred_element_type") is not None and str(params["preferred_element_type"]) != "float64":
+    if str(params.get("preferred_element_type") or "float64") not in ("float64", *map(str, ctx.dtypes)):
         ctx.note(f"accumulation in {params['preferred_element_type']} is read as exact")
     return [Tensor(shape, body, x.kind, merged(*defined), merged(*smooth), signs)]
 

@@ -69,6 +69,11 @@ def kind_of(dtype: Any) -> str:
     return "?"
 
 
+def key_dtype() -> Any:
+    """The dtype of random keys, as `jax.random.key` makes them now."""
+    return jax.eval_shape(jax.random.key, 0).dtype
+
+
 def bits_of(dtype: Any) -> int:
     """The width of an integer type."""
     return int(jax.numpy.iinfo(dtype).bits)
