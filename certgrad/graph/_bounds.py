@@ -19,6 +19,7 @@ from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.tracing.jax_internals import kind_of
 
 CUTS = (0, 1, -1)
 """The numbers that values are compared with, in the order of the bits."""
@@ -58,6 +59,12 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
     return ANY
 
 
+def between(low: int, high: int) -> int:
+    """Where what lies from one value to another is, both included."""
+    first, last = _parts(low), _parts(high)
+    return _code(range(min(first, default=0), max(last, default=len(_PLACES) - 1) + 1))
+
+
 def sign(where: int) -> int:
     """The signs alone."""
     return where & ANY
@@ -76,6 +83,8 @@ def of_term(body: Poly, given: Facts, signs: int = ANY) -> int:
 
 def of_array(value: Any) -> int:
     """Where the entries of an array are; anywhere, if one of them is no number."""
+    if kind_of(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype) not in "fi":
+        return ANY
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         return ANY

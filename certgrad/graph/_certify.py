@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,9 @@ from certgrad._threads import without_collection
 from certgrad.errors import TraceError
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
-from certgrad.graph._conclusions import ASSUMPTIONS, conclusions
+from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
 from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
+from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._run import Place
@@ -127,11 +128,13 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
         findings=findings,
         assumptions=[
             *assumptions,
+            *([DRAWN] if "draw" in kinds_of(traced) else []),
             *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
         ],
         digest=digest(traced, steps, [t.digest for t in laws]),
         versions=installed(),
         measured=list(seen.compared),
+        traced_in=traced_in(traced),
     )
     return sealed(certificate)
 
@@ -139,6 +142,19 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
 def installed() -> dict[str, str]:
     """The versions that a certificate of now rests on."""
     return {**versions(), "kernel": KERNEL}
+
+
+def traced_in(traced: TracedGraph) -> str:
+    """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
+    reals = sorted({o.dtype for node in _nodes(traced) for o in node.outputs if o.real}) or ["no floats"]
+    return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
+
+
+def _nodes(traced: TracedGraph) -> Iterator[Node]:
+    for node in traced.nodes:
+        yield node
+        for body in traced.bodies.get(node.id, ()):
+            yield from _nodes(body)
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
@@ -163,12 +179,10 @@ def _inside(step: Step) -> list[str]:
 
 
 def _add_constants(found: object, traced: TracedGraph) -> None:
-    import numpy as np
-
     for node, value in sorted(traced.constants.items()):
-        array = np.asarray(value)
-        found.update(f"{node} {array.dtype} {array.shape}".encode())  # type: ignore[attr-defined]
-        found.update(np.ascontiguousarray(array).tobytes())  # type: ignore[attr-defined]
+        dtype, shape, contents = bytes_of(value)
+        found.update(f"{node} {dtype} {shape}".encode())  # type: ignore[attr-defined]
+        found.update(contents)  # type: ignore[attr-defined]
     for bodies in traced.bodies.values():
         for body in bodies:
             _add_constants(found, body)

@@ -13,6 +13,9 @@ ASSUMPTIONS = (
 )
 
 
+DRAWN = "What jax.random draws from a key is some number, the same one wherever the same is drawn from the same key."
+
+
 def conclusions(graph: Graph, holds: bool) -> list[Conclusion]:
     """The laws for the whole graph. They hold where every step of the induction does."""
     reals = [n.name for n in graph.inputs if n.outputs[0].real]

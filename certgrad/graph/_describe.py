@@ -13,6 +13,7 @@ _KINDS = {
     "custom_jvp": "a function with a jvp rule of its own",
     "custom_vjp": "a function with a vjp rule of its own",
     "call": "a function that is kept whole",
+    "draw": "what jax.random draws from a key: some number, the same for the same key",
     "region": "several operations that are certified together",
     "scan": "a loop that carries values from step to step and stacks what each step gives",
     "cond": "one of several branches, chosen by an index",

@@ -180,8 +180,7 @@ def structure(value: Any, size: Callable[[Any], str] = str) -> Any:
     if isinstance(value, dict):
         return tuple((k, structure(value[k], size)) for k in sorted(value))
     if isinstance(value, np.ndarray | np.generic | jax.Array):
-        array = np.asarray(value)
-        return str(array.dtype), array.shape, array.tobytes()
+        return _jaxpr.bytes_of(value)
     text = str(value)
     return type(value), value if " at 0x" in text else text
 
@@ -198,7 +197,7 @@ def _wiring(program: Program) -> str:
             return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
         return names.setdefault(v, f"v{len(names)}")
 
-    consts = [f"{np.asarray(c).dtype}{np.asarray(c).tobytes().hex()}" for c in program.consts]
+    consts = [str(_jaxpr.bytes_of(c)) for c in program.consts]
     lines = [
         f"{' '.join(map(name, e.invars))}>{' '.join('_' if is_dropped(v) else name(v) for v in e.outvars)}"
         for e in program.jaxpr.eqns

@@ -133,11 +133,22 @@ class Induction:
             if node.outputs[0].real and not np.isfinite(self.traced.constants[node.id]).all():
                 return self.plain(node, "constant", "constant", verdict="unproved", reason=f"an entry is {NO_NUMBER}")
             return self.plain(node, "constant", "constant")
+        if node.kind == "draw":
+            return self._drawn(node)
         if node.id in self.traced.bodies:
             from certgrad.graph._inside import step_inside  # (which runs inductions of its own)
 
             return step_inside(self, node)
         return self._operation(node)
+
+    def _drawn(self, node: Node) -> Step:
+        """What is drawn from a key is some constant of it: it has no derivative, and is a number."""
+        if any(map(self.is_moving, node.operands)):
+            self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
+            return self.plain(node, "moving", node.name, verdict="unproved", reason="it is drawn between moving bounds")
+        if node.name == "uniform":  # at or above the one bound, and at or below the other
+            self.signs[node.id, 0] = _bounds.between(*map(self.sign, node.operands[1:]))
+        return self.plain(node, "constant", node.name)
 
     def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:
         """A step that needs no lemma."""

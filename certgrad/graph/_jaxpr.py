@@ -34,6 +34,7 @@ from certgrad.obligations.tracing.jax_internals import (
     jaxpr_of,
     kind_of,
     program_of,
+    sampler,
     symbols,
 )
 
@@ -147,6 +148,13 @@ def literal_of(atom: Any) -> Literal:
     item = value.item()
     # The shortest decimal in its own dtype: 0.1 of float32 is not 0.10000000149011612.
     return Literal(text=repr(float(str(value))) if isinstance(item, float) else repr(item), dtype=str(atom.aval.dtype))
+
+
+def bytes_of(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+    """Dtype, shape and contents of a constant; of random keys the numbers that they are made of."""
+    dtype = str(getattr(value, "dtype", ""))
+    array = np.asarray(jax.random.key_data(value) if dtype.startswith("key<") else value)
+    return dtype or str(array.dtype), array.shape, np.ascontiguousarray(array).tobytes()
 
 
 def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -357,6 +365,10 @@ def evaluate(program: Program, args: Sequence[Any], dims: Dims, numbers: Numbers
 def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numbers) -> list[Any]:
     """One equation's outputs at arrays of concrete shapes."""
     inner = inner_program(eqn)
+    if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
+        own = [x.astype(v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x for x, v in zip(values, eqn.invars)]
+        found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer))
+        return [x.astype(numbers.dtype(x.dtype)) for x in found]
     if inner is not None:
         return evaluate(inner, values, dims, numbers)
     if eqn.primitive.name == "dim_as_value":

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from certgrad.graph._induction import Shared
-from certgrad.graph._jaxpr import Equation, program_equation
+from certgrad.graph._jaxpr import Equation, bytes_of, program_equation
 from certgrad.graph._operation import Operation, argument_names
 from certgrad.graph._proof import Proof
 from certgrad.graph._trace import TracedGraph
@@ -257,7 +257,7 @@ def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -
         )
         for k in order
     )
-    constants = tuple(np.asarray(traced.constants[k]).tobytes() for k in order if k in traced.constants)
+    constants = tuple(bytes_of(traced.constants[k]) for k in order if k in traced.constants)
     found = shared.regions.get((tuple(key[i] for i, k in enumerate(order) if k not in traced.constants), constants))
     if found is None:
         wide = any(traced.equations[k].wide for k in order if k in traced.equations)

@@ -29,7 +29,14 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import deep_atoms
-from certgrad.obligations.tracing.jax_internals import inner_program, jaxpr_of, scan_loop, wide_floats
+from certgrad.obligations.tracing.jax_internals import (
+    inner_program,
+    jaxpr_of,
+    kind_of,
+    primitives_of,
+    scan_loop,
+    wide_floats,
+)
 
 TRIES = 48
 PRECISION = 192
@@ -93,7 +100,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
             if key not in programs:
                 programs[key] = _program(traced, wanted, sizes)
             program, needed, places = programs[key]
-            rigorous = operations(jaxpr_of(program)) <= RIGOROUS
+            rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
             arguments = traced.specs.arguments
             point = [_draw(rng, arguments[k].spec.shape(sizes, {}), arguments[k].spec.dtype, attempt) for k in needed]
             if rigorous:
@@ -154,9 +161,23 @@ def operations(jaxpr: Any) -> int:
     return total
 
 
+def _draws(jaxpr: Any) -> bool:
+    """It makes numbers of random bits, which balls know nothing of."""
+    return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
+
+
 def _in_floats(program: Any, point: Sequence[Any]) -> list[Any]:
     with wide_floats():
-        return [np.asarray(x) for x in jax.jit(jax.extend.core.jaxpr_as_fun(program))(*point_of(point))]
+        given = [_as_given(x, v.aval.dtype) for x, v in zip(point_of(point), jaxpr_of(program).invars, strict=True)]
+        found = jax.jit(jax.extend.core.jaxpr_as_fun(program))(*given)
+        return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in found]
+
+
+def _as_given(value: np.ndarray, dtype: Any) -> Any:
+    if kind_of(dtype) != "k":
+        return value.astype(dtype)
+    keys = jax.random.split(jax.random.key(int(value.sum())), max(value.size, 1))
+    return keys[0] if not value.shape else keys[: value.size].reshape(value.shape)
 
 
 def point_of(point: Sequence[Any]) -> list[Any]:

@@ -29,6 +29,7 @@ from certgrad.obligations.tracing.jax_internals import (
     is_dropped,
     is_literal,
     kind_of,
+    sampler,
     scan_loop,
     serialised,
     while_loop,
@@ -282,6 +283,8 @@ class _Builder:
         self.constants: dict[int, Any] = {}
         self.ops: dict[int, tuple[Any, dict[str, Any]]] = {}
         self.bodies: dict[int, list[TracedGraph]] = {}
+        self.moving: set[int] = set()
+        """The nodes whose real outputs may depend on the real inputs."""
 
     def run(self, program: Program, names: Sequence[str]) -> list[Operand]:
         inputs: list[Operand] = []
@@ -291,6 +294,9 @@ class _Builder:
 
     def add(self, kind: Kind, name: str, operands: list[Operand], outputs: list[ArrayType], **rest: Any) -> Ref:
         node = Node(id=len(self.nodes), kind=kind, name=name, operands=operands, outputs=outputs, **rest)
+        real = any(o.real for o in outputs)
+        if real and (kind == "input" or any(isinstance(o, Ref) and o.node in self.moving for o in operands)):
+            self.moving.add(node.id)
         self.nodes.append(node)
         return Ref(node=node.id)
 
@@ -347,7 +353,10 @@ class _Builder:
         self, eqn: Any, original: Any, jaxpr: Any, operands: list[Operand], where: tuple[str, str]
     ) -> list[Operand]:
         inner = inner_program(eqn)
-        if inner is not None and eqn.primitive.name in INLINED:
+        drawn = sampler(eqn)
+        if drawn and any(isinstance(o, Ref) and o.node in self.moving for o in operands):
+            drawn = ""  # of bounds that move, what is drawn has a derivative
+        if inner is not None and eqn.primitive.name in INLINED and not drawn:
             return self.walk(inner, operands, where, eqn.invars)
         equation = self.shared.equation(eqn, original, jaxpr)
         if equation not in self.shared.params:
@@ -358,7 +367,9 @@ class _Builder:
             name = str(eqn.params.get("name", "")) or _jaxpr.called_name(inner) or name
         node = len(self.nodes)
         found = self.shared.ops[equation]
-        if found is not None:
+        if drawn:
+            kind, name = "draw", drawn
+        elif found is not None:
             kind, name = "op", found[0].name
             self.ops[node] = found
         elif equation.name in _INSIDE:

@@ -60,8 +60,8 @@ class Values:
         if node.kind == "input":
             return _digest("input", self.within, node.name)
         if node.kind == "constant":
-            value = np.asarray(self.traced.constants[node.id])
-            return _digest("constant", str(value.dtype), str(value.shape), np.ascontiguousarray(value).tobytes().hex())
+            dtype, shape, contents = bytes_of(self.traced.constants[node.id])
+            return _digest("constant", dtype, str(shape), contents.hex())
         program = serialised(self.traced.equations[node.id].program, self.sizes, fold_sizes=True)
         return _digest(node.kind, program, *map(self.of, node.operands))
 

@@ -151,6 +151,8 @@ class GraphCertificate(Struct, frozen=True):
     versions: dict[str, str]
     measured: list[str] = []
     """With what the traced function was compared beside the proof: traces at numbers, calls in several dtypes."""
+    traced_in: str = ""
+    """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
     source: Source | None = None
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""

@@ -8,7 +8,18 @@ import msgspec
 
 FORMAT = 1
 Kind = OneOf[
-    "input", "constant", "primitive", "op", "custom_jvp", "custom_vjp", "call", "region", "scan", "cond", "while"
+    "input",
+    "constant",
+    "primitive",
+    "op",
+    "custom_jvp",
+    "custom_vjp",
+    "call",
+    "draw",
+    "region",
+    "scan",
+    "cond",
+    "while",
 ]
 
 
@@ -66,6 +77,7 @@ class Node(Struct, frozen=True):
 
     kinds: `input`, `constant` (an array of the program, whose value is kept outside), `primitive`, `op` (of
     certgrad.ops), `custom_jvp` and `custom_vjp` (functions with a rule of their own), `call` (a function kept whole),
+    `draw` (what a function of `jax.random` makes of a key: some constant),
     `region` (several operations that are certified together), `scan`, `cond` and `while`, with graphs inside.
     """
 

@@ -17,9 +17,9 @@ def test_a_primitive() -> None:
     assert lines[1].startswith("written at models.py:")
     assert lines[1].endswith(", in mlp")
     assert lines[2:] == [
-        "operand 0: %8 f64[n, h], `x @ W1 + b1`",
+        "operand 0: %8 f32[n, h], `x @ W1 + b1`",
         "operand 1: the number 0.0",
-        "output: f64[n, h]",
+        "output: f32[n, h]",
         "read by %10",
     ]
     assert describe(graph, 0).splitlines()[0] == "%0 x: an input of the graph"
@@ -36,7 +36,7 @@ def test_an_op_and_a_loop() -> None:
     assert "axis: 0" in describe(graph, op).splitlines()
     described = describe(graph, scan)
     assert "inside, body: 3 nodes, given carry0, row0" in described
-    assert "output 1: f64[n, d]" in described
+    assert "output 1: f32[n, d]" in described
     assert described.endswith("read by the result 0, the result 1")
 
 

@@ -14,9 +14,9 @@ def graph() -> Graph:
 
 
 def test_one_line_a_node(graph: Graph) -> None:
-    assert str(graph.nodes[1]) == "%1 f64[d, h] = input W1"
-    assert str(graph.nodes[9]).startswith("%9 f64[n, h] = max(%8, 0.0)   models.py:")
-    assert str(graph.nodes[14]).startswith("%14 f64[n, c] = integer_pow(%13) [y=2]   models.py:")
+    assert str(graph.nodes[1]) == "%1 f32[d, h] = input W1"
+    assert str(graph.nodes[9]).startswith("%9 f32[n, h] = max(%8, 0.0)   models.py:")
+    assert str(graph.nodes[14]).startswith("%14 f32[n, c] = integer_pow(%13) [y=2]   models.py:")
 
 
 def test_json_round_trip(graph: Graph) -> None:

@@ -92,7 +92,7 @@ def changed(traced: TracedGraph, position: int, **changes) -> TracedGraph:
 def test_a_swapped_parent() -> None:
     traced = changed(trace(mlp, *MLP), 6, operands=[Ref(node=1), Ref(node=0)])
     assert (traced.check() or "").startswith(
-        "node 6 (dot_general), operand 0 (%1) is f64[d, h], but the operation takes f64[n, d] there "
+        "node 6 (dot_general), operand 0 (%1) is f32[d, h], but the operation takes f32[n, d] there "
         "(the node comes from models.py:"
     )
 
@@ -105,7 +105,7 @@ def test_a_parent_read_twice_instead_of_two() -> None:
 
 def test_a_wrong_declared_shape() -> None:
     traced = changed(trace(mlp, *MLP), 9, outputs=[ArrayType(shape=["h", "n"], dtype="float64")])
-    problem = "node 9 (max), output 0 is declared f64[h, n], but the operation gives f64[n, h]"
+    problem = "node 9 (max), output 0 is declared f32[h, n], but the operation gives f32[n, h]"
     assert (traced.check() or "").startswith(problem)
 
 
@@ -134,7 +134,7 @@ def test_a_name_given_twice() -> None:
 def test_shapes_that_do_not_fit() -> None:
     with pytest.raises(TraceError) as error:
         trace(lambda x, y: x @ y, "x: n d", "y: n d")
-    assert "could not trace <lambda> at the shapes x: n d, y: n d" in str(error.value)
+    assert "could not trace <lambda> of x: f32[n, d], y: f32[n, d]" in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -128,6 +128,10 @@ class Walk:
             if node.kind == "constant":
                 self.fixed.add(node.id)
             self._plain(node, step, node.kind, node.kind)
+        elif node.kind == "draw":
+            if any(map(self.is_moving, node.operands)):
+                raise StepError("it draws between bounds that move")
+            self._plain(node, step, "constant", node.name)
         elif node.id in self.traced.bodies:
             self._inside(node, step)
         else:

@@ -29,6 +29,7 @@ from certgrad.obligations.tracing.jax_internals import (
     kind_of,
     literal_value,
     live_equations,
+    sampler,
     shape_polys,
 )
 
@@ -129,6 +130,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         if recognised(eqn):
             ctx.primitives.setdefault(called)
             return meaning(ctx, {}, [finite(read(v)) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
+    if drawn := sampler(eqn):
+        raise UnprovedError(f"what random.{drawn} draws")
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]

@@ -19,7 +19,7 @@ from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.walk import atoms_of, tensors_in
-from certgrad.obligations.tracing.jax_internals import identity, is_function, kind_of, of_equation, shape_polys
+from certgrad.obligations.tracing.jax_internals import identity, is_function, kind_of, of_equation, sampler, shape_polys
 
 from ._registry import Context
 
@@ -47,6 +47,7 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
         return None
     if any(x.infinite for x in inputs) and any(kind_of(v.aval.dtype) not in "ib" for v in eqn.outvars):
         return None
+    called = sampler(eqn) or eqn.primitive.name
     text = identity(of_equation(eqn))
     computed = any(x.kind == "f" and id(x) not in ctx.untouched for x in inputs)
     if computed and any(f"{name}[" in text for name in FLOAT_ONLY):
@@ -59,10 +60,10 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
     digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=6).hexdigest()
     conditions = [x.conditions_over(range(x.rank), {}) for x in inputs]
     defined, smooth = merged(*(c[0] for c in conditions)), merged(*(c[1] for c in conditions))
-    ctx.note(f"{eqn.primitive.name}: taken as some function of its operands, where it is defined")
+    ctx.note(f"{called}: taken as some function of its operands, where it is defined")
     out = []
     for k, v in enumerate(eqn.outvars):
-        name = f"{eqn.primitive.name}‹{digest}·{k}›"
+        name = f"{called}‹{digest}·{k}›"
         ctx.opaque[name] = Opaque(reason, frozenset(found))
         shape = shape_polys(v.aval)
         entry = access(name, own_index(shape))

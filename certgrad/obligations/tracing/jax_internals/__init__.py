@@ -7,7 +7,7 @@ dimensions as polynomials.
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
-from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, versions
+from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, sampler, versions
 from ._programs import (
     CALLS,
     Decision,
@@ -72,6 +72,7 @@ __all__ = [
     "reached",
     "rebuilt",
     "remembered",
+    "sampler",
     "scan_loop",
     "seen_platform",
     "serialised",

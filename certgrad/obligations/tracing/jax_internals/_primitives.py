@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend import core as jex
 
 from certgrad._threads import Kept
 
 from ._programs import jaxpr_of, of_equation
+from ._values import kind_of
 
 
 def primitives_with_rules() -> list[str]:
@@ -58,6 +61,29 @@ def equations_of(jaxpr: Any) -> Iterator[Any]:
 
 _DRAWN = frozenset({"rng_uniform"})
 """Primitives that draw from a generator which the machine keeps: JAX counts them as free of effects."""
+
+
+_SAMPLERS = frozenset(
+    "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "
+    "_rademacher _randint _shuffle".split()
+)
+"""The functions of jax.random that return numbers, never NaN or an infinity, whatever the key."""
+_RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
+
+
+def sampler(eqn: Any) -> str:
+    """The function of `jax.random` that an equation calls to draw numbers, such as `normal`; empty for any other.
+
+    What it returns is some number for each key: which one, nothing here knows.
+    """
+    name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
+    if name not in _SAMPLERS or inner is None or eqn.primitive.name not in ("jit", "pjit"):
+        return ""
+    info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
+    if not info.startswith(f"{name} at {_RANDOM}") or kind_of(eqn.invars[0].aval.dtype) != "k":
+        return ""
+    finite = all(np.isfinite(np.asarray(v.val)).all() for v in eqn.invars if isinstance(v, jex.Literal))
+    return str(name).lstrip("_") if finite else ""
 
 
 def is_function(eqn: Any) -> bool:
