@@ -80,12 +80,12 @@ class CompiledGraph:
         traced = self.certified.traced
         expected = traced.specs.dtypes
         floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
-        available = bool(jax.config.jax_enable_x64) or not traced.specs.wide
+        available = bool(jax.config.read("jax_enable_x64")) or not traced.specs.wide
         if available and all(given == dtype for given, dtype in floats):
             return OwnNumbers(jnp.result_type(float), jnp.result_type(int))
         real = jnp.result_type(*(given for given, _ in floats)) if floats else jnp.result_type(float)
         if real not in self._same:
-            self._same[real] = traced.is_same_in(real, bool(jax.config.jax_enable_x64))
+            self._same[real] = traced.is_same_in(real, bool(jax.config.read("jax_enable_x64")))
         if not self._same[real]:
             names = " and ".join(sorted({str(dtype) for _, dtype in floats})) or "64 bits"
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.graph._values import Values
 from certgrad.graph.certificate import FORMAT, Cotangent, GraphCertificate, Lemma, Step, sealed
 from certgrad.graph.ir import Node
@@ -146,15 +146,8 @@ def installed() -> dict[str, str]:
 
 def traced_in(traced: TracedGraph) -> str:
     """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
-    reals = sorted({o.dtype for node in _nodes(traced) for o in node.outputs if o.real}) or ["no floats"]
+    reals = sorted({o.dtype for node in nodes_of(traced) for o in node.outputs if o.real}) or ["no floats"]
     return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
-
-
-def _nodes(traced: TracedGraph) -> Iterator[Node]:
-    for node in traced.nodes:
-        yield node
-        for body in traced.bodies.get(node.id, ()):
-            yield from _nodes(body)
 
 
 def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:

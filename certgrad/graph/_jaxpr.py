@@ -28,6 +28,7 @@ from certgrad.obligations.generality.instances import evaluate_size
 from certgrad.obligations.tracing.jax_internals import (
     DimExpr,
     Program,
+    data_of,
     equations_of,
     inner_program,
     is_literal,
@@ -151,10 +152,9 @@ def literal_of(atom: Any) -> Literal:
 
 
 def bytes_of(value: Any) -> tuple[str, tuple[int, ...], bytes]:
-    """Dtype, shape and contents of a constant; of random keys the numbers that they are made of."""
-    dtype = str(getattr(value, "dtype", ""))
-    array = np.asarray(jax.random.key_data(value) if dtype.startswith("key<") else value)
-    return dtype or str(array.dtype), array.shape, np.ascontiguousarray(array).tobytes()
+    """Dtype, shape and contents of a constant."""
+    array = data_of(value)
+    return str(getattr(value, "dtype", array.dtype)), array.shape, np.ascontiguousarray(array).tobytes()
 
 
 def bind(eqn: Any, values: Sequence[Any], params: dict[str, Any]) -> list[Any]:
@@ -188,7 +188,7 @@ def _primal(program: Program, args: Sequence[Any]) -> list[Any]:
     env.update(zip(program.jaxpr.constvars, program.consts, strict=False))
     for eqn in program.jaxpr.eqns:
         values = [v.val if is_literal(v) else env[v] for v in eqn.invars]
-        inner = inner_program(eqn)
+        inner = None if sampler(eqn) else inner_program(eqn)  # what is drawn is known by who draws it
         env.update(
             zip(eqn.outvars, bind(eqn, values, eqn.params) if inner is None else _primal(inner, values), strict=True)
         )
@@ -366,7 +366,10 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     """One equation's outputs at arrays of concrete shapes."""
     inner = inner_program(eqn)
     if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
-        own = [x.astype(v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x for x, v in zip(values, eqn.invars)]
+        own = [
+            jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x
+            for x, v in zip(values, eqn.invars, strict=True)
+        ]
         found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer))
         return [x.astype(numbers.dtype(x.dtype)) for x in found]
     if inner is not None:

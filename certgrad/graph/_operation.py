@@ -103,9 +103,7 @@ def traced_programs(operation: Operation, run: Outputs, sizes: tuple[tuple[Any, 
     """The operation's rules, traced at these shapes, in the dtypes of its operands: those that run."""
     equation = operation.equation
     shapes = replace(active_shapes(operation, sizes), exact=tuple(v.aval.dtype for v in equation.variables))
-    return trace_rules(
-        node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide
-    )
+    return trace_rules(node_rules(equation, shapes, run), shapes, 0, operation.title or equation.name, equation.wide)
 
 
 def rule_is_reverse(equation: Equation) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-
 from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._jaxpr import IDEAL
 from certgrad.graph._rules import ActiveShapes

@@ -267,9 +267,7 @@ def _as_one(traced: TracedGraph, members: set[int], last: int, shared: Shared) -
     return _Region(members, last, refs, found)
 
 
-def _equation(
-    traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool
-) -> Equation:
+def _equation(traced: TracedGraph, order: Sequence[int], last: int, refs: Sequence[Ref], wide: bool) -> Equation:
     def run(*args: Any) -> Any:
         values: dict[tuple[int, int], Any] = {(r.node, r.output): x for r, x in zip(refs, args, strict=True)}
         for k in order:

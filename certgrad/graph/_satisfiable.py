@@ -32,6 +32,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 from certgrad.obligations.tracing.jax_internals import (
     inner_program,
     jaxpr_of,
+    keys_from,
     kind_of,
     primitives_of,
     scan_loop,
@@ -174,10 +175,7 @@ def _in_floats(program: Any, point: Sequence[Any]) -> list[Any]:
 
 
 def _as_given(value: np.ndarray, dtype: Any) -> Any:
-    if kind_of(dtype) != "k":
-        return value.astype(dtype)
-    keys = jax.random.split(jax.random.key(int(value.sum())), max(value.size, 1))
-    return keys[0] if not value.shape else keys[: value.size].reshape(value.shape)
+    return keys_from(value) if kind_of(dtype) == "k" else value.astype(dtype)
 
 
 def point_of(point: Sequence[Any]) -> list[Any]:

@@ -1,5 +1,5 @@
-"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, `"x: bf16[n, d]"`, `"rng: :key"`, or arrays,
-nested as the arguments are.
+"""Specs of a function's arguments: `"n d"`, `"W1: d h"`, `"labels: n:int"`, `"x: bf16[n, d]"`, `"rng: :key"`, or
+arrays, nested as the arguments are.
 
 They stand in lists, dicts and modules (Equinox, Flax)."""
 
@@ -147,7 +147,7 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
             raise UsageError(f"Two specs are named '{argument.name}'. Name each argument once.")
         seen.add(argument.name)
     # What asks for 64 bits is traced with them; else it is as the program would run now.
-    wide = bool(jax.config.jax_enable_x64) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
+    wide = bool(jax.config.read("jax_enable_x64")) or any(a.given is None and _needs_64_bits(a.own) for a in arguments)
     read = Specs(tuple(arguments), tuple(trees), static, wide)
     for name in read.dims:
         if name not in _shown_by([d for a in arguments for d in a.spec.dims if isinstance(d, Dim)]):

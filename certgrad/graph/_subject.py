@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph._trace import TracedGraph, nodes_of
 from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
@@ -32,7 +32,7 @@ class GraphSubject(Subject):
     def __init__(self, traced: TracedGraph) -> None:
         arguments, dtypes = traced.specs.arguments, traced.specs.dtypes
         specs = tuple(
-            replace(a.spec, exact=str(d) if kind_of(d) == "i" and a.own is not None else a.spec.exact)
+            replace(a.spec, exact=str(d) if kind_of(d) in "fi" and a.own is not None else "")
             for a, d in zip(arguments, dtypes, strict=True)
         )
         self.traced = traced
@@ -94,16 +94,19 @@ def measured(traced: TracedGraph) -> Conformance:
     """
     dtypes = traced.specs.dtypes
     reals = {str(d) for d in dtypes if kind_of(d) == "f"}
-    if len(reals) > 1 or any(kind_of(d) == "k" for d in dtypes):
-        what = "it takes random keys" if len(reals) <= 1 else f"its arguments are of {' and '.join(sorted(reals))}"
-        return Conformance((f"{NOT_COMPARED}: {what}",))
+    if len(reals) > 1:
+        return Conformance((f"{NOT_COMPARED}: its arguments are of {' and '.join(sorted(reals))}",))
     dtype = next(iter(reals), "float64" if traced.specs.wide else "float32")
     told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
+    if traced.specs.wide and dtype != "float64":
+        return Conformance((f"{NOT_COMPARED}: it is of {dtype} while JAX computes in 64 bits",))
+    drawn = any(n.kind == "draw" for n in nodes_of(traced))  # other dtypes draw other numbers
     try:
         traces = Traces(GraphSubject(traced))
         traces.wide = dtype == "float64"
         subject = Compared([traces], traces.families[0].prove[0])
-        claimed = WIDTHS if dtype == "float64" and not told else (dtype,)
-        return conformance(subject, claimed, most=max(FEWEST, NODES // len(traced.nodes)))
+        claimed = WIDTHS if dtype == "float64" and not told and not drawn else (dtype,)
+        most = FEWEST if drawn else max(FEWEST, NODES // len(traced.nodes))  # each size draws anew, which takes long
+        return conformance(subject, claimed, most, either=traced.specs.wide)
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

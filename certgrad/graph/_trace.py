@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -209,8 +209,9 @@ def _untraceable(title: str, read: Specs, error: Exception) -> TraceError:
         for a, dtype in zip(read.arguments, read.dtypes, strict=True)
     )
     bits = "with 64-bit numbers" if read.wide else "without 64-bit numbers, as jax_enable_x64 is off"
+    why = f"{type(error).__name__}: {text[0].rstrip(' .') if text else ''}"
     return TraceError(
-        f"JAX could not trace {title} of {types} ({bits}): {type(error).__name__}: {text[0].rstrip(' .') if text else ''}. "
+        f"JAX could not trace {title} of {types} ({bits}): {why}. "
         "Call it once on arrays of such shapes and dtypes. If it fails there too, mend the specs; dimensions with "
         "different names are different, and a spec says its dtype as 'x: bf16[n, d]'. If it runs, it asks for a number "
         "or a value that is not known here."
@@ -423,6 +424,14 @@ def _chosen(eqn: Any) -> int | None:
         return None
     chosen = 1 + int(np.asarray(eqn.invars[0].val))
     return chosen if eqn.invars[chosen].aval.shape == eqn.outvars[0].aval.shape else None
+
+
+def nodes_of(traced: TracedGraph) -> Iterator[Node]:
+    """The nodes of a graph and of the graphs inside it."""
+    for node in traced.nodes:
+        yield node
+        for body in traced.bodies.get(node.id, ()):
+            yield from nodes_of(body)
 
 
 def _without_dead_nodes(traced: TracedGraph) -> TracedGraph:

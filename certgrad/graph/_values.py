@@ -9,8 +9,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.hypotheses.tree import Statement

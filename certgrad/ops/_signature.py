@@ -24,7 +24,7 @@ _SHORT |= {f"{name[0]}{name.lstrip('uint')}": name for name in _WHOLE}
 
 
 def named_dtype(text: str) -> tuple[str, str] | None:
-    """What kind of numbers a dtype holds, and its own name where one is written: `bf16`, `uint32`. None for no dtype."""
+    """The kind of a dtype, and its own name where one is written: `bf16`, `uint32`. None for what is no dtype."""
     name = _SHORT.get(text, text)
     if name in _DTYPES:
         return name, ""

@@ -71,7 +71,10 @@ def test_shapes():
             "'...' is no dim; a dim is a name, an integer, 2*m, n+1, or *s for any axes.\n  n ... -> n\n    ^",
         ),
         ("*s *s -> *s", "'*s' stands twice in one array.\n  *s *s -> *s\n     ^"),
-        ("n:f33 -> n", "':f33' is no dtype; write :int, :bool, :key, or one of JAX such as :uint32.\n  n:f33 -> n\n   ^"),
+        (
+            "n:f33 -> n",
+            "':f33' is no dtype; write :int, :bool, :key, or one of JAX such as :uint32.\n  n:f33 -> n\n   ^",
+        ),
         ("n:int m -> n", "':int' is the last thing of an array.\n  n:int m -> n\n        ^"),
         ("n -> m", "'m' stands in an output but in no input, so its size is unknown.\n  n -> m\n       ^"),
         ("n -> *s", "'*s' stands in an output but in no input, so its size is unknown.\n  n -> *s\n       ^"),

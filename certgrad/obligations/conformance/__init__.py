@@ -38,18 +38,19 @@ class Conformance:
     difference: Difference | None = None
 
 
-def conformance(subject: Compared, dtypes: Sequence[str], most: int | None = None) -> Conformance:
+def conformance(subject: Compared, dtypes: Sequence[str], most: int | None = None, either: bool = True) -> Conformance:
     """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed.
 
-    At so many sizes at `most`. Where all code is a library's there is nothing to compare.
+    At so many sizes at `most`. Unless the claim is about `either`, narrow dtypes are not looked at while JAX computes
+    in 64 bits. Where all code is a library's there is nothing to compare.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
     with ALONE:  # what a rule leaves behind is looked at, so nobody else may run it meanwhile
-        return _conformance(subject, dtypes, most)
+        return _conformance(subject, dtypes, most, either)
 
 
-def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None) -> Conformance:
+def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None, either: bool) -> Conformance:
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
     listed = assignments(subject.names, in_code(subject.functions))[:most] if subject.names else []
@@ -66,13 +67,13 @@ def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None) -> 
     places = places if subject.names else places[:1]
     if (found := elsewhere(subject, places[0], widths[0])) is not None:
         return Conformance((), found)
-    if (found := under_x64(subject, places[0], dtypes)) is not None:
+    if either and (found := under_x64(subject, places[0], dtypes)) is not None:
         return Conformance((), found)
-    found, refused = called(subject, places, dtypes)
+    found, refused = called(subject, places, dtypes, either)
     if found is not None:
         return Conformance((), found)
     gone = {text.partition(" (")[0] for text in refused}
-    done = [str(p) for p in precisions(dtypes) if str(p) not in gone]
+    done = [str(p) for p in precisions(dtypes, either) if str(p) not in gone]
     at = f" at {' and '.join(sized(subject.names, p) for p in places)}" if subject.names else ""
     if done:
         compared.append(f"calls{at} in {', '.join(done)}")

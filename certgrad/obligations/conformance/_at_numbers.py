@@ -130,7 +130,11 @@ def references(
     if dtype == "float64":
         return own, own
     wide = {np.dtype(t): np.float64 for t in (dtype, "float64")}
-    exact = run(program, [x.astype(wide.get(x.dtype, x.dtype)) for x in operands], Setting(sizes, also=np.dtype(dtype)))
+    exact = run(
+        program,
+        [x.astype(wide[x.dtype]) if x.dtype in wide else x for x in operands],
+        Setting(sizes, also=np.dtype(dtype)),
+    )
     return exact, own
 
 

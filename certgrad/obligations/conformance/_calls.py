@@ -16,7 +16,7 @@ import numpy as np
 
 from certgrad.errors import CertgradError
 
-from ..tracing.jax_internals import EndlessError, computed_by, typed, wide_floats
+from ..tracing.jax_internals import EndlessError, computed_by, kind_of, typed, wide_floats
 from ._at_numbers import Difference, said, unlike, values_apart
 from ._compared import Compared
 from ._points import Point, sized
@@ -28,17 +28,23 @@ TIMES = 3
 HALVES = ("bfloat16", "float16")
 
 
-def precisions(dtypes: Sequence[str]) -> list[Precision]:
+def precisions(dtypes: Sequence[str], either: bool) -> list[Precision]:
     """The dtypes, the weak ones that Python's numbers become, and float32 where JAX computes in 64 bits."""
     weak = [Precision(d, weak=True) for d in dtypes if d in ("float32", "float64")]
-    return [*map(Precision, dtypes), *weak, *(Precision(d, under_x64=True) for d in dtypes if d == "float32")]
+    return [
+        *map(Precision, dtypes),
+        *weak,
+        *(Precision(d, under_x64=True) for d in dtypes if d == "float32" and either),
+    ]
 
 
-def called(subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str]) -> tuple[Difference | None, list[str]]:
+def called(
+    subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str], either: bool
+) -> tuple[Difference | None, list[str]]:
     """How calls differ from what was proved; and in which dtypes nothing could be called, with the reason."""
     state = State(subject.roots)
     refused: list[str] = []
-    for k, precision in enumerate(precisions(dtypes)):
+    for k, precision in enumerate(precisions(dtypes, either)):
         where = places[:1] if precision.weak or precision.under_x64 else places
         found, problem = _in_one(subject, where, precision, TIMES if k == 0 else 1)
         if found is not None:
@@ -115,7 +121,9 @@ def outcome(function: Callable[..., Any], name: str, point: Point, precision: Pr
             """One array of JAX's for each of numpy's, also where that stands at several places."""
             own = {id(x): x for x in values}
             made = {
-                k: typed(_whole(x, precision.wide), weak and x.dtype == np.dtype(precision.dtype))
+                k: x
+                if kind_of(x.dtype) == "k"
+                else typed(_whole(x, precision.wide), weak and x.dtype == np.dtype(precision.dtype))
                 for k, x in own.items()
             }
             return [made[id(x)] for x in values]

@@ -17,6 +17,7 @@ from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
+from ..tracing.jax_internals import keys_from
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
 
@@ -66,13 +67,16 @@ class Compared:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
         shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
         inputs = [
-            Input(name, dims, "float" if dtype == "held" else dtype)  # type: ignore[arg-type]
+            Input(name, dims, {"held": "float", "key": "int"}.get(dtype, dtype))  # type: ignore[arg-type]
             for name, dims, dtype in zip(self.op.arg_names, self.instance.inputs, self.instance.dtypes, strict=True)
         ] + [Input(p) for p in self.op.params]
         count = len(self.op.arg_names)
         values = drawn(inputs, [*shapes.inputs, *[()] * len(self.op.params)], self._inside, rng)
         if values is None:
             return None
+        whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]
+        values[: len(whole)] = [x if t is None else x.astype(t) for x, t in zip(values, whole, strict=False)]
+        values[:count] = [keys_from(x) if d == "key" else x for x, d in zip(values[:count], shapes.dtypes, strict=True)]
         wanted = self.programs("float64")["forward"].jaxpr
         outs = [tuple(int(d) for d in v.aval.shape) for v in self._outputs(sizes, wanted)]
         tangents = directions([shapes.inputs[k] for k in shapes.floats], rng)

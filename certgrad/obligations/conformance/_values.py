@@ -32,6 +32,7 @@ from ..tracing.jax_internals import (
     jaxpr_of,
     kind_of,
     program_of,
+    sampler,
     scan_loop,
     while_loop,
     wide_floats,
@@ -84,7 +85,7 @@ def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Arra
     jaxpr = program.jaxpr
     env: dict[Any, Array] = dict(zip(jaxpr.invars, args, strict=True))
     for v, c in zip(jaxpr.constvars, program.consts, strict=False):
-        env[v] = np.asarray(c).astype(setting.dtype(v.aval.dtype))
+        env[v] = c if kind_of(v.aval.dtype) == "k" else np.asarray(c).astype(setting.dtype(v.aval.dtype))
 
     def read(v: Any) -> Array:
         return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
@@ -103,6 +104,12 @@ def _applied(
 ) -> list[Array]:
     """What one equation gives; casts are left to the caller, who knows the dtypes of its outputs."""
     name = eqn.primitive.name
+    if hasattr(eqn, "invars") and sampler(eqn) and (drawn := inner_program(eqn)):  # it makes bits its own numbers
+        own = [
+            x.astype(v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x
+            for x, v in zip(operands, eqn.invars, strict=True)
+        ]
+        return _run(drawn, own, Setting(setting.sizes))
     if name in _CALLED or name in CALLS or name == LINEAR:
         inner = program_of(linear_program(eqn)) if name == LINEAR else inner_program(eqn)
         if inner is None:
@@ -126,7 +133,8 @@ def _by_jax(eqn: Any, params: dict[str, Any], operands: list[Array]) -> list[Arr
         raise NoValueError(eqn.primitive.name)
     with wide_floats():  # else JAX rounds what it is given to 32 bits
         found = eqn.primitive.bind(*map(jnp.asarray, operands), **eqn.primitive.get_bind_params(params))
-        return [np.asarray(v) for v in (found if eqn.primitive.multiple_results else [found])]
+        outs = found if eqn.primitive.multiple_results else [found]
+        return [v if kind_of(v.dtype) == "k" else np.asarray(v) for v in outs]
 
 
 # --- programs inside programs

@@ -109,7 +109,7 @@ class Reading:
 
 def digits(value: np.floating[Any] | float) -> int:
     """The significant digits of the shortest decimal."""
-    mantissa = np.format_float_scientific(abs(value), trim="-").partition("e")[0].replace(".", "")
+    mantissa = np.format_float_scientific(np.abs(value), trim="-").partition("e")[0].replace(".", "")
     return len(mantissa.strip("0"))
 
 

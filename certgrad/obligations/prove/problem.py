@@ -72,7 +72,13 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
     """
     with wide_floats(wide):
         real = real or (np.float64 if wide else np.float32)
-        dtypes = {"float": real, "held": real, "int": np.int64 if wide else np.int32, "bool": np.bool_, "key": key_dtype()}
+        dtypes = {
+            "float": real,
+            "held": real,
+            "int": np.int64 if wide else np.int32,
+            "bool": np.bool_,
+            "key": key_dtype(),
+        }
         exact = shapes.exact or [""] * len(shapes.dtypes)
         own = [e or dtypes[d] for d, e in zip(shapes.dtypes, exact, strict=True)]
         args = [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)]

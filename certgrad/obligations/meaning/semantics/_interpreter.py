@@ -6,6 +6,7 @@ result, so it is followed once: `Context.known` says what came of those before.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,
     Program,
+    data_of,
     dim_poly,
     genuine,
     inner_program,
@@ -34,6 +36,7 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ..literals import Reading
+from ..semantics_inputs import argument
 from ._fits import noted, used
 from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
 from ._opaque import opaque
@@ -44,6 +47,8 @@ from ._tables import table
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
     """A concrete number, an array that holds one number throughout, or a small array of finite numbers."""
+    if kind_of(getattr(value, "dtype", np.dtype(bool))) == "k":
+        return _keys(value)
     array = np.asarray(value)
     kind = kind_of(array.dtype)
     if kind not in "fib":
@@ -65,6 +70,12 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
     meant = reading.term(array.flat[0]) if reading is not None and kind == "f" else None
     body = number(exact) if meant is None else meant
     return Tensor(tuple(number(n) for n in array.shape), body, kind, signs=sign)  # type: ignore[arg-type]
+
+
+def _keys(value: Any) -> Tensor:
+    """Random keys of the program's own: other keys are others, and nothing more is known of them."""
+    contents = hashlib.blake2b(f"{value.dtype} {value.shape}".encode() + data_of(value).tobytes(), digest_size=8)
+    return argument(f"key‹{contents.hexdigest()}›", tuple(number(n) for n in value.shape), "key")
 
 
 def interpret(

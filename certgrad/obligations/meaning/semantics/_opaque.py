@@ -73,7 +73,7 @@ def opaque(ctx: Context, eqn: Any, inputs: Sequence[Tensor], reason: str) -> lis
             Tensor(
                 shape,
                 pred(entry) if boolean else entry,
-                kind if kind in "ib" else "f",  # type: ignore[arg-type]
+                {"b": "b", "i": "i", "k": "i"}.get(kind, "f"),  # type: ignore[arg-type]
                 defined,
                 smooth,
                 NONNEG if boolean else ANY,

@@ -25,7 +25,18 @@ from ._programs import (
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import abstract, from_library, symbols, trace, wide_floats
-from ._values import DimExpr, bits_function, bits_of, dim_poly, key_dtype, kind_of, literal_value, shape_polys
+from ._values import (
+    DimExpr,
+    bits_function,
+    bits_of,
+    data_of,
+    dim_poly,
+    key_dtype,
+    keys_from,
+    kind_of,
+    literal_value,
+    shape_polys,
+)
 
 __all__ = [
     "CALLS",
@@ -44,6 +55,7 @@ __all__ = [
     "bits_of",
     "branch_programs",
     "computed_by",
+    "data_of",
     "dim_poly",
     "equations_of",
     "evaluate",
@@ -58,6 +70,7 @@ __all__ = [
     "is_slogdet",
     "jaxpr_of",
     "key_dtype",
+    "keys_from",
     "kind_of",
     "literal_value",
     "live_equations",

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.session import Memo
 from ..jax_dimensions import number_of
 from ._primitives import equations_of, genuine
 from ._programs import Program, is_literal, jaxpr_of
-from ._values import DimExpr, kind_of
+from ._values import DimExpr, data_of, kind_of
 
 
 def serialised(
@@ -169,7 +169,7 @@ class Serialiser:
                 "A custom rule closes over a traced value: its gradient there would silently be 0. "
                 "Pass it as an argument."
             )
-        array = np.asarray(value) if not isinstance(value, np.ndarray) else value
+        array = data_of(value) if not isinstance(value, np.ndarray) else value
         if self.erase and array.dtype.kind == "f":
             array = _narrow(array)
             return f"float{array.shape}{array.tobytes().hex()}"

@@ -74,6 +74,18 @@ def key_dtype() -> Any:
     return jax.eval_shape(jax.random.key, 0).dtype
 
 
+def keys_from(numbers: np.ndarray) -> Any:
+    """Random keys in place of integers."""
+    seeds = np.asarray(numbers).astype(np.uint32)
+    return jax.random.key(seeds) if not seeds.shape else jax.vmap(jax.random.key)(seeds.ravel()).reshape(seeds.shape)
+
+
+def data_of(value: Any) -> np.ndarray:
+    """An array of numpy's; of random keys the numbers that they are made of."""
+    keys = kind_of(getattr(value, "dtype", np.dtype(bool))) == "k"
+    return np.asarray(jax.random.key_data(value) if keys else value)
+
+
 def bits_of(dtype: Any) -> int:
     """The width of an integer type."""
     return int(jax.numpy.iinfo(dtype).bits)
