@@ -59,10 +59,9 @@ def of_selection(name: str, operands: Sequence[int]) -> int:
     return ANY
 
 
-def between(low: int, high: int) -> int:
-    """Where what lies from one value to another is, both included."""
-    first, last = _parts(low), _parts(high)
-    return _code(range(min(first, default=0), max(last, default=len(_PLACES) - 1) + 1))
+def above(low: int) -> int:
+    """Where what is not below a value can be."""
+    return _code(range(min(_parts(low), default=0), len(_PLACES)))
 
 
 def sign(where: int) -> int:

@@ -37,7 +37,7 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.certificate import HOLDS, VerdictName
 from certgrad.obligations.generality.decisions import UNANSWERABLE
-from certgrad.obligations.tracing.jax_internals import is_literal, kind_of
+from certgrad.obligations.tracing.jax_internals import at_least, is_literal, kind_of
 
 NO_NUMBER = "NaN or an infinity, which is no real number"
 Value = tuple[int, int]
@@ -146,8 +146,9 @@ class Induction:
         if any(map(self.is_moving, node.operands)):
             self.moving.update((node.id, k) for k, o in enumerate(node.outputs) if o.real)
             return self.plain(node, "moving", node.name, verdict="unproved", reason="it is drawn between moving bounds")
-        if node.name == "uniform":  # at or above the one bound, and at or below the other
-            self.signs[node.id, 0] = _bounds.between(*map(self.sign, node.operands[1:]))
+        bound = at_least(self.traced.equations[node.id].eqn)
+        if bound is not None:
+            self.signs[node.id, 0] = _bounds.above(self.sign(node.operands[bound]))
         return self.plain(node, "constant", node.name)
 
     def plain(self, node: Node, role: str, operation: str, **rest: Any) -> Step:

@@ -104,7 +104,7 @@ def test_a_parent_read_twice_instead_of_two() -> None:
 
 
 def test_a_wrong_declared_shape() -> None:
-    traced = changed(trace(mlp, *MLP), 9, outputs=[ArrayType(shape=["h", "n"], dtype="float64")])
+    traced = changed(trace(mlp, *MLP), 9, outputs=[ArrayType(shape=["h", "n"], dtype="float32")])
     problem = "node 9 (max), output 0 is declared f32[h, n], but the operation gives f32[n, h]"
     assert (traced.check() or "").startswith(problem)
 

@@ -153,7 +153,11 @@ def _scan(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Sett
         emitted.append(found)
     if loop.reverse:
         emitted.reverse()
-    return [*carry, *(np.stack(column) for column in zip(*emitted, strict=True))]
+    return [*carry, *map(_stacked, zip(*emitted, strict=True))]
+
+
+def _stacked(column: Sequence[Array]) -> Array:
+    return jnp.stack(column) if kind_of(column[0].dtype) == "k" else np.stack(column)  # type: ignore[return-value]
 
 
 def _while(eqn: Any, params: dict[str, Any], operands: list[Array], setting: Setting) -> list[Array]:

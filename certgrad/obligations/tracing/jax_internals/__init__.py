@@ -7,7 +7,16 @@ dimensions as polynomials.
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
-from ._primitives import equations_of, genuine, is_function, primitives_of, primitives_with_rules, sampler, versions
+from ._primitives import (
+    at_least,
+    equations_of,
+    genuine,
+    is_function,
+    primitives_of,
+    primitives_with_rules,
+    sampler,
+    versions,
+)
 from ._programs import (
     CALLS,
     Decision,
@@ -53,6 +62,7 @@ __all__ = [
     "abstract",
     "bits_function",
     "bits_of",
+    "at_least",
     "branch_programs",
     "computed_by",
     "data_of",

@@ -79,11 +79,28 @@ def sampler(eqn: Any) -> str:
     name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
     if name not in _SAMPLERS or inner is None or eqn.primitive.name not in ("jit", "pjit"):
         return ""
+    if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
+        return ""
     info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
     if not info.startswith(f"{name} at {_RANDOM}") or kind_of(eqn.invars[0].aval.dtype) != "k":
         return ""
     finite = all(np.isfinite(np.asarray(v.val)).all() for v in eqn.invars if isinstance(v, jex.Literal))
     return str(name).lstrip("_") if finite else ""
+
+
+def at_least(eqn: Any) -> int | None:
+    """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
+    jaxpr = jaxpr_of(eqn.params["jaxpr"])
+    made = {v: e for e in jaxpr.eqns for v in e.outvars}
+    last = made.get(jaxpr.outvars[0])
+    if last is None or last.primitive.name != "max":
+        return None
+    for v in last.invars:
+        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name == "broadcast_in_dim":
+            v = made[v].invars[0]
+        if v in jaxpr.invars:
+            return int(jaxpr.invars.index(v))
+    return None
 
 
 def is_function(eqn: Any) -> bool:
