@@ -25,7 +25,7 @@ def tripled(dtype, factor=3.0):
 
 def carried(xs, w):
     """A carry that names its dtype, as recurrent layers do."""
-    step = lambda h, x: (jnp.tanh(w @ h + x), None)  # noqa: E731
+    step = lambda h, x: (jnp.tanh(w @ h + x), None)
     return jax.lax.scan(step, jnp.zeros(4, jnp.float32), xs)[0].sum()
 
 

@@ -88,6 +88,9 @@ def sampler(eqn: Any) -> str:
     return str(name).lstrip("_") if finite else ""
 
 
+_HANDED_ON = ("broadcast_in_dim", "convert_element_type")
+
+
 def at_least(eqn: Any) -> int | None:
     """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
     jaxpr = jaxpr_of(eqn.params["jaxpr"])
@@ -96,7 +99,7 @@ def at_least(eqn: Any) -> int | None:
     if last is None or last.primitive.name != "max":
         return None
     for v in last.invars:
-        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name == "broadcast_in_dim":
+        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in _HANDED_ON:
             v = made[v].invars[0]
         if v in jaxpr.invars:
             return int(jaxpr.invars.index(v))
