@@ -32,6 +32,7 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
         ("lemmas, each for all sizes of its dimensions", [lemma_line(one) for one in certificate.lemmas]),
         ("how steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
         ("conclusions", conclusions(certificate)),
+        ("traced in", [certificate.traced_in] if certificate.traced_in else []),
         ("this rests on", certificate.assumptions),
     ]
     for title, entries in sections:
@@ -70,6 +71,7 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
         ("Lemmas", [lemma_line(one) for one in certificate.lemmas]),
         ("How steps are put together, proved for all matrices", [theorem_line(t) for t in certificate.theorems]),
         ("Conclusions", conclusions(certificate)),
+        ("Traced in", [certificate.traced_in] if certificate.traced_in else []),
         ("This rests on", certificate.assumptions),
     ]
     for title, entries in sections:
