@@ -14,6 +14,8 @@ from jax.extend import core
 from certgrad._jax_compat import Linear, program_of
 from certgrad._threads import Kept
 
+from ._errors import Unsupported
+
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
 
@@ -71,6 +73,8 @@ def _inside(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
 def placeholder(shape: Sequence[int], kind: str, wide: bool = True) -> jax.ShapeDtypeStruct:
     """An argument to trace at: a float or integer of 64 bits (of 32, if not `wide`), or bool."""
     real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
+    if kind == "key":
+        raise Unsupported("random keys")
     dtype = {"float": real, "int": whole, "bool": np.bool_}[kind]
     return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
