@@ -11,14 +11,14 @@ import jax.numpy as jnp
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, conformance
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, Effort, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
 
 NODES = 1000
-"""In all sizes together that a graph is traced at, if not at the fewest."""
+"""In all sizes together that a graph is traced at, and in all calls together, if not at the fewest."""
 FEWEST = 3
 
 
@@ -86,6 +86,7 @@ def measured(traced: TracedGraph) -> Conformance:
     try:
         traces = Traces(GraphSubject(traced))
         subject = Compared([traces], traces.families[0].prove[0])
-        return conformance(subject, WIDTHS, most=max(FEWEST, NODES // len(traced.nodes)))
+        many = NODES // len(subject.programs("float64")["vjp"].jaxpr.eqns)
+        return conformance(subject, WIDTHS, Effort(max(FEWEST, many), max(1, many)))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))
