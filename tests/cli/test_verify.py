@@ -180,6 +180,7 @@ def test_nothing_named_exits_2(certgrad: Run) -> None:
     assert certgrad("verify").code == 2
 
 
+@pytest.mark.slow
 def test_the_committed_certificates_are_verified(certgrad: Run) -> None:
     reports = str(Path(__file__).parents[2] / "reports")
     result = certgrad("verify", reports, "-q")
