@@ -67,6 +67,7 @@ def apart(*lists):
     return [json.loads(p.communicate()[0]) for p in running]
 
 
+@pytest.mark.slow
 def test_two_threads_prove_what_two_processes_prove():
     expected = apart(FIRST, SECOND)
     assert together(FIRST, SECOND) == expected

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from .tutorial import ROOT, agrees, steps
 
 
+@pytest.mark.slow
 def test_the_tutorial_prints_what_it_quotes(tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     done = list(steps(page, tmp_path))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import CertgradError
 from certgrad.graph._trace import TracedGraph, nodes_of
-from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, conformance
+from certgrad.obligations.conformance import NOT_COMPARED, WIDTHS, Compared, Conformance, Effort, conformance
 from certgrad.obligations.generality.guards import unlike_its_traces
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import kind_of
@@ -20,7 +20,7 @@ from certgrad.ops._declare import Case
 from certgrad.ops._signature import Signature
 
 NODES = 1000
-"""In all sizes together that a graph is traced at, if not at the fewest."""
+"""In all sizes together that a graph is traced at, and in all calls together, if not at the fewest."""
 FEWEST = 3
 
 
@@ -106,7 +106,8 @@ def measured(traced: TracedGraph) -> Conformance:
         traces.wide = dtype == "float64"
         subject = Compared([traces], traces.families[0].prove[0])
         claimed = WIDTHS if dtype == "float64" and not told and not drawn else (dtype,)
-        most = FEWEST if drawn else max(FEWEST, NODES // len(traced.nodes))  # each size draws anew, which takes long
-        return conformance(subject, claimed, most, either=traced.specs.wide)
+        many = NODES // len(subject.programs("float64")["vjp"].jaxpr.eqns)
+        sizes = FEWEST if drawn else max(FEWEST, many)  # each size draws anew, which takes long
+        return conformance(subject, claimed, Effort(sizes, max(1, many), either=traced.specs.wide))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from certgrad.ops import Case, Op
 from tests.ops.references import function, reference
@@ -135,6 +136,13 @@ def _inside(op: Op, keywords: dict[str, Any], shapes: list[tuple[int, ...]], rng
         if all(np.all(holds(domain, known)) for domain in op.domain):
             return values
     raise AssertionError(f"no point found inside the domain of {op.name}")
+
+
+def first_of_each(pairs: Sequence[tuple[Op, Case]]) -> list[Any]:
+    """Parameters of tests of these ops and cases: those after the first case of an op are slow."""
+    seen: set[str] = set()
+    marks = [pytest.mark.slow if op.name in seen or seen.add(op.name) else () for op, _ in pairs]
+    return [pytest.param(*p, marks=m, id="-".join(map(label, p))) for p, m in zip(pairs, marks, strict=True)]
 
 
 def label(value: Any) -> str:

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from certgrad.ops import Composed, registry
 from tests.ops.references import REFERENCES
-from tests.ops.sampling import draw, label
+from tests.ops.sampling import draw, first_of_each
 
 CASES = [(op, case) for op in registry if not isinstance(op, Composed) for case in op.cases]  # those in test_composed
 few = settings(max_examples=3, deadline=None, derandomize=True, database=None)
 
 
-@pytest.mark.parametrize("op, case", CASES, ids=label)
+@pytest.mark.parametrize("op, case", first_of_each(CASES))
 def test_value_is_that_of_the_reference(op, case, x64):
     first = draw(op, case, 0)
     compiled = jax.jit(lambda *xs: (first.run(*xs), first.like(*xs)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from certgrad._threads import ALONE
 
 from ._at_numbers import Difference, at_numbers
-from ._calls import called, precisions
+from ._calls import called, plan_of
 from ._compared import Compared
 from ._numbers import assignments, in_code
 from ._points import sized
@@ -27,7 +27,7 @@ PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
-__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Compared", "Conformance", "Difference", "conformance"]
+__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Compared", "Conformance", "Difference", "Effort", "conformance"]
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,41 @@ class Conformance:
     difference: Difference | None = None
 
 
-def conformance(subject: Compared, dtypes: Sequence[str], most: int | None = None, either: bool = True) -> Conformance:
+@dataclass(frozen=True)
+class Effort:
+    """How much is compared: all of it for a rule, less for a long program, since each trace and call costs its length.
+
+    The claim says what was.
+    """
+
+    traces: int | None = None
+    """So many sizes at most."""
+    calls: int | None = None
+    """So many calls of each callable at most."""
+    either: bool = True
+    """Whether narrow dtypes are looked at while JAX computes in 64 bits as well."""
+
+    @property
+    def whole(self) -> bool:
+        """Nothing is left out but sizes."""
+        return self.calls is None
+
+
+def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effort()) -> Conformance:
     """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed.
 
-    At so many sizes at `most`. Unless the claim is about `either`, narrow dtypes are not looked at while JAX computes
-    in 64 bits. Where all code is a library's there is nothing to compare.
+    Where all code is a library's, or certgrad's, there is nothing to compare.
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
     with ALONE:  # what a rule leaves behind is looked at, so nobody else may run it meanwhile
-        return _conformance(subject, dtypes, most, either)
+        return _conformance(subject, dtypes, effort)
 
 
-def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None, either: bool) -> Conformance:
+def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
     compared: list[str] = []
     widths = [d for d in dtypes if d in WIDTHS][:1] or list(dtypes[:1])
-    listed = assignments(subject.names, in_code(subject.functions))[:most] if subject.names else []
+    listed = assignments(subject.names, in_code(subject.functions))[: effort.traces] if subject.names else []
     for sizes in listed:
         if (found := at_numbers(subject, sizes, widths[0])) is not None:
             return Conformance((), found)
@@ -65,16 +84,19 @@ def _conformance(subject: Compared, dtypes: Sequence[str], most: int | None, eit
         compared.append(f"traces at {names} = {shown}")
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
-    if (found := elsewhere(subject, places[0], widths[0])) is not None:
-        return Conformance((), found)
-    if either and (found := under_x64(subject, places[0], dtypes)) is not None:
-        return Conformance((), found)
-    found, refused = called(subject, places, dtypes, either)
+    if effort.whole:
+        if (found := elsewhere(subject, places[0], widths[0])) is not None:
+            return Conformance((), found)
+        if effort.either and (found := under_x64(subject, places[0], dtypes)) is not None:
+            return Conformance((), found)
+    plan = plan_of(places, dtypes, effort.calls, effort.either)
+    found, refused = called(subject, plan)
     if found is not None:
         return Conformance((), found)
     gone = {text.partition(" (")[0] for text in refused}
-    done = [str(p) for p in precisions(dtypes, either) if str(p) not in gone]
-    at = f" at {' and '.join(sized(subject.names, p) for p in places)}" if subject.names else ""
+    done = [str(p) for p in plan if str(p) not in gone]
+    looked = {str(place): place for calls in plan.values() for place, _ in calls}
+    at = f" at {' and '.join(sized(subject.names, p) for p in looked.values())}" if subject.names else ""
     if done:
         compared.append(f"calls{at} in {', '.join(done)}")
     if refused:

@@ -8,7 +8,7 @@ after.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -38,15 +38,27 @@ def precisions(dtypes: Sequence[str], either: bool) -> list[Precision]:
     ]
 
 
-def called(
-    subject: Compared, places: Sequence[Sizes], dtypes: Sequence[str], either: bool
-) -> tuple[Difference | None, list[str]]:
+Plan = Mapping[Precision, Sequence[tuple[Sizes, int]]]
+"""For each precision the places, and how often it is called there."""
+
+
+def plan_of(places: Sequence[Sizes], dtypes: Sequence[str], calls: int | None = None, either: bool = True) -> Plan:
+    """All precisions at each place, the first several times; or as much of it as so many calls allow."""
+    listed = precisions(dtypes, either)
+    if calls is not None and calls < TIMES + len(listed):
+        return {p: [(places[0], 1)] for p in listed[:calls]}
+    return {
+        p: [(place, TIMES if not k and not n else 1) for n, place in enumerate(places) if not n or p.everywhere]
+        for k, p in enumerate(listed)
+    }
+
+
+def called(subject: Compared, plan: Plan) -> tuple[Difference | None, list[str]]:
     """How calls differ from what was proved; and in which dtypes nothing could be called, with the reason."""
     state = State(subject.roots)
     refused: list[str] = []
-    for k, precision in enumerate(precisions(dtypes, either)):
-        where = places[:1] if precision.weak or precision.under_x64 else places
-        found, problem = _in_one(subject, where, precision, TIMES if k == 0 else 1)
+    for precision, calls in plan.items():
+        found, problem = _in_one(subject, calls, precision)
         if found is not None:
             return found, refused
         if problem:
@@ -58,19 +70,19 @@ def called(
 
 
 def _in_one(
-    subject: Compared, places: Sequence[Sizes], precision: Precision, times: int
+    subject: Compared, calls: Sequence[tuple[Sizes, int]], precision: Precision
 ) -> tuple[Difference | None, str]:
-    """In one dtype, at each place, the first several times. A difference in half precision must show at each."""
+    """In one dtype, at each place. A difference in half precision must show at each."""
     seen: list[Difference] = []
     problem, looked = "", 0
-    for k, sizes in enumerate(places):
+    for sizes, times in calls:
         point = subject.point(sizes, 0)
         if point is None:
             problem = "no point of the domain was found"
             continue
         here = point.rounded(precision.dtype)
         try:
-            how = _compared(subject, sizes, here, precision, times if k == 0 else 1)
+            how = _compared(subject, sizes, here, precision, times)
         except Exception as error:  # a rule may refuse a dtype, in its own way
             problem = (
                 _first_line(error)
@@ -88,7 +100,7 @@ def _in_one(
     if seen and (not precision.half or len(seen) == looked):
         return seen[0], ""
     if precision.half and not problem and not precision.weak:
-        return _traced(subject, places[0], precision), ""
+        return _traced(subject, calls[0][0], precision), ""
     return None, problem
 
 

@@ -32,6 +32,11 @@ class Precision:
         return self.dtype == "float64" or self.under_x64
 
     @property
+    def everywhere(self) -> bool:
+        """It is called at each place."""
+        return not (self.weak or self.under_x64)
+
+    @property
     def half(self) -> bool:
         return self.dtype in ("float16", "bfloat16")
 

@@ -22,12 +22,8 @@ from certgrad.ops._declare import Op
 LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
 _NO_METHODS = (*LIBRARIES, "jaxlib", "equinox", "flax")
-_RUNS_OPS = (
-    *(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed")),
-    "certgrad._jax_compat",
-    "certgrad._solves",
-)
-"""What runs the functions that an op or a solver declares, and is trusted to do nothing else."""
+_RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed"))
+"""What runs the functions that an op declares, and is trusted to do nothing else."""
 _HOLDERS = "transforms jvp bwd fn_bwd fwd fn_fwd custom_vjp_fn fun fn f keywords args func __wrapped__".split()
 """Attributes under which objects that are called, such as a `custom_vjp` or a `partial`, keep what they call."""
 _TABLES = (dict, list, tuple, set, frozenset)
@@ -132,9 +128,11 @@ def is_users(value: Any) -> bool:
 
 
 def _of_library(function: FunctionType) -> bool:
-    """Its own code is a library's, whatever it wraps."""
+    """Its own code is a library's, whatever it wraps. Of certgrad's code, that is all but the functions of ops."""
     module = str(function.__globals__.get("__name__"))
-    return module.split(".")[0] in LIBRARIES or module in _RUNS_OPS or from_library(function.__code__.co_filename)
+    if module.split(".")[0] == "certgrad":
+        return not module.startswith("certgrad.ops.") or module in _RUNS_OPS
+    return module.split(".")[0] in LIBRARIES or from_library(function.__code__.co_filename)
 
 
 @lru_cache(maxsize=4096)

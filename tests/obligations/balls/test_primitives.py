@@ -67,7 +67,7 @@ def agree(function: Function, *inputs: np.ndarray, derivative: bool = True, tole
     return names_of(jaxpr)
 
 
-SHAPES = [(), (2, 3)]
+SHAPES = [pytest.param((), marks=pytest.mark.slow), (2, 3)]
 UNARY: dict[str, tuple[Function, float, float]] = {
     "abs": (jnp.abs, -3, 3),
     "neg": (jnp.negative, -3, 3),
