@@ -213,8 +213,3 @@ class _Renaming:
         inner = {**names, node.name: name, node.time: time}
         carries = tuple(self.binder(c, inner) for c in node.carries)
         return Loop(name, time, carries)
-
-
-def is_canonical(statement: Statement) -> bool:
-    """For tests."""
-    return bool(canonical(statement) == statement)
