@@ -93,14 +93,14 @@ def _cumulative(sign: int) -> None:
             raise UnprovedError("an extremum of booleans")
         if x.shape[axis] == ONE:
             return [x]
-        index, dummies, where = _up_to(shape, axis, params["reverse"])
+        index, dummies, where = up_to(shape, axis, params["reverse"])
         body = max_over(x.indexed(index, shape).body.scale(sign), dummies, where).scale(sign)
         return [Tensor(shape, body, x.kind, *_everywhere(x, index, dummies, shape), x.signs)]
 
     rule("cummax" if sign > 0 else "cummin")(apply)
 
 
-def _up_to(shape: tuple[Poly, ...], axis: int, reverse: bool) -> tuple[list[Ix], Dummies, Poly]:
+def up_to(shape: tuple[Poly, ...], axis: int, reverse: bool) -> tuple[list[Ix], Dummies, Poly]:
     """The entries up to one along the axis (from it on, in reverse), itself among them."""
     v = fresh()
     index = list(own_index(shape))
