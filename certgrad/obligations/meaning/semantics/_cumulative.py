@@ -16,18 +16,16 @@ from ._windows import cumsum
 
 
 @rule("cumlogsumexp")
-def _cumlogsumexp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _cumlogsumexp(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     """log Σ exp(x[j]) over the entries up to each: never the log of an empty sum, as the entry itself is among them."""
-    (x,) = args
     powers = replace(x, body=exp_of(x.body), signs=POS)
-    (total,) = cumsum(ctx, params, [powers], shapes)
+    (total,) = cumsum(ctx, params, shapes, powers)
     return [replace(total, body=log_of(total.body), signs=ANY)]
 
 
 @rule("cumprod")
-def _cumprod(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _cumprod(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     """out[t] = Π x[j] over j ≤ t, or over j ≥ t in reverse."""
-    (x,) = args
     (shape,) = shapes
     axis = params["axis"]
     if x.kind == "b":
