@@ -103,10 +103,4 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
 
 
 def _options(d: Declaration) -> dict[str, Any]:
-    return {
-        "static": d.static,
-        "differentiable": d.differentiable,
-        "domain": d.domain,
-        "surrogate": d.surrogate,
-        "approximates": d.approximates,
-    }
+    return {name: getattr(d, name) for name in ("static", "differentiable", "domain", "surrogate", "approximates")}

@@ -122,15 +122,11 @@ def _rules_in(
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__
-    if owned != (home == module.__name__) or (not owned and _held_by(home, custom)):
+    # Where the module of its function has it under a name, it is defined there, and borrowed elsewhere.
+    if owned != (home == module.__name__) or (not owned and _name_in(home, custom)):
         return
     seen.add(id(custom))
     yield _found(f"{module.__name__}:{name}", value, incomplete(custom))
-
-
-def _held_by(module: str, custom: Any) -> bool:
-    """The module of a rule's function has the rule under a name: there it is defined, and elsewhere it is borrowed."""
-    return bool(_name_in(module, custom))
 
 
 def _name_in(module: str, custom: Any) -> str:
