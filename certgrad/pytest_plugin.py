@@ -107,7 +107,7 @@ class RuleItem(pytest.Item):
         from certgrad.rules._by_name import examined
         from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
-        result = examined(self.found, self.configured.signatures)
+        result = examined(self.found, self.configured.declarations)
         if result.certificate is not None and result.certificate.without_gradient:
             self.user_properties.append((_STATED, f"{self.found.name}: {stated(result.certificate)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]

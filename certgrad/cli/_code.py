@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._findings import Finding, Remark
+    from certgrad.rules._worker import RuleResult
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Rule:
     def place(self) -> str:
         """Its name, and file and line."""
         return f"{self.name} ({self.where})" if self.where else self.name
+
+    @property
+    def missing(self) -> bool:
+        """It is a rule, and no module that does not import, and could not be audited."""
+        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED
+
+        unaudited = any(r.code in (NOT_AUDITED, MISDECLARED) for r in self.remarks)
+        return self.certificate is None and ":" in self.name and unaudited
 
     @property
     def findings(self) -> "list[Finding]":
@@ -97,7 +106,6 @@ def _is_code(target: str) -> bool:
 
 def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None, conformance: bool = True) -> Code:
     """Audit the rules that the targets hold. Raises UsageError where a target does not import or names nothing."""
-    from certgrad.report import json
     from certgrad.rules._isolated import audit_targets
     from certgrad.rules._worker import RuleResult
 
@@ -110,20 +118,25 @@ def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: No
         if result.name in known:
             continue  # two targets may hold the same rule
         known.add(result.name)
-        certificate = json.decode(result.certificate) if result.certificate else None
-        out.rules.append(
-            Rule(
-                result.name,
-                result.where,
-                result.file,
-                certificate if certificate and certificate.claims else None,
-                result.seconds,
-                result.reproduction,
-                tuple(result.remarks),
-                tuple(result.notes),
-            )
-        )
+        out.rules.append(rule_of(result))
     return out
+
+
+def rule_of(result: "RuleResult") -> Rule:
+    """What a process says of a rule."""
+    from certgrad.report import json
+
+    certificate = json.decode(result.certificate) if result.certificate else None
+    return Rule(
+        result.name,
+        result.where,
+        result.file,
+        certificate if certificate and certificate.claims else None,
+        result.seconds,
+        result.reproduction,
+        tuple(result.remarks),
+        tuple(result.notes),
+    )
 
 
 def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:

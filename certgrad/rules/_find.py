@@ -92,6 +92,11 @@ def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
             yield Found(full, problem=reason, where=f"{Path(file).name}:{line}", file=file)
 
 
+def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
+    """The complete rules that a module defines, but for those whose objects are in `seen`, which grows."""
+    return [one for one in _in_module(module, seen, owned=True) if not one.problem]
+
+
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
     for name, value in sorted(vars(module).items(), key=_by_own_name):
         if not owned and imported(module, name):
@@ -130,10 +135,10 @@ def _rules_in(
 
 def _held_by(module: str, custom: Any) -> bool:
     """The module of a rule's function has the rule under a name: there it is defined, and elsewhere it is borrowed."""
-    return bool(_name_in(module, custom))
+    return bool(name_in(module, custom))
 
 
-def _name_in(module: str, custom: Any) -> str:
+def name_in(module: str, custom: Any) -> str:
     """The name that a rule has in a module, or an empty text."""
     for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
         try:
@@ -151,7 +156,7 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
             yield from _rules_in(sys.modules[home], value.__qualname__, value, seen, owned=True)
             continue
         try:
-            there = _name_in(home, unwrapped(value))
+            there = name_in(home, unwrapped(value))
         except Exception:  # as above
             continue
         yield from _rules_in(sys.modules[home], there or name, value, seen, owned=True)
