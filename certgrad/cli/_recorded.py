@@ -85,8 +85,10 @@ def report(record: "Record", wanted: Wanted) -> Said:
         notes += left
         notes.append(f"'{wanted.save}' has the declarations of {count} rule{'' if count == 1 else 's'}")
     seconds = time.perf_counter() - started
-    options = {"quiet": wanted.quiet, "missing": judged.missing}
+
+    def rendered(kind: Format) -> str:
+        return _output.render(kind, judged.audited, seconds, quiet=wanted.quiet, missing=judged.missing)
+
     for destination in wanted.outputs:
-        _output.write(destination, _output.render(destination.format, judged.audited, seconds, **options))
-    text = _output.render(wanted.format, judged.audited, seconds, **options)
-    return Said(notes, text, judged.failed and (wanted.strict or bool(wanted.failing)))
+        _output.write(destination, rendered(destination.format))
+    return Said(notes, rendered(wanted.format), judged.failed and (wanted.strict or bool(wanted.failing)))

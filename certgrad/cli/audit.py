@@ -127,11 +127,10 @@ def audit(
     seconds = time.perf_counter() - started
     for destination in outputs:
         _output.write(
-            destination, _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing)
+            destination,
+            _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing),
         )
-    text = _output.render(
-        format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing
-    )
+    text = _output.render(format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing)
     typer.echo(text, nl=False)
     if judged.covered:
         typer.echo(f"{_counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)

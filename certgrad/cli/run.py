@@ -60,7 +60,9 @@ def run(
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit 1, where the program exits 0, for all that `certgrad audit --strict` does."),
+        typer.Option(
+            "--strict", help="Exit 1, where the program exits 0, for all that `certgrad audit --strict` does."
+        ),
     ] = False,
     fail_on: Annotated[
         list[Failing] | None,

@@ -99,9 +99,7 @@ def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: b
     return Recorded(result_of(found, result, time.perf_counter() - started), rule.count, _each_once(done), unsaved)
 
 
-def _look(
-    variant: Variant, place: _Place, said: Declaration | None, conformance: bool, looked: _Looked
-) -> None:
+def _look(variant: Variant, place: _Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
     """Audit a variant: as its author says, or as it was called."""
     if variant.problem:
         looked.left.append(variant.problem)

@@ -111,7 +111,9 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     held = [a for name, a in given if name not in kept] + [a for a in call.rest if isinstance(a, Given)]
     said = {**static, **kept}
     count = sum(c.count for c in calls)
-    apart, joined = (Declaration(_signature(held, t), said, origin=RECORDED) for t in (lengths.apart(), lengths.joined()))
+    apart, joined = (
+        Declaration(_signature(held, t), said, origin=RECORDED) for t in (lengths.apart(), lengths.joined())
+    )
     return Claim(apart, joined, count)
 
 
@@ -166,7 +168,10 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
         try:
             jax.eval_shape(
                 derivative,
-                *(jax.ShapeDtypeStruct(tuple(s), x.dtype, weak_type=x.weak) for s, x in zip(shapes, leaves, strict=True)),
+                *(
+                    jax.ShapeDtypeStruct(tuple(s), x.dtype, weak_type=x.weak)
+                    for s, x in zip(shapes, leaves, strict=True)
+                ),
             )
         except Exception:
             return False

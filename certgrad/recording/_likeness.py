@@ -79,12 +79,10 @@ class Likeness:
         if inside is not None:
             return (kind.__name__, self._of(inside, depth))
         try:
-            held = object.__getattribute__(value, "__dict__")
+            own = object.__getattribute__(value, "__dict__")
         except AttributeError:
-            held = {}
-        if type(held) is not dict:
-            held = {}
-        return (kind.__module__, kind.__qualname__, self._of(dict(held), depth))
+            own = None
+        return (kind.__module__, kind.__qualname__, self._of(dict(own) if type(own) is dict else None, depth))
 
 
 def _within(value: Any) -> Any:

@@ -136,7 +136,9 @@ class Notes:
             count = len(self.others.get(package, ()))
             if count:
                 rules = "1 rule" if count == 1 else f"{count} rules"
-                shown.append(f"{rules} of {package} itself, called too, {'is' if count == 1 else 'are'} for `{command}`")
+                shown.append(
+                    f"{rules} of {package} itself, called too, {'is' if count == 1 else 'are'} for `{command}`"
+                )
         if self.lost:
             shown.append(f"{self.lost} calls could not be noted")
         return shown

@@ -31,7 +31,7 @@ def noticed(told: Told) -> Iterator[None]:
         for name in _CLASSES:
             kind = getattr(module, name)
             changed.append((kind, kind.__call__))
-            kind.__call__ = _telling(kind.__call__, told)
+            type.__setattr__(kind, "__call__", _telling(kind.__call__, told))
 
     finder = _OnImport(change)
     if _HOME in sys.modules:
@@ -44,7 +44,7 @@ def noticed(told: Told) -> Iterator[None]:
         with suppress(ValueError):
             sys.meta_path.remove(finder)
         for kind, original in changed:
-            kind.__call__ = original
+            type.__setattr__(kind, "__call__", original)
 
 
 def _telling(original: Any, told: Told) -> Any:

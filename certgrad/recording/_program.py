@@ -46,7 +46,8 @@ def run(program: Program, beside: AbstractContextManager[None]) -> Ended:
         except SystemExit as error:
             ended = Ended(_status(error))
         except BaseException as error:
-            sys.excepthook(type(error), error, _of_the_program(error.__traceback__))
+            error.__traceback__ = _of_the_program(error.__traceback__)
+            sys.excepthook(type(error), error, error.__traceback__)
             interrupted = isinstance(error, KeyboardInterrupt)
             ended = Ended(130 if interrupted else 1, interrupted)
         if not ended.interrupted:

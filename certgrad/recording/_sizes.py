@@ -94,7 +94,11 @@ class Lengths:
         offsets = {abs(a - b) for a, b in pairs}
         ratios = {max(a, b) / min(a, b) for a, b in pairs if min(a, b)}
         p = self._fresh[0]
-        if len(offsets) == 1 and 0 < (k := offsets.pop()) <= NEAR and self._at({**_all(small, p), **_all(large, p + k)}):
+        if (
+            len(offsets) == 1
+            and 0 < (k := offsets.pop()) <= NEAR
+            and self._at({**_all(small, p), **_all(large, p + k)})
+        ):
             return small, large, f"{{}}+{k}"
         if len(ratios) == 1 and (r := int(ratios.pop())) > 1 and self._at({**_all(small, p), **_all(large, r * p)}):
             return small, large, f"{r}*{{}}"

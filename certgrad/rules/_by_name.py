@@ -18,7 +18,6 @@ from ._infer import inferred
 from ._layers import plain_function, unwrapped
 from ._report import Report
 
-
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 
