@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-_RECORD = pytest.StashKey["tuple[Record, AbstractContextManager[None]]"]()
+_RECORD = pytest.StashKey["Record"]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,10 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--certgrad-record notes the calls of one process: run it with -n 0.")
     from certgrad.recording import Record
 
-    record = Record()
-    noticing = record.noticing()
-    noticing.__enter__()
-    config.stash[_RECORD] = record, noticing
+    config.stash[_RECORD] = Record()
+    config.stash[_RECORD].begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -82,9 +80,8 @@ def _ended(config: pytest.Config) -> Record | None:
     if found is None:
         return None
     del config.stash[_RECORD]
-    record, noticing = found
-    noticing.__exit__(None, None, None)
-    return record
+    found.end()
+    return found
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:

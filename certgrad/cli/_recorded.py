@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from certgrad.cli import _code, _output
+from certgrad.cli import _code, _console, _output
 from certgrad.cli._errors import ExitCode, guarded
 from certgrad.cli._output import Format
 
@@ -26,6 +26,7 @@ class Wanted:
     failing: tuple[str, ...] = ()
     conformance: bool = True
     quiet: bool = False
+    seconds: float = 60
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,14 @@ def report(record: "Record", wanted: Wanted) -> Said:
 
     started = time.perf_counter()
     configured = _code.configured()
-    recorded = list(audited(record.notes, wanted.conformance))
+    rules = audited(record.notes, wanted.conformance, wanted.seconds)
+    recorded = list(_console.progress(rules, len(record.notes.rules), shown=not wanted.quiet))
     code = _code.Code([_code.rule_of(one.result) for one in recorded])
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
-    rules = _policy.selected(code, selection, configured)
-    judged = _policy.judge(rules, [], (), strict=wanted.strict, failing=wanted.failing)
+    judged = _policy.judge(
+        _policy.selected(code, selection, configured), [], (), strict=wanted.strict, failing=wanted.failing
+    )
     notes = [*judged.notes, *record.notes.remarks()]
     if wanted.save is not None:
         count, left = save(wanted.save, recorded)

@@ -75,6 +75,7 @@ def run(
             help="Compare the traces of rules with what happens at numbers and in calls.",
         ),
     ] = True,
+    seconds: Annotated[float, typer.Option(min=1, help="How long the audit of one rule may take.")] = 60,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
 ) -> None:
     """Run a program, note each derivative rule that it calls, and audit them when it has ended.
@@ -95,4 +96,4 @@ def run(
         raise UsageError(f"--save {save}: {save.parent} is no folder.")
     outputs = tuple(_output.parse(output or []))
     failing = tuple(v.value for v in fail_on or [])
-    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet))
+    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, seconds))

@@ -26,9 +26,12 @@ from certgrad.rules._layers import place_of, plain_function, unwrapped
 from certgrad.rules._worker import RuleResult, result_of
 
 from ._claims import Claim, claims_of
+from ._limit import OverError, limited
 from ._notes import Bare, Notes, Rule, Variant
 
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
+SECONDS = 60.0
+"""For the audit of one rule, at all of its calls."""
 MADE_INSIDE = "it is made inside a function, where no name leads to it"
 
 
@@ -63,7 +66,7 @@ class _Looked:
     notes: list[str] = field(default_factory=list)
 
 
-def audited(notes: Notes, conformance: bool = True) -> Iterator[Recorded]:
+def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
     """The audits of all rules that were called, and those of the user's modules that were not, by name."""
     said = nearest(Path.cwd()).signatures
     places = {key: _place(next(iter(rule.variants.values())).custom) for key, rule in notes.rules.items()}
@@ -71,17 +74,21 @@ def audited(notes: Notes, conformance: bool = True) -> Iterator[Recorded]:
     for key, rule in sorted(notes.rules.items(), key=lambda item: places[item[0]].name):
         place = places[key]
         with _undisturbed():
-            done = _audited(rule, place, said.get(place.name), conformance)
+            done = _audited(rule, place, said.get(place.name), conformance, seconds)
         yield done
     for found in _not_called(called):
         yield Recorded(result_of(found, Examination(None, (not_audited(NOT_CALLED),)), 0.0))
 
 
-def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: bool) -> Recorded:
+def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
     started = time.perf_counter()
     looked = _Looked()
-    for variant in rule.variants.values():
-        _look(variant, place, said, conformance, looked)
+    try:
+        with limited(seconds):
+            for variant in rule.variants.values():
+                _look(variant, place, said, conformance, looked)
+    except OverError:
+        looked.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
     if rule.more:
         looked.left.append(f"{rule.more} calls that close over yet other values were not looked at")
     result, declared = _worst(looked)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from certgrad._closures import kind_of_rule
 from certgrad.errors import CertgradError
 from certgrad.ops._signature import parse
 from certgrad.rules._by_name import RECORDED
@@ -135,6 +136,11 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
     arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
     leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
 
+    kind = kind_of_rule(custom)
+    last = len(leaves)
+    if kind == "equinox.filter_custom_vjp":  # a rule for its first argument alone
+        last = next((len(a.leaves) for a in arguments if isinstance(a, Given)), 0)
+
     def called(values: Sequence[Any]) -> Any:
         rest = iter(values)
 
@@ -143,11 +149,12 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
                 return a.value if not a.traced else 0.5
             return jax.tree_util.tree_unflatten(a.tree, [next(rest) for _ in a.leaves])
 
-        named = [fixed[name] if name in fixed else made(a) for name, a in call.arguments]
-        return custom(*named, *map(made, call.rest))
+        given = {name: fixed[name] if name in fixed else made(a) for name, a in call.arguments}
+        places = [given[name] for name in given if name not in call.named]
+        return custom(*places, *map(made, call.rest), **{name: given[name] for name in call.named})
 
     def derivative(*values: Any) -> Any:
-        moving = [k for k, x in enumerate(values) if jnp.issubdtype(x.dtype, jnp.floating)]
+        moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.floating)]
 
         def value(*xs: Any) -> list[Any]:
             whole = list(values)
@@ -159,7 +166,7 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
         at = [values[k] for k in moving]
         if not moving:
             return value()
-        if isinstance(custom, jax.custom_jvp):
+        if kind.endswith("custom_jvp"):
             return jax.jvp(value, at, [jnp.ones_like(x) for x in at])
         out, pull = jax.vjp(value, *at)
         return pull([jnp.ones_like(y) for y in out])

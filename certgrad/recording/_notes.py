@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import sys
 import threading
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
+from certgrad._closures import kind_of_rule
 from certgrad.rules._layers import plain_function
 
 from ._likeness import Likeness
@@ -28,6 +30,9 @@ MAX_CALLS = 32
 """Distinct calls of one variant."""
 OTHERS = ("jax", "jaxlib", "certgrad")
 """Packages whose rules are audited by commands of their own, so that they are only counted."""
+_INSIDE = "equinox._ad:filter_custom_"
+_WRAPPED = "wrapped"
+"""In place of a rule: a custom function of JAX's that Equinox makes inside of its own kind of rule."""
 _NUMBERS = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
 
 
@@ -70,6 +75,8 @@ class Call:
     arguments: tuple[tuple[str, Given | Static], ...]
     rest: tuple[Given | Static, ...] = ()
     """What `*args` took."""
+    named: frozenset[str] = frozenset()
+    """The arguments that are given by name."""
     count: int = 0
 
 
@@ -108,7 +115,7 @@ class Notes:
         """Rules of JAX and of certgrad itself, by package."""
         self.lost = 0
         """Calls that could not be noted."""
-        self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | None] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | str | None] = WeakKeyDictionary()
         self._lock = threading.RLock()
         self._process = os.getpid()
 
@@ -123,6 +130,12 @@ class Notes:
                 known = self._known[custom]
                 if known is None:
                     return
+                if known == _WRAPPED:
+                    outer = _outer()
+                    if outer is not None:
+                        self.told(*outer)
+                    return
+                assert not isinstance(known, str)
                 rule, variant = known
                 if not _noted(custom, variant, args, kwargs):
                     rule.more += 1
@@ -143,12 +156,14 @@ class Notes:
             shown.append(f"{self.lost} calls could not be noted")
         return shown
 
-    def _placed(self, custom: Any) -> tuple[Rule, Variant] | None:
-        """The rule and variant that an object is; None for one that is not kept."""
+    def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
+        """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
         plain = plain_function(custom)
         module = str(getattr(plain, "__module__", ""))
         package = module.partition(".")[0]
         name = f"{module}:{getattr(plain, '__qualname__', type(plain).__name__)}"
+        if name.startswith(_INSIDE):
+            return _WRAPPED
         if package in OTHERS:
             self.others.setdefault(package, set()).add(name)
             return None
@@ -179,6 +194,21 @@ class Bare:
     line: int
 
 
+def _outer() -> tuple[Any, tuple, dict] | None:
+    """The rule of Equinox's that is being called, and its arguments: JAX's custom function inside has them in parts."""
+    frame = sys._getframe(1)
+    for _ in range(16):
+        own = frame.f_locals.get("self") if frame.f_code.co_name == "__call__" else None
+        if kind_of_rule(own).startswith("equinox."):
+            given = frame.f_locals
+            first = (given["vjp_arg"],) if "vjp_arg" in given else ()
+            return own, (*first, *given["args"]), dict(given["kwargs"])
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
 def _bare_of(plain: Any, module: str) -> Bare:
     code = getattr(plain, "__code__", None)
     name = str(getattr(plain, "__qualname__", type(plain).__name__))
@@ -205,16 +235,19 @@ def _noted(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]
 def _call(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]) -> Call | None:
     """The arguments as JAX takes them: all by position. None for shapes without numbers, as an export has them."""
     if variant.names is None or kwargs or len(args) < len(variant.names):
-        bound = inspect.signature(custom.fun).bind(*args, **kwargs)
+        bound = inspect.signature(plain_function(custom)).bind(*args, **kwargs)
         bound.apply_defaults()
-        args = bound.args
+        args, kwargs = bound.args, bound.kwargs
         variant.names = _names(bound.signature)
-    fixed = custom.nondiff_argnums
-    taken = [_static(x) if k in fixed else _given(x) for k, x in enumerate(args)]
+    of_jax = isinstance(custom, (jax.custom_vjp, jax.custom_jvp))
+    fixed = custom.nondiff_argnums if of_jax else ()
+    taken = [_static(x) if k in fixed else _given(x, of_jax) for k, x in enumerate(args)]
+    named = {name: _given(x, of_jax) for name, x in kwargs.items()}
     if any(not isinstance(n, int) for a in taken if isinstance(a, Given) for leaf in a.leaves for n in leaf.shape):
         return None
     count = len(variant.names)
-    return Call(tuple(zip(variant.names, taken[:count], strict=True)), tuple(taken[count:]))
+    arguments = (*zip(variant.names, taken[:count], strict=True), *named.items())
+    return Call(arguments, tuple(taken[count:]), frozenset(named))
 
 
 def _names(signature: inspect.Signature) -> tuple[str, ...]:
@@ -222,8 +255,11 @@ def _names(signature: inspect.Signature) -> tuple[str, ...]:
     return tuple(p.name for p in signature.parameters.values() if p.kind in places)
 
 
-def _given(value: Any) -> Given:
+def _given(value: Any, of_jax: bool) -> Given | Static:
+    """An argument with arrays. Rules of Equinox take others too, as they are."""
     leaves, tree = jax.tree_util.tree_flatten(value)
+    if not of_jax and not any(hasattr(x, "shape") for x in leaves):
+        return _static(value)
     return Given(tree, tuple(_leaf(x) for x in leaves))
 
 

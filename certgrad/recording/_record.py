@@ -22,6 +22,15 @@ class Record:
         """Note the calls inside the block."""
         return noticed(self._told)
 
+    def begin(self) -> None:
+        """Note calls from now on, where there is no block to speak of."""
+        self._block = self.noticing()
+        self._block.__enter__()
+
+    def end(self) -> None:
+        """The end of what `begin` began."""
+        self._block.__exit__(None, None, None)
+
     def _told(self, custom: Any, args: tuple, kwargs: dict) -> None:
         if self.notes is None:
             from ._notes import Notes  # it needs JAX, which the program has imported by now
