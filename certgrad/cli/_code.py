@@ -59,6 +59,8 @@ class Code:
     rules: list[Rule] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     """What the targets mean: modules and objects."""
+    files: list[str] = field(default_factory=list)
+    """The files of the modules that were looked at."""
 
     @property
     def findings(self) -> "set[Finding]":
@@ -114,6 +116,7 @@ def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: No
     for result in audit_targets(targets, conformance=conformance):
         if not isinstance(result, RuleResult):
             out.names += result.names
+            out.files += result.files
             continue
         if result.name in known:
             continue  # two targets may hold the same rule
@@ -137,6 +140,36 @@ def rule_of(result: "RuleResult") -> Rule:
         tuple(result.remarks),
         tuple(result.notes),
     )
+
+
+def by_file(code: Code) -> list[str]:
+    """For each file how many rules it has, and which of them were left out."""
+    files = dict.fromkeys([*code.files, *(rule.file for rule in code.rules if ":" in rule.name)])
+    lines, without = [], 0
+    for file in filter(None, files):
+        rules = [rule for rule in code.rules if rule.file == file]
+        left = [rule.name.partition(":")[2] for rule in rules if rule.missing]
+        if not rules:
+            without += 1
+            continue
+        count = len(rules) - len(left)
+        audited = "all" if not left and count > 1 else str(count)
+        text = f"{_shown(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
+        lines.append(text + (f"; left out: {', '.join(left)}" if left else ""))
+    if without:
+        other = " other" if lines else ""
+        lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
+    return lines
+
+
+def _shown(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
+
+def counted(number: int, word: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:

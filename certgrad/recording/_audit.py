@@ -96,8 +96,8 @@ def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: b
     left = [*dict.fromkeys(looked.left)]
     if result.report is not None:
         remarks += [Remark(LEFT_OUT, f"no claim is made about some calls: {text}") for text in left]
-    elif left and not remarks:
-        remarks += [not_audited("; ".join(left))]
+    elif not remarks:
+        remarks += [not_audited("; ".join(left) or "none of its calls could be noted")]
     shown = [*result.notes, *looked.notes, *_said_of(declared, rule)]
     result = replace(result, remarks=tuple(remarks), notes=tuple(dict.fromkeys(shown)))
     found = Found(place.name, place.found, where=place.where, file=place.file)

@@ -33,7 +33,6 @@ OTHERS = ("jax", "jaxlib", "certgrad")
 _INSIDE = "equinox._ad:filter_custom_"
 _WRAPPED = "wrapped"
 """In place of a rule: a custom function of JAX's that Equinox makes inside of its own kind of rule."""
-_NUMBERS = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,8 @@ class Notes:
         self.rules: dict[Hashable, Rule] = {}
         self.others: dict[str, set[str]] = {}
         """Rules of JAX and of certgrad itself, by package."""
-        self.lost = 0
-        """Calls that could not be noted."""
+        self.lost: dict[str, int] = {}
+        """How many calls could not be noted, by the rule and the reason."""
         self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | str | None] = WeakKeyDictionary()
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -139,8 +138,10 @@ class Notes:
                 rule, variant = known
                 if not _noted(custom, variant, args, kwargs):
                     rule.more += 1
-            except Exception:
-                self.lost += 1
+            except Exception as error:
+                if len(self.lost) < MAX_RULES:
+                    reason = f"{_named(custom)}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                    self.lost[reason] = self.lost.get(reason, 0) + 1
 
     def remarks(self) -> list[str]:
         """What was called and is not audited here."""
@@ -152,16 +153,16 @@ class Notes:
                 shown.append(
                     f"{rules} of {package} itself, called too, {'is' if count == 1 else 'are'} for `{command}`"
                 )
-        if self.lost:
-            shown.append(f"{self.lost} calls could not be noted")
+        for reason, count in self.lost.items():
+            shown.append(f"{count} call{'' if count == 1 else 's'} could not be noted: {reason}")
         return shown
 
     def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
         """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
         plain = plain_function(custom)
-        module = str(getattr(plain, "__module__", ""))
+        name = _named(custom)
+        module = name.partition(":")[0]
         package = module.partition(".")[0]
-        name = f"{module}:{getattr(plain, '__qualname__', type(plain).__name__)}"
         if name.startswith(_INSIDE):
             return _WRAPPED
         if package in OTHERS:
@@ -192,6 +193,11 @@ class Bare:
     name: str
     file: str
     line: int
+
+
+def _named(custom: Any) -> str:
+    plain = plain_function(custom)
+    return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', type(plain).__name__)}"
 
 
 def _outer() -> tuple[Any, tuple, dict] | None:
@@ -264,9 +270,10 @@ def _given(value: Any, of_jax: bool) -> Given | Static:
 
 
 def _leaf(x: Any) -> Leaf:
-    if type(x) in _NUMBERS:
-        return Leaf((), _NUMBERS[type(x)], True, x)
-    return Leaf(tuple(x.shape), str(x.dtype), bool(getattr(x, "weak_type", False)))
+    if hasattr(x, "shape"):
+        return Leaf(tuple(x.shape), str(x.dtype), bool(getattr(x, "weak_type", False)))
+    kind = jax.typeof(x)  # a number of Python's, or one of JAX's own
+    return Leaf((), str(kind.dtype), bool(kind.weak_type), x)
 
 
 def _static(value: Any) -> Static:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import CODES, ORDER, Certificate
 
@@ -15,7 +17,7 @@ from ._find import Found
 from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred
-from ._layers import plain_function, unwrapped
+from ._layers import is_op, plain_function, unwrapped
 from ._report import Report
 
 RECORDED = "recorded"
@@ -49,8 +51,11 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
         remarks.append(not_audited(found.problem))
     else:
         try:
-            report, declared = _audited(found, table, conformance)
-            remarks += _remarks(report, declared)
+            if is_op(found.rule):
+                report = _op(found)
+            else:
+                report, declared = _audited(found, table, conformance)
+                remarks += _remarks(report, declared)
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
@@ -75,6 +80,13 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     if report and report.dtypes:
         notes.append(f"the claim is about {report.dtypes}")
     return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes))
+
+
+def _op(found: Found) -> Report:
+    """The report on an op, which says itself what is to be proved of it."""
+    named = copy(found.rule)
+    named.name = found.name
+    return Report(audit(named), found.where)
 
 
 class _NotDeclaredError(UsageError):

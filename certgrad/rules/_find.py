@@ -12,7 +12,7 @@ from typing import Any
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
-from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import incomplete, is_op, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, load
 from ._nested import makers_in
 from ._offered import imported, offered
@@ -40,6 +40,8 @@ class Findings:
 
     rules: tuple[Found, ...]
     names: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    """The files of its modules."""
 
 
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
@@ -77,7 +79,9 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
     out += elsewhere
     top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
-    return Findings(tuple(sorted(out, key=lambda f: f.name)), (*top, *(one.name for one in elsewhere)))
+    names = (*top, *(one.name for one in elsewhere))
+    files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
+    return Findings(tuple(sorted(out, key=lambda f: f.name)), names, files)
 
 
 def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
@@ -123,7 +127,8 @@ def _rules_in(
         kind = kind_of_rule(custom)
     except Exception:  # an object may answer any question about its attributes with an error
         return
-    kind = kind or ("declared" if isinstance(getattr(value, "__certgrad__", None), Declaration) else "")
+    declared = isinstance(getattr(value, "__certgrad__", None), Declaration)
+    kind = kind or ("op" if is_op(value) else "declared" if declared else "")
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__

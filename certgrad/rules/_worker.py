@@ -63,6 +63,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What the target means: names of modules, or of one object."""
 
     names: list[str]
+    files: list[str] = []
+    """Of its modules."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -110,7 +112,7 @@ def _audited(request: Request, tell: Any) -> Iterator[Event]:
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
-    yield Seen(names=list(found.names))
+    yield Seen(names=list(found.names), files=list(found.files))
     for one in found.rules:
         if one.name not in request.skip:
             yield Begun(kind="rule", name=one.name, where=one.where, file=one.file)
