@@ -225,6 +225,9 @@ def _noted(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]
     """Add a call to a variant, if that is kept."""
     if variant.custom is None:
         return False
+    if variant.problem:
+        variant.more += 1
+        return True
     call = _call(custom, variant, args, kwargs)
     if call is None:
         return True
