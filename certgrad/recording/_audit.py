@@ -152,7 +152,18 @@ def _worst(looked: _Looked) -> tuple[Examination, Declaration | None]:
             looked.left += [at + r.text.removeprefix("not audited: ") for r in examination.remarks]
     if not with_report:
         return looked.examinations[0] if looked.examinations else (Examination(), None)
-    return max(with_report, key=lambda pair: ORDER.index(pair[0].report.verdict))  # type: ignore[union-attr]
+    worst = max(with_report, key=lambda pair: ORDER.index(pair[0].report.verdict))  # type: ignore[union-attr]
+    said = [_found(e, d) for e, d in with_report]
+    looked.notes += [f"also audited as {text}" for text in said if text != _found(*worst)]
+    return worst
+
+
+def _found(examination: Examination, declared: Declaration | None) -> str:
+    """What was found of one claim."""
+    assert examination.report is not None
+    under = f" ({', '.join(examination.report.hypotheses)})" if examination.report.hypotheses else ""
+    at = f"{shown(declared)}: " if declared is not None else ""
+    return f"{at}{examination.report.verdict}{under}"
 
 
 def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -274,9 +275,14 @@ def _given(value: Any, of_jax: bool) -> Given | Static:
 
 def _leaf(x: Any) -> Leaf:
     if hasattr(x, "shape"):
-        return Leaf(tuple(x.shape), str(x.dtype), bool(getattr(x, "weak_type", False)))
+        return Leaf(tuple(x.shape), _dtype(x.dtype), bool(getattr(x, "weak_type", False)))
     kind = jax.typeof(x)  # a number of Python's, or one of JAX's own
-    return Leaf((), str(kind.dtype), bool(kind.weak_type), x)
+    return Leaf((), _dtype(kind.dtype), bool(kind.weak_type), x)
+
+
+@lru_cache(maxsize=256)
+def _dtype(dtype: Any) -> str:
+    return str(dtype)  # NumPy takes some microseconds for it
 
 
 def _static(value: Any) -> Static:

@@ -55,7 +55,10 @@ def test_a_rule_made_in_a_function_is_one_and_its_worst_case_counts():
     assert found.result.name == "tests.recording.rules:make.<locals>.total"
     assert verdict(found) == "refuted"
     assert found.called == 3
-    assert found.result.notes == ['called 3 times, with 3 choices of what it closes over; audited as "n d"']
+    assert found.result.notes == [
+        'also audited as "n d": proved',
+        'called 3 times, with 3 choices of what it closes over; audited as "n d"',
+    ]
     assert found.unsaved == "it is made inside a function, where no name leads to it"
 
 
