@@ -9,9 +9,9 @@ from certgrad.report.text import block, obligations
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
 
 
-def render(certificates: Sequence[Certificate]) -> str:
-    """An audit: the summary, the table, the findings."""
-    parts = [summary(certificates) + ".", table(certificates)]
+def render(certificates: Sequence[Certificate], missing: int = 0) -> str:
+    """An audit: the summary, the table, the findings. `missing` rules were found and not audited."""
+    parts = [summary(certificates, missing) + ".", table(certificates)]
     found = findings_of(certificates)
     if found:
         parts += ["## Findings", *(f"```text\n{block(finding)}\n```" for finding in found)]
