@@ -86,7 +86,7 @@ def measured(traced: TracedGraph) -> Conformance:
     try:
         traces = Traces(GraphSubject(traced))
         subject = Compared([traces], traces.families[0].prove[0])
-        many = NODES // len(subject.programs("float64")["vjp"].jaxpr.eqns)
+        many = NODES // (1 + len(subject.programs("float64")["vjp"].jaxpr.eqns))
         return conformance(subject, WIDTHS, Effort(max(FEWEST, many), max(1, many)))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))
