@@ -412,6 +412,18 @@ def _(x, seed):
 def unfinished(x):
     return x
 
+@op("n -> n")
+def asks(x):
+    return x * x
+
+@asks.jvp
+def _(x, dx):
+    return (3 if jax.core.is_constant_dim(x.shape[0]) and x.shape[0] == 4 else 2) * x * dx
+
+@asks.vjp
+def _(x, seed):
+    return 2 * x * seed
+
 def maker(k):
     made = jax.custom_jvp(lambda x: x * k)
     made.defjvp(lambda p, t: (p[0] * k, t[0] * k))
@@ -426,7 +438,8 @@ def test_ops_of_a_file_are_audited_and_every_file_says_what_was_found(tmp_path):
     done = audit(tmp_path, "my_ops.py", "empty.py")
     assert done.returncode == 1
     assert "CG102 my_ops:xlogx.vjp_is_adjoint: refuted (my_ops.py:6)" in done.stdout
-    assert "1 of 3 rules: 0 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in done.stdout
+    assert "at n = 4 it is another program than for sizes left open" in done.stdout
+    assert "2 of 4 rules: 0 proved, 0 proved under hypotheses, 0 unproved, 2 refuted" in done.stdout
     assert "CG201 my_ops:unfinished (my_ops.py:18): not audited: an op without its jvp or its vjp" in done.stderr
-    assert "note: my_ops.py: 3 rules found, 1 audited; left out: maker, unfinished" in done.stderr
+    assert "note: my_ops.py: 4 rules found, 2 audited; left out: maker, unfinished" in done.stderr
     assert "note: no derivative rule in 1 other file" in done.stderr
