@@ -40,20 +40,15 @@ class Conformance:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is compared: all of it for a rule, less for a long program, since each trace and call costs its length.
+    """At how many sizes and in how many calls: all for a rule, less for a long program, as each costs its length.
 
-    The claim says what was.
+    The claim says at which. The surroundings are looked at in any case.
     """
 
     traces: int | None = None
     """So many sizes at most."""
     calls: int | None = None
     """So many calls of each callable at most."""
-
-    @property
-    def whole(self) -> bool:
-        """Nothing is left out but sizes."""
-        return self.calls is None
 
 
 def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effort()) -> Conformance:
@@ -82,11 +77,10 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"traces at {names} = {shown}")
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
-    if effort.whole:
-        if (found := elsewhere(subject, places[0], widths[0])) is not None:
-            return Conformance((), found)
-        if (found := under_x64(subject, places[0], dtypes)) is not None:
-            return Conformance((), found)
+    if (found := elsewhere(subject, places[0], widths[0])) is not None:
+        return Conformance((), found)
+    if (found := under_x64(subject, places[0], dtypes)) is not None:
+        return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls)
     found, refused = called(subject, plan)
     if found is not None:
