@@ -16,9 +16,11 @@ from certgrad._threads import ALONE
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, plan_of
 from ._compared import Compared
+from ._executed import executed
 from ._numbers import assignments, in_code
+from ._outside import watched_outside
 from ._points import sized
-from ._surroundings import elsewhere, under_x64
+from ._surroundings import elsewhere, of_rule, under_x64
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
@@ -58,8 +60,11 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE:  # what a rule leaves behind is looked at, so nobody else may run it meanwhile
-        return _conformance(subject, dtypes, effort)
+    with ALONE, watched_outside(of_rule) as asked:  # of what a rule leaves behind nobody else may add
+        found = _conformance(subject, dtypes, effort)
+    if asked and found.difference is None:
+        return Conformance((), Difference((), f"{asked[0]}: where that is another, it may do other things", {}))
+    return found
 
 
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
@@ -80,6 +85,8 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     if (found := elsewhere(subject, places[0], widths[0])) is not None:
         return Conformance((), found)
     if (found := under_x64(subject, places[0], dtypes)) is not None:
+        return Conformance((), found)
+    if (found := executed(subject, places, widths[0])) is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls)
     found, refused = called(subject, plan)
