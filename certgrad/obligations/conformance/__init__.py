@@ -20,7 +20,7 @@ from ._executed import executed
 from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
-from ._surroundings import elsewhere, of_rule, under_x64
+from ._surroundings import elsewhere, under_x64
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
@@ -60,7 +60,7 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE, watched_outside(of_rule) as asked:  # of what a rule leaves behind nobody else may add
+    with ALONE, watched_outside(subject.files) as asked:  # of what a rule leaves behind nobody else may add
         found = _conformance(subject, dtypes, effort)
     if asked and found.difference is None:
         return Conformance((), Difference((), f"{asked[0]}: where that is another, it may do other things", {}))

@@ -35,6 +35,7 @@ class Compared:
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
         self.functions = list(filter(is_users, reachable_from(self.roots)))
+        self.files = frozenset(f.__code__.co_filename for f in self.functions)
         self._points: dict[str, Point | None] = {}
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""

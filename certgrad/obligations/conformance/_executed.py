@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -42,16 +42,16 @@ def executed(subject: Compared, places: Sequence[Sizes], dtype: str) -> Differen
 
 
 def _elsewhere(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
-    ran = _in(lambda: subject.anew(dtype), subject)
+    ran = _in(partial(subject.anew, dtype), subject)
     if ran is None:
         return None
     if subject.names:
-        at_numbers = [_in(lambda p=place: subject.at(p, dtype, anew=True), subject) for place in places]
+        at_numbers = [_in(partial(subject.at, place, dtype, anew=True), subject) for place in places]
         if more := _beyond(ran, at_numbers):
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
             _add(ran, found)
-    calls = [_in(lambda p=place: _called(subject, p, dtype), subject) for place in places]
+    calls = [_in(partial(_called, subject, place, dtype), subject) for place in places]
     return _told(more, "called") if (more := _beyond(ran, calls)) else None
 
 
@@ -99,6 +99,7 @@ def _watched(subject: Compared) -> Iterator[Ran]:
     """The instructions of users' code that this thread runs. A debugger sees nothing of them."""
     ran: Ran = {}
     graph = subject.op.rules_of_nodes
+    reached = {f.__code__ for f in subject.functions}
 
     def local(frame: FrameType, event: str, _: Any) -> Any:
         if event == "opcode":
@@ -108,6 +109,8 @@ def _watched(subject: Compared) -> Iterator[Ran]:
     def entered(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
         if code not in ran:
+            if code.co_filename.startswith("<") and code not in reached:  # what Python's own code generates
+                return None
             if not is_users_code(code, frame.f_globals):
                 return None
             if graph and INSTALLED in code.co_filename:

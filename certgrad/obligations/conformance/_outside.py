@@ -7,7 +7,7 @@ stands in a file later, or who calls.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import get_ident
@@ -43,8 +43,8 @@ def _hook() -> _Hook:
 
 
 @contextmanager
-def watched_outside(of_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
-    """What code whose frames are `of_rule` asks for in this thread, in words."""
+def watched_outside(files: Collection[str]) -> Iterator[list[str]]:
+    """What code in these files asks for in this thread, in words."""
     asked: list[str] = []
     thread, hook = get_ident(), _hook()
 
@@ -57,7 +57,7 @@ def watched_outside(of_rule: Callable[[Any], bool]) -> Iterator[list[str]]:
             frame: Any = sys._getframe(2)
             while frame is not None and _module(frame) in through:
                 frame = frame.f_back
-            if of_rule(frame):
+            if frame is not None and frame.f_code.co_filename in files:
                 asked.append(text.format(args[0] if args else ""))
         finally:
             hook.waiting = told

@@ -50,8 +50,8 @@ class State:
         for value, text in zip(self._held, self._before, strict=True):
             if digest(value) != text:
                 return self._name_of(value)
-        for memo, then in self._memos:
-            if memo.cache_info() != then:
+        for memo, info in self._memos:
+            if memo.cache_info() != info:
                 return f"the cache of {memo.__name__}"
         for names, then in self._modules.values():
             if other := next((n for n, v in _numbers(names).items() if then.get(n) != v), ""):

@@ -26,7 +26,7 @@ PLATFORMS = ("tpu", "gpu")
 
 def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     """How the trace depends on its surroundings."""
-    with _watched_environment() as read, seen_platform("", of_rule) as asked:
+    with _watched_environment() as read, seen_platform("", _of_rule) as asked:
         here = _traced(subject, sizes, dtype)
     if read:
         return Difference(
@@ -35,7 +35,7 @@ def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
     if not asked or here is None:
         return None
     for platform in PLATFORMS:
-        with seen_platform(platform, of_rule):
+        with seen_platform(platform, _of_rule):
             there = _traced(subject, sizes, dtype)
         where = f"it asks for the platform ({asked[0]}), and on a {platform} it"
         if there is None:
@@ -71,8 +71,7 @@ def _traced(subject: Compared, sizes: Sizes, dtype: str, wide: bool = False) -> 
         return None
 
 
-def of_rule(frame: Any) -> bool:
-    """A frame of a rule's code, or of an op's."""
+def _of_rule(frame: Any) -> bool:
     return frame is not None and not from_library(frame.f_code.co_filename) and not _of_certgrad(frame)
 
 
@@ -94,7 +93,7 @@ def _watched_environment() -> Iterator[list[str]]:
             frame: Any = sys._getframe(1)
             while frame is not None and _of_python(frame):
                 frame = frame.f_back
-            if get_ident() == thread and of_rule(frame):
+            if get_ident() == thread and _of_rule(frame):
                 read.append(str(args[0]) if args else "all of it")
             return own[name](self, *args)
 
