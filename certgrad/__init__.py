@@ -1,6 +1,8 @@
 """certgrad proves hand-written JAX derivative rules: for every shape, over the real numbers, with no tolerance.
 
 Everything public is reached from here; submodules load on first use, so that importing certgrad costs nothing.
+
+PYTEST_DONT_REWRITE: `certgrad run -m pytest` has imported it before pytest begins, of which pytest warns otherwise.
 """
 
 from importlib import import_module

@@ -1,4 +1,5 @@
-"""The pytest plugin: `pytest --certgrad` proves every derivative rule of the configured packages, a test for each.
+"""The pytest plugin: `pytest --certgrad` proves every derivative rule of the configured packages, a test for each;
+`pytest --certgrad-record` notes the rules that the tests call, and audits them at the end.
 
 The packages are `targets` of `[tool.certgrad]` in pyproject.toml, or those that `--certgrad-target` names. A rule that
 cannot be audited is skipped with the reason; with `--certgrad-strict`, or `strict = true`, it fails.
@@ -7,11 +8,13 @@ cannot be audited is skipped with the reason; with `--certgrad-strict`, or `stri
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from certgrad.recording import Record
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
     from certgrad.rules._findings import Finding
@@ -21,7 +24,7 @@ _STATED = "certgrad verdict"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--certgrad`, `--certgrad-target` and `--certgrad-strict`."""
+    """`--certgrad`, `--certgrad-target`, `--certgrad-strict` and the options of recording."""
     group = parser.getgroup("certgrad", "proofs of derivative rules")
     group.addoption("--certgrad", action="store_true", help="Prove every derivative rule, one test each.")
     group.addoption(
@@ -36,6 +39,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Fail for surrogates as well, for rules that cannot be audited, inferred shapes and missing gradients.",
     )
+    group.addoption(
+        "--certgrad-record",
+        action="store_true",
+        help="Note the derivative rules that the tests call, and audit them when the tests have ended.",
+    )
+    group.addoption(
+        "--certgrad-save",
+        metavar="FILE",
+        help="With --certgrad-record: write declarations, so that `certgrad audit` needs no run the next time.",
+    )
+
+
+_RECORD = pytest.StashKey["Record"]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to record."""
+    if not config.getoption("--certgrad-record"):
+        if config.getoption("--certgrad-save"):
+            raise pytest.UsageError("--certgrad-save needs --certgrad-record.")
+        return
+    if config.getoption("numprocesses", None):
+        raise pytest.UsageError("--certgrad-record notes the calls of one process: run it with -n 0.")
+    from certgrad.recording import Record
+
+    config.stash[_RECORD] = Record()
+    config.stash[_RECORD].begin()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """JAX's classes are as they were."""
+    _ended(config)
+
+
+def _ended(config: pytest.Config) -> Record | None:
+    """End the recording, if it has begun."""
+    found = config.stash.get(_RECORD, None)
+    if found is None:
+        return None
+    del config.stash[_RECORD]
+    found.end()
+    return found
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -50,11 +96,29 @@ def pytest_report_header(config: pytest.Config) -> str:
     return "certgrad: every derivative rule is a test" if config.getoption("--certgrad") else ""
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Name the rules that pass and whose verdict leaves an argument out."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Name the rules that pass and whose verdict leaves an argument out, and report what was recorded."""
+    record = _ended(config)
+    if record is not None:
+        _report(record, terminalreporter, config.getoption("--certgrad-save"))
     passed = terminalreporter.stats.get("passed", [])
     for line in (text for report in passed for key, text in report.user_properties if key == _STATED):
         terminalreporter.write_line(f"certgrad: {line}")
+
+
+def _report(record: Record, terminalreporter: Any, save: str | None) -> None:
+    from certgrad.cli._recorded import Wanted, report
+    from certgrad.errors import CertgradError
+
+    terminalreporter.section("derivative rules that were called")
+    try:
+        said = report(record, Wanted(save=Path(save) if save else None))
+    except CertgradError as error:
+        terminalreporter.write_line(f"certgrad: {error}")
+        return
+    for note in said.notes:
+        terminalreporter.write_line(f"note: {note}")
+    terminalreporter.write(said.text)
 
 
 class Rules(pytest.Collector):
@@ -107,7 +171,7 @@ class RuleItem(pytest.Item):
         from certgrad.rules._by_name import examined
         from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
-        result = examined(self.found, self.configured.signatures)
+        result = examined(self.found, self.configured.declarations)
         if result.certificate is not None and result.certificate.without_gradient:
             self.user_properties.append((_STATED, f"{self.found.name}: {stated(result.certificate)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]

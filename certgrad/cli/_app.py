@@ -14,6 +14,7 @@ from certgrad.cli.explain import explain
 from certgrad.cli.graph import graph
 from certgrad.cli.list import list_ops
 from certgrad.cli.report import report
+from certgrad.cli.run import Begin, OfProgram, run
 from certgrad.cli.table import table
 from certgrad.cli.verify import verify
 
@@ -40,6 +41,7 @@ app = typer.Typer(
 
 for _name, _function in _COMMANDS.items():
     app.command(_name)(guarded(_function))
+app.command("run", cls=OfProgram)(guarded(run))
 
 
 def _version(value: bool) -> None:
@@ -63,4 +65,10 @@ def main() -> None:
         # A terminal that cannot show `≠` gets `?`; it must not get a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app()
+    try:
+        app()
+    except Begin as begin:
+        wanted = begin
+    from certgrad.cli._recorded import run as record
+
+    sys.exit(record(wanted.program, wanted.wanted))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._findings import Finding, Remark
+    from certgrad.rules._worker import RuleResult
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,14 @@ class Rule:
         return f"{self.name} ({self.where})" if self.where else self.name
 
     @property
+    def missing(self) -> bool:
+        """It is a rule, and no module that does not import, and could not be audited."""
+        from certgrad.rules._findings import MISDECLARED, NOT_AUDITED
+
+        unaudited = any(r.code in (NOT_AUDITED, MISDECLARED) for r in self.remarks)
+        return self.certificate is None and ":" in self.name and unaudited
+
+    @property
     def findings(self) -> "list[Finding]":
         """What is not proved, and what is remarked."""
         from certgrad.rules._findings import findings_of
@@ -50,6 +59,8 @@ class Code:
     rules: list[Rule] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     """What the targets mean: modules and objects."""
+    files: list[str] = field(default_factory=list)
+    """The files of the modules that were looked at."""
 
     @property
     def findings(self) -> "set[Finding]":
@@ -97,7 +108,6 @@ def _is_code(target: str) -> bool:
 
 def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None, conformance: bool = True) -> Code:
     """Audit the rules that the targets hold. Raises UsageError where a target does not import or names nothing."""
-    from certgrad.report import json
     from certgrad.rules._isolated import audit_targets
     from certgrad.rules._worker import RuleResult
 
@@ -106,24 +116,60 @@ def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: No
     for result in audit_targets(targets, conformance=conformance):
         if not isinstance(result, RuleResult):
             out.names += result.names
+            out.files += result.files
             continue
         if result.name in known:
             continue  # two targets may hold the same rule
         known.add(result.name)
-        certificate = json.decode(result.certificate) if result.certificate else None
-        out.rules.append(
-            Rule(
-                result.name,
-                result.where,
-                result.file,
-                certificate if certificate and certificate.claims else None,
-                result.seconds,
-                result.reproduction,
-                tuple(result.remarks),
-                tuple(result.notes),
-            )
-        )
+        out.rules.append(rule_of(result))
     return out
+
+
+def rule_of(result: "RuleResult") -> Rule:
+    """What a process says of a rule."""
+    from certgrad.report import json
+
+    certificate = json.decode(result.certificate) if result.certificate else None
+    return Rule(
+        result.name,
+        result.where,
+        result.file,
+        certificate if certificate and certificate.claims else None,
+        result.seconds,
+        result.reproduction,
+        tuple(result.remarks),
+        tuple(result.notes),
+    )
+
+
+def by_file(code: Code) -> list[str]:
+    """For each file how many rules it has, and which of them were left out."""
+    files = dict.fromkeys([*code.files, *(rule.file for rule in code.rules if ":" in rule.name)])
+    lines, without = [], 0
+    for file in filter(None, files):
+        rules = [rule for rule in code.rules if rule.file == file]
+        left = [rule.name.partition(":")[2] for rule in rules if rule.missing]
+        if not rules:
+            without += 1
+            continue
+        count = len(rules) - len(left)
+        audited = "all" if not left and count > 1 else str(count)
+        text = f"{_shown(file)}: {counted(len(rules), 'rule')} found, {audited} audited"
+        lines.append(text + (f"; left out: {', '.join(left)}" if left else ""))
+    if without:
+        other = " other" if lines else ""
+        lines.append(f"no derivative rule in {counted(without, f'{other} file'.strip())}")
+    return lines
+
+
+def _shown(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else path.name
+
+
+def counted(number: int, word: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def unknown_signatures(code: Code, configuration: "Configuration") -> list[str]:

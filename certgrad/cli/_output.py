@@ -40,8 +40,11 @@ def render(
     quiet: bool = False,
     width: int | None = None,
     of_jax: bool = False,
+    missing: int = 0,
 ) -> str:
-    """The audit in one format. `quiet` and `width` concern text; an audit of JAX itself has pages of its own."""
+    """The audit in one format. `quiet` and `width` concern text; an audit of JAX itself has pages of its own.
+    `missing` rules were found and not audited.
+    """
     from certgrad.report import jax, json, markdown, text
 
     certificates = [entry.certificate for entry in audited]
@@ -51,11 +54,11 @@ def render(
         case Format.markdown if of_jax:
             return jax.markdown(certificates)
         case Format.text:
-            return text.render(audited, seconds, quiet=quiet, width=width)
+            return text.render(audited, seconds, quiet=quiet, width=width, missing=missing)
         case Format.json:
             return json.render(certificates, certgrad.__version__).decode()
         case Format.markdown:
-            return markdown.render(certificates)
+            return markdown.render(certificates, missing)
 
 
 def parse(values: Sequence[str]) -> list[Output]:

@@ -27,6 +27,8 @@ class Judged:
     failed: bool
     covered: int
     """How many findings the baseline covers."""
+    missing: int = 0
+    """How many rules were found and could not be audited."""
 
 
 def selected(code: Code, selection: Selection, configuration: "Configuration") -> list[Rule]:
@@ -54,8 +56,9 @@ def judge(
     audited = list(library)
     notes: list[str] = []
     failed = any(claim.verdict in verdicts for one in library for claim in one.certificate.claims)
-    covered = 0
+    covered = missing = 0
     for rule in rules:
+        missing += rule.missing
         known = {f.code for f in rule.findings if f in baseline}
         covered += len(known)
         if rule.certificate is not None:
@@ -65,7 +68,7 @@ def judge(
         notes += [f"{r.code} {rule.place}: {r.text}" for r in rule.remarks if r.code not in known]
         notes += [f"{rule.place}: {note}" for note in rule.notes]
         failed = failed or any(strict or r.code == _ALWAYS for r in rule.remarks if r.code not in known)
-    return Judged(audited, notes, failed, covered)
+    return Judged(audited, notes, failed, covered, missing)
 
 
 _ALWAYS = "CG206"

@@ -115,20 +115,27 @@ def audit(
         _policy.selected(code, selection, configured), library, set(entries), strict=strict, failing=failing
     )
     unknown = _code.unknown_signatures(code, configured)
-    _code.show([*judged.notes, *unknown, *_stale(entries, code)])
+    _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
     if not judged.audited:
         if targeted and not any(rule.certificate for rule in code.rules):
-            text = f"nothing to audit: no derivative rule was audited in {', '.join(targeted)}."
+            of = f" of {judged.missing} found" if judged.missing else ""
+            text = f"nothing to audit: no derivative rule{of} was audited in {', '.join(targeted)}."
         else:
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
         raise typer.Exit(ExitCode.REFUTED if judged.failed else ExitCode.NOTHING_SELECTED)
     seconds = time.perf_counter() - started
     for destination in outputs:
-        _output.write(destination, _output.render(destination.format, judged.audited, seconds, quiet=quiet))
-    typer.echo(_output.render(format, judged.audited, seconds, quiet=quiet, width=_console.width()), nl=False)
+        _output.write(
+            destination,
+            _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing),
+        )
+    text = _output.render(format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing)
+    typer.echo(text, nl=False)
     if judged.covered:
-        typer.echo(f"{_counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True)
+        typer.echo(
+            f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
+        )
     raise typer.Exit(ExitCode.REFUTED if judged.failed or (strict and unknown) else ExitCode.DISCHARGED)
 
 
@@ -151,10 +158,6 @@ def _stale(entries: "Sequence[Finding]", code: "_code.Code") -> list[str]:
     entry = "entry" if len(gone) == 1 else "entries"
     prune = f"`certgrad baseline --prune` removes {'it' if len(gone) == 1 else 'them'}"
     return [f"{len(gone)} {entry} of the baseline {which} any more ({shown}); {prune}"]
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _selection(

@@ -106,7 +106,7 @@ def measured(traced: TracedGraph) -> Conformance:
         traces.wide = dtype == "float64"
         subject = Compared([traces], traces.families[0].prove[0])
         claimed = WIDTHS if dtype == "float64" and not told and not drawn else (dtype,)
-        many = NODES // len(subject.programs("float64")["vjp"].jaxpr.eqns)
+        many = NODES // (1 + len(subject.programs("float64")["vjp"].jaxpr.eqns))
         sizes = FEWEST if drawn else max(FEWEST, many)  # each size draws anew, which takes long
         return conformance(subject, claimed, Effort(sizes, max(1, many), either=traced.specs.wide))
     except CertgradError as error:

@@ -11,52 +11,29 @@ from typing import Any
 
 import msgspec
 
-from .tree import (
-    BINDERS,
-    ZERO,
-    Add,
-    Apply,
-    Array,
-    AtSteps,
-    Axis,
-    Carried,
-    Compare,
-    Constant,
-    Distinct,
-    Entry,
-    Fold,
-    ForAll,
-    Index,
-    Loop,
-    Matrix,
-    Mul,
-    Node,
-    Number,
-    Power,
-    Range,
-    Size,
-    Statement,
-    Term,
-    Truth,
-    added,
-    arrays,
-    children,
-    linear,
-    mapped,
-    scaled,
-    unbound,
-    walk,
-)
+from certgrad.hypotheses import tree as t
 
 LETTERS = "ijklabcdefgh"
 """What index variables are called."""
 _ROUNDS = 4
-_RANKS: tuple[Any, ...] = (Constant, Size, Axis, Index, Entry, Array, Truth, Apply, Add, Matrix, Fold)
-_UNORDERED = (Fold, ForAll, Distinct)
+_RANKS: tuple[Any, ...] = (
+    t.Constant,
+    t.Size,
+    t.Axis,
+    t.Index,
+    t.Entry,
+    t.Array,
+    t.Truth,
+    t.Apply,
+    t.Add,
+    t.Matrix,
+    t.Fold,
+)
+_UNORDERED = (t.Fold, t.ForAll, t.Distinct)
 """Binders whose variables may change places. (Where a maximum is unique they may as well, and print keeps them.)"""
 
 
-def canonical(statement: Statement) -> Any:
+def canonical(statement: t.Statement) -> Any:
     """The statement in canonical form."""
     taken = _named(statement)
     names = dict.fromkeys(_bound(statement), "?")
@@ -69,10 +46,10 @@ def canonical(statement: Statement) -> Any:
     return _Renaming(taken).node(found, {})
 
 
-def ordered(term: Term) -> Any:
+def ordered(term: t.Term) -> Any:
     """The term with sums and products in the order in which they are shown, and letters for what it binds."""
     bound = {*_bound(term)}
-    free = {n.name for n in walk(term) if isinstance(n, Index)} - bound
+    free = {n.name for n in t.walk(term) if isinstance(n, t.Index)} - bound
     return _Renaming(_named(term) | free).node(_ordered(term, {}), {})
 
 
@@ -82,16 +59,16 @@ def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:
     return (name for name in every if name not in taken)
 
 
-def _named(node: Node) -> set[str]:
+def _named(node: t.Node) -> set[str]:
     """The names of arrays and sizes."""
-    return arrays(node) | {n.name for n in walk(node) if isinstance(n, Size | Constant)}
+    return t.arrays(node) | {n.name for n in t.walk(node) if isinstance(n, t.Size | t.Constant)}
 
 
-def _bound(statement: Node) -> Iterator[str]:
-    for node in walk(statement):
-        if isinstance(node, Range):
+def _bound(statement: t.Node) -> Iterator[str]:
+    for node in t.walk(statement):
+        if isinstance(node, t.Range):
             yield node.variable
-        elif isinstance(node, Loop):
+        elif isinstance(node, t.Loop):
             yield node.time
             yield node.name
 
@@ -101,15 +78,15 @@ def _bound(statement: Node) -> Iterator[str]:
 
 def _ordered(node: Any, names: Mapping[str, str]) -> Any:
     """Sums, products and guards in an order that depends on `names` alone, where these rename variables."""
-    node = mapped(node, lambda n: _ordered(n, names))
-    if isinstance(node, Add):
-        return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda t: _summand(t, names))))
-    if isinstance(node, Mul):
-        return msgspec.structs.replace(node, factors=tuple(sorted(node.factors, key=lambda t: _rank(t, names))))
-    if isinstance(node, Compare) and node.relation in ("!=", "=") and node.right == ZERO:
-        terms = linear(node.left)
+    node = t.mapped(node, lambda n: _ordered(n, names))
+    if isinstance(node, t.Add):
+        return msgspec.structs.replace(node, terms=tuple(sorted(node.terms, key=lambda x: _summand(x, names))))
+    if isinstance(node, t.Mul):
+        return msgspec.structs.replace(node, factors=tuple(sorted(node.factors, key=lambda x: _rank(x, names))))
+    if isinstance(node, t.Compare) and node.relation in ("!=", "=") and node.right == t.ZERO:
+        terms = t.linear(node.left)
         if terms and terms[0][0] < 0:  # p ≠ 0 is −p ≠ 0
-            left = added([scaled(-c, list(factors)) for c, factors in terms])
+            left = t.added([t.scaled(-c, list(factors)) for c, factors in terms])
             return msgspec.structs.replace(node, left=left)
     where = getattr(node, "where", None) or getattr(node, "guards", None)
     if where:
@@ -118,44 +95,44 @@ def _ordered(node: Any, names: Mapping[str, str]) -> Any:
     return node
 
 
-def _summand(term: Term, names: Mapping[str, str]) -> tuple[str, str]:
+def _summand(term: t.Term, names: Mapping[str, str]) -> tuple[str, str]:
     """The coefficient last: p and −p are in one order."""
-    factors = term.factors if isinstance(term, Mul) else (term,)
-    numbers = [f.value for f in factors if isinstance(f, Number)]
-    return "*".join(_key(f, names) for f in factors if not isinstance(f, Number)), "*".join(numbers)
+    factors = term.factors if isinstance(term, t.Mul) else (term,)
+    numbers = [f.value for f in factors if isinstance(f, t.Number)]
+    return "*".join(_key(f, names) for f in factors if not isinstance(f, t.Number)), "*".join(numbers)
 
 
 def _rank(factor: Any, names: Mapping[str, str]) -> tuple[int, str]:
     """Numbers first, then sizes, entries, functions, sums."""
-    inner = factor.base if isinstance(factor, Power) else factor
-    if isinstance(factor, Number):
+    inner = factor.base if isinstance(factor, t.Power) else factor
+    if isinstance(factor, t.Number):
         return -1, ""
     kind = type(inner)
     place = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
-    if isinstance(inner, Apply):
+    if isinstance(inner, t.Apply):
         place = 2 * place + (inner.function == "exp")
     else:
         place *= 2
-    if isinstance(inner, Fold):
+    if isinstance(inner, t.Fold):
         place += ("sum", "product", "maximum").index(inner.kind)
     return place, _key(factor, names)
 
 
 def _key(node: Any, names: Mapping[str, str]) -> str:
-    if isinstance(node, Number):
+    if isinstance(node, t.Number):
         return node.value
-    if isinstance(node, Index):
+    if isinstance(node, t.Index):
         return f"@{names.get(node.name, node.name)}"
     parts = []
     for name in type(node).__struct_fields__:
         value = getattr(node, name)
-        if isinstance(value, Node):
+        if isinstance(value, t.Node):
             parts.append(_key(value, names))
         elif isinstance(value, tuple):
-            parts.append(",".join(_key(v, names) if isinstance(v, Node) else str(v) for v in value))
+            parts.append(",".join(_key(v, names) if isinstance(v, t.Node) else str(v) for v in value))
         else:
-            parts.append(str(names.get(value, value) if isinstance(node, Range | Loop | Carried) else value))
-    tag = "" if isinstance(node, Entry | Array) else type(node).__name__
+            parts.append(str(names.get(value, value) if isinstance(node, t.Range | t.Loop | t.Carried) else value))
+    tag = "" if isinstance(node, t.Entry | t.Array) else type(node).__name__
     return f"{tag}({parts[0]}{';'.join(['', *parts[1:]])})" if tag else f"{parts[0]}[{';'.join(parts[1:])}]"
 
 
@@ -171,50 +148,45 @@ class _Renaming:
 
     def node(self, node: Any, names: Mapping[str, str]) -> Any:
         """`names` are the variables of the binders around, each with what it is called now."""
-        if isinstance(node, Index):
-            return Index(names.get(node.name, node.name))
-        if isinstance(node, Carried):
-            inner = mapped(node, lambda n: self.node(n, names))
+        if isinstance(node, t.Index):
+            return t.Index(names.get(node.name, node.name))
+        if isinstance(node, t.Carried):
+            inner = t.mapped(node, lambda n: self.node(n, names))
             return msgspec.structs.replace(inner, loop=names.get(node.loop, node.loop))
-        if isinstance(node, Loop):
+        if isinstance(node, t.Loop):
             return self.loop(node, names)
-        if isinstance(node, BINDERS):
+        if isinstance(node, t.BINDERS):
             return self.binder(node, names)
-        return mapped(node, lambda n: self.node(n, names))
+        return t.mapped(node, lambda n: self.node(n, names))
 
     def binder(self, node: Any, names: Mapping[str, str]) -> Any:
         over = list(node.over)
         if isinstance(node, _UNORDERED):
             seen = [
                 n.name
-                for child in children(node)
-                if not isinstance(child, Range)
-                for n in walk(child)
-                if isinstance(n, Index)
+                for child in t.children(node)
+                if not isinstance(child, t.Range)
+                for n in t.walk(child)
+                if isinstance(n, t.Index)
             ]
             first = {name: k for k, name in reversed(list(enumerate(seen)))}
             over.sort(key=lambda r: first.get(r.variable, len(seen)))
-        fresh = letters({*self.taken, *names.values()}, "s" if isinstance(node, AtSteps) else LETTERS)
+        fresh = letters({*self.taken, *names.values()}, "s" if isinstance(node, t.AtSteps) else LETTERS)
         inner = {**names, **{r.variable: next(fresh) for r in over}}
-        ranges = tuple(Range(inner[r.variable], self.node(r.size, names)) for r in over)
+        ranges = tuple(t.Range(inner[r.variable], self.node(r.size, names)) for r in over)
         rest = {
             name: self._value(getattr(node, name), inner) for name in type(node).__struct_fields__ if name != "over"
         }
         return msgspec.structs.replace(node, over=ranges, **rest)
 
     def _value(self, value: Any, names: Mapping[str, str]) -> Any:
-        if isinstance(value, Node):
+        if isinstance(value, t.Node):
             return self.node(value, names)
         return tuple(self._value(v, names) for v in value) if isinstance(value, tuple) else value
 
-    def loop(self, node: Loop, names: Mapping[str, str]) -> Loop:
-        used = self.taken | {names.get(n, n) for n in unbound(node)}
+    def loop(self, node: t.Loop, names: Mapping[str, str]) -> t.Loop:
+        used = self.taken | {names.get(n, n) for n in t.unbound(node)}
         name, time = (next(letters(used, letter)) for letter in "cs")
         inner = {**names, node.name: name, node.time: time}
         carries = tuple(self.binder(c, inner) for c in node.carries)
-        return Loop(name, time, carries)
-
-
-def is_canonical(statement: Statement) -> bool:
-    """For tests."""
-    return bool(canonical(statement) == statement)
+        return t.Loop(name, time, carries)

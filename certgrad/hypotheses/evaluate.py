@@ -274,7 +274,8 @@ class _Reader:
             return self.entry(p)
         if isinstance(p, t.Add | t.Mul):
             parts = [self.term(x) for x in (p.terms if isinstance(p, t.Add) else p.factors)]
-            return self.folded(a.add if isinstance(p, t.Add) else a.mul, parts)
+            operation, first, rest = a.add if isinstance(p, t.Add) else a.mul, parts[0], parts[1:]
+            return lambda scope: reduce(operation, (part(scope) for part in rest), first(scope))
         if isinstance(p, t.Power):
             base, e = self.term(p.base), Fraction(p.exponent)
             return lambda scope: a.power(base(scope), e)
@@ -290,17 +291,6 @@ class _Reader:
         if isinstance(p, t.Chosen):
             return self.chosen(p)
         return self.carry(p) if isinstance(p, t.Carry) else self.carried(p)
-
-    def folded(self, operation: Callable[[Any, Any], Any], parts: list[Read]) -> Read:
-        first, *rest = parts
-
-        def value(scope: Scope) -> Any:
-            total = first(scope)
-            for part in rest:
-                total = operation(total, part(scope))
-            return total
-
-        return value
 
     def entry(self, p: t.Entry) -> Read:
         places = [self.term(ix) for ix in p.index]
@@ -341,14 +331,7 @@ class _Reader:
             return lambda scope: self.greatest(list(values(scope)))
         operation = self.a.add if p.kind == "sum" else self.a.mul
         empty = self.a.number(int(p.kind == "product"))
-
-        def value(scope: Scope) -> Any:
-            total = empty
-            for one in values(scope):
-                total = operation(total, one)
-            return total
-
-        return value
+        return lambda scope: reduce(operation, values(scope), empty)
 
     def matrix(self, p: t.Matrix) -> Read:
         values, sizes = self.values(p.over, p.body, ()), [self.term(r.size) for r in p.over]

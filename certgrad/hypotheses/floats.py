@@ -12,12 +12,7 @@ from .arithmetic import UnfitError
 
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "abs": abs,
-    "cos": math.cos,
-    "exp": math.exp,
-    "floor": math.floor,
-    "log": math.log,
-    "sin": math.sin,
-    "sqrt": math.sqrt,
+    **{name: getattr(math, name) for name in "cos exp floor log sin sqrt".split()},
 }
 
 

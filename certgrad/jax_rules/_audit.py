@@ -228,10 +228,6 @@ def _certificate(
 
 def _conventions(subject: Subject, configuration: Configuration) -> list[Convention]:
     """The gradient that JAX returns at each point where a configuration may have a kink."""
-    return [Convention(point=str(p), rule=v, jax="", torch="") for p, v in _gradients(subject, configuration)]
-
-
-def _gradients(subject: Subject, configuration: Configuration) -> list[tuple[str, str]]:
     if not configuration.kinks:
         return []
     try:
@@ -249,7 +245,8 @@ def _gradients(subject: Subject, configuration: Configuration) -> list[tuple[str
                 gradient = jax.grad(lambda *xs: _total(rule.call(xs, rule.cases[0].statics)), argnums=moving)(*arrays)
             except Exception:  # whatever JAX raises there, there is no value to show
                 continue
-            found.append((point + settings, ", ".join(_text(np.asarray(g)) for g in gradient)))
+            returned = ", ".join(_text(np.asarray(g)) for g in gradient)
+            found.append(Convention(point=point + settings, rule=returned, jax="", torch=""))
     return found
 
 

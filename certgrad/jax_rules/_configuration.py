@@ -67,5 +67,12 @@ def configurations(
     ]
 
 
+def forms(subject: str, *rows: tuple[str, str, Callable[..., Any]], **shared: Any) -> list[Configuration]:
+    """Configurations of one subject: for each its form in words, its signature and its program."""
+    return [
+        c for form, signature, program in rows for c in configurations(subject, program, signature, form=form, **shared)
+    ]
+
+
 def _shown(value: Any) -> str:
     return getattr(value, "__name__", None) or str(value)

@@ -80,13 +80,17 @@ def count(certificates: Sequence[Certificate]) -> dict[VerdictName, int]:
     return {verdict: sum(c.verdict == verdict for c in certificates) for verdict in ORDER}
 
 
-def summary(certificates: Sequence[Certificate]) -> str:
-    """One line: `95 ops: 60 proved, 35 proved under hypotheses, 0 unproved, 0 refuted`."""
+def summary(certificates: Sequence[Certificate], missing: int = 0) -> str:
+    """One line: `95 ops: 60 proved, 35 proved under hypotheses, 0 unproved, 0 refuted`; with `missing` rules that could
+    not be audited, `4 of 12 rules: …`.
+    """
     counts = count(certificates)
     always = (*HOLDS, "unproved", "refuted")
     parts = [f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in always or counts[verdict]]
-    word = "rule" if certificates and all(":" in c.op for c in certificates) else "op"
-    return f"{len(certificates)} {word}{'' if len(certificates) == 1 else 's'}: {', '.join(parts)}"
+    word = "rule" if (certificates or missing) and all(":" in c.op for c in certificates) else "op"
+    total = len(certificates) + missing
+    counted = f"{len(certificates)} of {total}" if missing else str(total)
+    return f"{counted} {word}{'' if total == 1 else 's'}: {', '.join(parts)}"
 
 
 def conventions(certificate: Certificate) -> list[str]:

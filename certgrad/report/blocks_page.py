@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from certgrad.graph._report import conclusions, discharged, grouped, lemma_line, operation, theorem_line
 from certgrad.graph.certificate import GraphCertificate
-from certgrad.report.markdown import code, row
+from certgrad.report.markdown import code, tabulated
 
 GRAPHS = "graphs"
 _INTRODUCTION = """\
@@ -51,10 +51,8 @@ def render(blocks: Mapping[str, Block]) -> str:
     """The page."""
     graphs = [graph for block in blocks.values() for _, graph in block.cases]
     theorems = dict.fromkeys(theorem_line(t) for graph in graphs for t in graph.theorems)
-    table = [row(_HEADER), row(["---"] * len(_HEADER))]
-    for name, block in blocks.items():
-        table += [row(_cells(name, k, block)) for k in range(len(block.cases))]
-    introduction = _INTRODUCTION.format(theorems=_listed(theorems), table="\n".join(table))
+    rows = [_cells(name, k, block) for name, block in blocks.items() for k in range(len(block.cases))]
+    introduction = _INTRODUCTION.format(theorems=_listed(theorems), table=tabulated(_HEADER, rows))
     return "\n\n".join([introduction, *(_section(name, block) for name, block in blocks.items())]) + "\n"
 
 
@@ -101,11 +99,11 @@ def _section(name: str, block: Block) -> str:
 
 
 def _nodes(graph: GraphCertificate) -> str:
-    lines = [row(("node", "type", "operation", "lemma")), row(["---"] * 4)]
+    rows = []
     for node, step in zip(graph.graph.nodes, graph.steps, strict=True):
         cells = (", ".join(map(str, node.outputs)), operation(node), step.lemma[:8])
-        lines.append(row([f"%{node.id}", *(code(cell) if cell else "" for cell in cells)]))
-    return "\n".join(lines)
+        rows.append([f"%{node.id}", *(code(cell) if cell else "" for cell in cells)])
+    return tabulated(("node", "type", "operation", "lemma"), rows)
 
 
 def _listed(entries: Sequence[str] | Mapping[str, None]) -> str:

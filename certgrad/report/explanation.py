@@ -81,7 +81,10 @@ def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None
         *_sides(claim, equations),
         ("for", "\n".join(scopes)),
         ("in", "\n".join(failing) if len(claim.cases) > 1 else ""),
-        ("under", "\n".join(map(_hypothesis, claim.hypotheses)) or _no_hypothesis(claim)),
+        (
+            "under",
+            "\n".join(map(_hypothesis, claim.hypotheses)) or ("no hypothesis" if claim.verdict == "proved" else ""),
+        ),
         ("uses", "; ".join(claim.facts)),
         ("idealises", "; ".join(claim.idealisations)),
         ("compared", "; ".join(claim.measured)),
@@ -92,10 +95,6 @@ def _claim(claim: Claim, equations: Sequence[tuple[str, str]], width: int | None
     if witness is not None:
         rows += witness_rows(witness)
     return "\n".join([f"{claim.code} {claim.id}: {claim.verdict}", *fields(rows, width)])
-
-
-def _no_hypothesis(claim: Claim) -> str:
-    return "no hypothesis" if claim.verdict == "proved" else ""
 
 
 def _hypothesis(hypothesis: Hypothesis) -> str:

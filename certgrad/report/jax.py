@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from certgrad.obligations.certificate import ORDER, Certificate
 from certgrad.report.audited import Audited, conditions, conventions, count, findings_of
-from certgrad.report.markdown import code
+from certgrad.report.markdown import code, row, tabulated
 from certgrad.report.text import block, duration, fill, grid
 
 _LEGEND = (
@@ -64,8 +64,7 @@ def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence
         rows = [c for c in definite if _is_function(c) == functions]
         if rows:
             header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns")
-            table = [_cells(header), _cells(["---"] * len(header)), *map(line, rows)]
-            parts += [f"## {group.capitalize()}", "\n".join(table)]
+            parts += [f"## {group.capitalize()}", "\n".join([tabulated(header, ()), *map(line, rows)])]
     found = [f for f in findings_of(definite) if f.case.verdict == "refuted"]
     if found:
         parts += ["## Findings", *(f"```text\n{block(f)}\n```" for f in found)]
@@ -122,7 +121,7 @@ def line(certificate: Certificate) -> str:
     """The row of a rule in the page."""
     name, configurations, verdict, _, _ = _row(certificate)
     hypotheses, returned = (", ".join(map(code, texts(certificate))) for texts in (_under, conventions))
-    return _cells((code(name), configurations, verdict, hypotheses, returned))
+    return row((code(name), configurations, verdict, hypotheses, returned))
 
 
 def _configurations(certificate: Certificate) -> str:
@@ -152,7 +151,3 @@ def _reasons(certificates: Sequence[Certificate]) -> dict[str, list[str]]:
 
 def _is_function(certificate: Certificate) -> bool:
     return certificate.op.startswith("jax.")
-
-
-def _cells(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,6 +1,6 @@
 """The library as a Markdown table, and an audit's findings as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from certgrad.obligations.certificate import Certificate, stated
 from certgrad.report.audited import conditions, conventions, findings_of, signatures, summary
@@ -9,9 +9,9 @@ from certgrad.report.text import block, obligations
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
 
 
-def render(certificates: Sequence[Certificate]) -> str:
-    """An audit: the summary, the table, the findings."""
-    parts = [summary(certificates) + ".", table(certificates)]
+def render(certificates: Sequence[Certificate], missing: int = 0) -> str:
+    """An audit: the summary, the table, the findings. `missing` rules were found and not audited."""
+    parts = [summary(certificates, missing) + ".", table(certificates)]
     found = findings_of(certificates)
     if found:
         parts += ["## Findings", *(f"```text\n{block(finding)}\n```" for finding in found)]
@@ -20,22 +20,22 @@ def render(certificates: Sequence[Certificate]) -> str:
 
 def table(certificates: Sequence[Certificate], link: str = "") -> str:
     """One row an op. `link` is a format string for the address of an op's certificate: `certificates/{op}.json`."""
-    lines = [row(_HEADER), row(["---"] * len(_HEADER))]
-    for certificate in certificates:
-        name = f"`{certificate.op}`"
-        lines.append(
-            row(
-                (
-                    f"[{name}]({link.format(op=certificate.op)})" if link else name,
-                    _cases(certificate),
-                    obligations(certificate),
-                    stated(certificate),
-                    ", ".join(map(code, conditions(certificate))),
-                    ", ".join(map(code, conventions(certificate))),
-                )
-            )
+    rows = [
+        (
+            _linked(certificate.op, link),
+            _cases(certificate),
+            obligations(certificate),
+            stated(certificate),
+            ", ".join(map(code, conditions(certificate))),
+            ", ".join(map(code, conventions(certificate))),
         )
-    return "\n".join(lines) + "\n"
+        for certificate in certificates
+    ]
+    return tabulated(_HEADER, rows) + "\n"
+
+
+def _linked(op: str, link: str) -> str:
+    return f"[`{op}`]({link.format(op=op)})" if link else f"`{op}`"
 
 
 def _cases(certificate: Certificate) -> str:
@@ -52,3 +52,8 @@ def code(text: str) -> str:
 def row(cells: Sequence[str]) -> str:
     """A line of a table."""
     return "| " + " | ".join(cells) + " |"
+
+
+def tabulated(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    return "\n".join([row(header), row(["---"] * len(header)), *map(row, rows)])

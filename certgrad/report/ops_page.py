@@ -7,7 +7,7 @@ from typing import Any
 
 from certgrad.ops import Composed
 from certgrad.ops._declare import Op
-from certgrad.report.markdown import code, row
+from certgrad.report.markdown import code, tabulated
 from certgrad.report.torchlean import LEGEND, STATUS
 
 _INTRODUCTION = """\
@@ -34,8 +34,7 @@ def render(ops: Iterable[Any]) -> str:
     parts = [_INTRODUCTION.format(count=len(ops), legend=LEGEND)]
     for module, group in groupby(ops, key=lambda op: op.__module__):
         title = (importlib.import_module(module).__doc__ or "").partition("\n")[0].rstrip(".")
-        table = [row(_HEADER), row(["---"] * len(_HEADER)), *(row(_cells(op)) for op in group)]
-        parts += [f"## {title}", "\n".join(table)]
+        parts += [f"## {title}", tabulated(_HEADER, map(_cells, group))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -39,8 +39,12 @@ _LONGEST_CELL = 90
 COVERED = " (baseline)"
 
 
-def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
-    """The whole text report. `width` is the terminal's, and colours it; None gives plain text, as wide as it needs."""
+def render(
+    audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None, missing: int = 0
+) -> str:
+    """The whole text report. `width` is the terminal's, and colours it; None gives plain text, as wide as it needs.
+    `missing` rules were found and not audited.
+    """
     certificates = [entry.certificate for entry in audited]
     parts = [] if quiet else [table(audited, width), fill(_LEGEND, width), ""]
     for entry in audited:
@@ -49,7 +53,7 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
             parts += [block(finding, width, entry.where), ""]
         if entry.reproduction and any(f.case.witness for f in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
-    return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
+    return "\n".join([*parts, f"{summary(certificates, missing)} ({duration(seconds)})"]) + "\n"
 
 
 def table(audited: Sequence[Audited], width: int | None = None) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import CODES, ORDER, Certificate
 
@@ -15,8 +17,11 @@ from ._find import Found
 from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
 from ._ignores import ignores_of, without_ignored
 from ._infer import inferred
-from ._layers import plain_function, unwrapped
+from ._layers import is_op, plain_function, unwrapped
 from ._report import Report
+
+RECORDED = "recorded"
+"""The origin of declarations that were made from the calls of a run."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
     return Remark(code, f"not audited: {' '.join(reason.split())}")
 
 
-def examined(found: Found, table: Mapping[str, Declaration], conformance: bool = True) -> Examination:
+def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool = True) -> Examination:
     """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
     report: Report | None = None
     remarks: list[Remark] = []
@@ -46,13 +51,17 @@ def examined(found: Found, table: Mapping[str, Declaration], conformance: bool =
         remarks.append(not_audited(found.problem))
     else:
         try:
-            report, declared = _audited(found, table, conformance)
-            remarks += _remarks(report, declared)
+            if is_op(found.rule):
+                report = _op(found, conformance)
+            else:
+                report, declared = _audited(found, table, conformance)
+                remarks += _remarks(report, declared)
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
         except CertgradError as error:  # what is said of the rule does not fit it
             reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
-            remarks.append(not_audited(reason, MISDECLARED))
+            recorded = any(d.origin == RECORDED for d in table.get(found.name, ()))
+            remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
         except Exception as error:
             remarks.append(not_audited(f"{type(error).__name__}: {error}"))
     if found.rule is None:
@@ -73,15 +82,22 @@ def examined(found: Found, table: Mapping[str, Declaration], conformance: bool =
     return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes))
 
 
+def _op(found: Found, conformance: bool) -> Report:
+    """The report on an op, which says itself what is to be proved of it."""
+    named = copy(found.rule)
+    named.name, named.conformance = found.name, conformance
+    return Report(audit(named), found.where)
+
+
 class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-def _audited(found: Found, table: Mapping[str, Declaration], conformance: bool) -> tuple[Report, Declaration]:
+def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> tuple[Report, Declaration]:
     """The report on a rule, the worst one where its shapes are inferred."""
     rule: Callable = found.rule
-    said = declaration_of(rule, plain_function(unwrapped(rule))) or table.get(found.name)
-    declarations = [said] if said is not None else inferred(rule)
+    said = declaration_of(rule, plain_function(unwrapped(rule)))
+    declarations = [said] if said is not None else [*table.get(found.name, ())] or inferred(rule)
     if not declarations:
         raise _NotDeclaredError(
             "no signature is declared, and none was found that traces: declare one with certgrad.declare"
@@ -103,10 +119,4 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
 
 
 def _options(d: Declaration) -> dict[str, Any]:
-    return {
-        "static": d.static,
-        "differentiable": d.differentiable,
-        "domain": d.domain,
-        "surrogate": d.surrogate,
-        "approximates": d.approximates,
-    }
+    return {name: getattr(d, name) for name in ("static", "differentiable", "domain", "surrogate", "approximates")}

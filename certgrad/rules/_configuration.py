@@ -31,9 +31,11 @@ from ._declaration import Declaration
 from ._findings import ALL_CODES, REMARKS
 from ._statics import from_table
 
-_KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "signatures")
+_KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "recorded", "signatures")
 _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates")
 FAILING = ("refuted", "unproved", "surrogate")
+RECORDED = "certgrad-recorded.toml"
+"""The file that `certgrad run --save` is expected to write, beside pyproject.toml."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Configuration:
     fail_on: tuple[str, ...] = ()
     baseline: str = ""
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
+    recorded: Mapping[str, tuple[Declaration, ...]] = field(default_factory=dict)
+    """What `certgrad run --save` wrote: several for a rule that was called in several ways."""
     file: str = ""
     folder: Path = field(default_factory=Path.cwd)
 
@@ -72,6 +76,11 @@ class Configuration:
         return fnmatch(path.name, glob) or fnmatch(inside, glob)
 
     @property
+    def declarations(self) -> Mapping[str, tuple[Declaration, ...]]:
+        """What is said of rules: recorded, and in place of that what the project says itself."""
+        return {**self.recorded, **{name: (said,) for name, said in self.signatures.items()}}
+
+    @property
     def baseline_file(self) -> Path:
         """Where `certgrad baseline` writes."""
         return self.folder / (self.baseline or DEFAULT)
@@ -92,7 +101,7 @@ def nearest(start: Path) -> Configuration:
         file = folder / "pyproject.toml"
         if file.is_file():
             return _read(file)
-    return Configuration(folder=start)
+    return Configuration(folder=start, recorded=_recorded(start / RECORDED))
 
 
 def _read(file: Path) -> Configuration:
@@ -101,7 +110,7 @@ def _read(file: Path) -> Configuration:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise UsageError(f"Cannot read '{file}': {error}.") from None
     if table is None:
-        return Configuration(folder=file.parent)
+        return Configuration(folder=file.parent, recorded=_recorded(file.parent / RECORDED))
     if not isinstance(table, dict):
         raise UsageError(f"[tool.certgrad] in '{file}' is no table.")
     _known(table, _KEYS, f"[tool.certgrad] in '{file}'")
@@ -112,6 +121,9 @@ def _read(file: Path) -> Configuration:
     baseline = table.get("baseline", "")
     if not isinstance(baseline, str) or ("baseline" in table and not baseline.strip()):
         raise UsageError(f"'baseline' of [tool.certgrad] in '{file}' is no name of a file.")
+    recorded = table.get("recorded", "")
+    if not isinstance(recorded, str) or ("recorded" in table and not (file.parent / recorded).is_file()):
+        raise UsageError(f"'recorded' of [tool.certgrad] in '{file}' names no file; `certgrad run --save` writes one.")
     ignores = {
         glob: _codes(codes, f"'{glob}' of [tool.certgrad.per-file-ignores] in '{file}'")
         for glob, codes in _table(table, "per-file-ignores", file).items()
@@ -125,9 +137,24 @@ def _read(file: Path) -> Configuration:
         fail_on=_failing(_texts(table.get("fail-on", []), _key("fail-on", file)), file),
         baseline=baseline,
         signatures={name: _declared(name, value, file) for name, value in signatures.items()},
+        recorded=_recorded(file.parent / (recorded or RECORDED)),
         file=str(file),
         folder=file.parent,
     )
+
+
+def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:
+    """The declarations in a file that `certgrad run --save` wrote; none if there is no such file."""
+    if not file.is_file():
+        return {}
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(f"Cannot read '{file}': {error}.") from None
+    wrong = next((n for n, v in table.items() if not isinstance(v, list)), None)
+    if wrong is not None:
+        raise UsageError(f"'{wrong}' in '{file}' is no list of declarations; `certgrad run --save` writes them.")
+    return {name: tuple(_declared(name, one, file) for one in found) for name, found in table.items()}
 
 
 def _key(key: str, file: Path) -> str:

@@ -14,17 +14,18 @@ from certgrad._subject import OF_REFERENCE, Rules
 from certgrad.errors import RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.untraced import untraced
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, sealed
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, sealed
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 
 from ._examine import examine
+from ._report import Judged
 from ._statics import Real
 from ._user_rule import UserRule, is_whole
 
 
 @dataclass(frozen=True)
-class Equality:
+class Equality(Judged):
     """The verdict on "these two functions return the same", with everything that a test or a person asks next."""
 
     left: str
@@ -37,23 +38,9 @@ class Equality:
         return self.certificate.claims[0]
 
     @property
-    def verdict(self) -> VerdictName:
-        return self.certificate.verdict
-
-    @property
-    def proved(self) -> bool:
-        """The two are equal, perhaps under hypotheses."""
-        return self.verdict in HOLDS
-
-    @property
     def hypotheses(self) -> list[str]:
         """The conditions under which both are defined and equal, as formulas."""
         return [h.text for h in self.claim.hypotheses]
-
-    @property
-    def witness(self) -> Witness | None:
-        """A point where the two differ, if one was found."""
-        return next((c.witness for c in self.claim.cases if c.witness is not None), None)
 
     @property
     def reason(self) -> str:

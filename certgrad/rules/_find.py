@@ -12,7 +12,7 @@ from typing import Any
 from certgrad.errors import UsageError
 
 from ._declaration import Declaration
-from ._layers import incomplete, kind_of_rule, place_of, plain_function, unwrapped
+from ._layers import incomplete, is_op, kind_of_rule, place_of, plain_function, unwrapped
 from ._modules import Begin, load
 from ._nested import makers_in
 from ._offered import imported, offered
@@ -40,6 +40,8 @@ class Findings:
 
     rules: tuple[Found, ...]
     names: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    """The files of its modules."""
 
 
 def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, target: None) -> Findings:
@@ -77,7 +79,9 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
     elsewhere = [one for module in modules for one in _reexported(module, modules, seen)]
     out += elsewhere
     top = [one.name for one in loaded if not any(one.name.startswith(f"{other.name}.") for other in loaded)]
-    return Findings(tuple(sorted(out, key=lambda f: f.name)), (*top, *(one.name for one in elsewhere)))
+    names = (*top, *(one.name for one in elsewhere))
+    files = tuple(file for module in modules if (file := getattr(module, "__file__", None)))
+    return Findings(tuple(sorted(out, key=lambda f: f.name)), names, files)
 
 
 def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
@@ -90,6 +94,11 @@ def _made_inside(module: ModuleType, found: list[Found]) -> Iterator[Found]:
             reason = "it makes a rule at each call; with certgrad.declare on it, it is audited as it runs"
             file = getattr(module, "__file__", None) or ""
             yield Found(full, problem=reason, where=f"{Path(file).name}:{line}", file=file)
+
+
+def rules_of_module(module: ModuleType, seen: set[int]) -> list[Found]:
+    """The complete rules that a module defines, but for those whose objects are in `seen`, which grows."""
+    return [one for one in _in_module(module, seen, owned=True) if not one.problem]
 
 
 def _in_module(module: ModuleType, seen: set[int], owned: bool) -> Iterator[Found]:
@@ -118,22 +127,19 @@ def _rules_in(
         kind = kind_of_rule(custom)
     except Exception:  # an object may answer any question about its attributes with an error
         return
-    kind = kind or ("declared" if isinstance(getattr(value, "__certgrad__", None), Declaration) else "")
+    declared = isinstance(getattr(value, "__certgrad__", None), Declaration)
+    kind = kind or ("op" if is_op(value) else "declared" if declared else "")
     if not kind or id(custom) in seen:
         return
     home = getattr(plain_function(custom), "__module__", None) or module.__name__
-    if owned != (home == module.__name__) or (not owned and _held_by(home, custom)):
+    # Where the module of its function has it under a name, it is defined there, and borrowed elsewhere.
+    if owned != (home == module.__name__) or (not owned and name_in(home, custom)):
         return
     seen.add(id(custom))
     yield _found(f"{module.__name__}:{name}", value, incomplete(custom))
 
 
-def _held_by(module: str, custom: Any) -> bool:
-    """The module of a rule's function has the rule under a name: there it is defined, and elsewhere it is borrowed."""
-    return bool(_name_in(module, custom))
-
-
-def _name_in(module: str, custom: Any) -> str:
+def name_in(module: str, custom: Any) -> str:
     """The name that a rule has in a module, or an empty text."""
     for name, value in sorted(vars(sys.modules[module]).items(), key=_by_own_name) if module in sys.modules else ():
         try:
@@ -151,7 +157,7 @@ def _reexported(module: ModuleType, loaded: Sequence[ModuleType], seen: set[int]
             yield from _rules_in(sys.modules[home], value.__qualname__, value, seen, owned=True)
             continue
         try:
-            there = _name_in(home, unwrapped(value))
+            there = name_in(home, unwrapped(value))
         except Exception:  # as above
             continue
         yield from _rules_in(sys.modules[home], there or name, value, seen, owned=True)

@@ -53,6 +53,8 @@ def keywords_of(function: Callable) -> set[str]:
 def incomplete(custom: Any) -> str:
     """What a custom function lacks to have a rule; empty if it has one."""
     kind = kind_of_rule(custom)
+    if is_op(custom) and None in (custom.jvp_rule, custom.vjp_rule):
+        return "an op without its jvp or its vjp: it has no rule"
     if kind == "flax.nnx.custom_vjp" and getattr(custom, "bwd", None) is None:
         return "an nnx.custom_vjp without defvjp: it has no rule"
     if kind == "jax.custom_vjp" and (getattr(custom, "fwd", None) is None or getattr(custom, "bwd", None) is None):
@@ -77,9 +79,16 @@ def plain_function(function: Any) -> Callable:
         inner = function.fn
     elif kind_of_rule(function) == "equinox.filter_custom_jvp":
         inner = inspect.getclosurevars(function.fn.fun).nonlocals.get("fn", function.fn.fun)
+    elif is_op(function):
+        inner = function.forward
     while isinstance(inner, partial):
         inner = inner.func
     return inspect.unwrap(inner)
+
+
+def is_op(value: Any) -> bool:
+    """An op, declared with its rules by `certgrad.op`."""
+    return bool(getattr(type(value), "is_op", False))
 
 
 def backward_of(custom: Any) -> tuple[Any, str] | None:

@@ -17,6 +17,7 @@ Begin = Callable[[str, bool], None]
 """Told before each import: the module's name, and whether it is the target itself."""
 _NEVER = {"__main__", "conftest", "setup"}
 """Modules that do something when they are imported."""
+_NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
         begin(name, True)
         return Loaded(name, _imported(name, shown))
     name = file.stem
-    if name in sys.modules or name in sys.stdlib_module_names or name in _needed():
+    if name in sys.modules or name in sys.stdlib_module_names or name in _NEEDED:
         name = f"{name}_py"  # what others import under this name must not become this file
     spec = importlib.util.spec_from_loader(name, importlib.machinery.SourceFileLoader(name, str(file)))
     assert spec is not None
@@ -118,10 +119,6 @@ def _file(file: Path, shown: str, begin: Begin) -> Loaded:
     loader = spec.loader
     _run(lambda: loader.exec_module(module), shown, name)
     return Loaded(name, module)
-
-
-def _needed() -> set[str]:
-    return {"jax", "jaxlib", "numpy", "sympy", "flint", "islpy", "msgspec", "typer", "rich", "certgrad", "scipy"}
 
 
 def _imported(name: str, shown: str) -> ModuleType:
@@ -199,12 +196,8 @@ def _children(paths: list[str], prefix: str, namespace: bool) -> list[str]:
     names = {info.name for info in pkgutil.iter_modules(paths)}
     if namespace:
         names |= {c.name for p in paths if Path(p).is_dir() for c in Path(p).iterdir() if _holds_python(c)}
-    return [prefix + n for n in sorted(names) if n not in _NEVER and not _tests(n)]
+    return [prefix + n for n in sorted(names) if not (n in _NEVER or n.startswith("test") or n.endswith("_test"))]
 
 
 def _holds_python(folder: Path) -> bool:
     return folder.is_dir() and folder.name.isidentifier() and any(folder.glob("*.py"))
-
-
-def _tests(name: str) -> bool:
-    return name.startswith("test") or name.endswith("_test")

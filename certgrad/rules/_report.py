@@ -26,8 +26,33 @@ class ArgumentClaim:
     """What must be added to the cotangent, where that is a short formula."""
 
 
+class Judged:
+    """What has a certificate, and is asked what it says."""
+
+    certificate: Certificate
+
+    @property
+    def verdict(self) -> VerdictName:
+        return self.certificate.verdict
+
+    @property
+    def proved(self) -> bool:
+        """Every obligation is proved, perhaps under hypotheses."""
+        return self.verdict in HOLDS
+
+    @property
+    def claims(self) -> list[Claim]:
+        """One for each obligation."""
+        return list(self.certificate.claims)
+
+    @property
+    def witness(self) -> Witness | None:
+        """A point where an obligation fails, if one was found."""
+        return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
+
+
 @dataclass(frozen=True)
-class Report:
+class Report(Judged):
     """The certificate of one rule, and where the rule is defined."""
 
     certificate: Certificate
@@ -52,18 +77,9 @@ class Report:
         return self.certificate.op
 
     @property
-    def verdict(self) -> VerdictName:
-        return self.certificate.verdict
-
-    @property
     def without_gradient(self) -> tuple[str, ...]:
         """Float arguments for which the rule returns `None`: nothing is proved of them."""
         return tuple(self.certificate.without_gradient or ())
-
-    @property
-    def claims(self) -> list[Claim]:
-        """One for each obligation."""
-        return list(self.certificate.claims)
 
     @property
     def hypotheses(self) -> list[str]:
@@ -77,11 +93,6 @@ class Report:
         return next((s[s.index("float") :] for s in scopes if ", float" in s), "")
 
     @property
-    def witness(self) -> Witness | None:
-        """A point where the rule is wrong, if one was found."""
-        return next((c.witness for claim in self.claims for c in claim.cases if c.witness is not None), None)
-
-    @property
     def cause(self) -> str:
         """The likely cause of a wrong rule, where one was found."""
         found = next((a.cause for a in self.arguments if a.cause), "")
@@ -93,11 +104,6 @@ class Report:
     def residual(self) -> str:
         """The difference of the two sides, where it did not vanish."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")
-
-    @property
-    def proved(self) -> bool:
-        """Every obligation is proved, perhaps under hypotheses."""
-        return self.verdict in HOLDS
 
     @property
     def compared(self) -> list[str]:

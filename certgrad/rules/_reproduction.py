@@ -103,7 +103,7 @@ def _import(variable: str, module: str, name: str) -> list[str]:
 
 def _arguments(rule: UserRule, statics: Mapping[str, Any]) -> dict[str, str]:
     given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
-    return given | {n: _value(v) for n, v in statics.items()}
+    return given | {n: getattr(v, "__name__", repr(v)) if callable(v) else repr(v) for n, v in statics.items()}
 
 
 def _call_ideal(rule: UserRule, statics: Mapping[str, Any]) -> str:
@@ -118,10 +118,6 @@ def _call(rule: UserRule, statics: Mapping[str, Any]) -> str:
     given = _arguments(rule, statics)
     positional = [given.pop(n) for n in rule.positional if n in given]
     return ", ".join([*positional, *(f"{n}={v}" for n, v in given.items())])
-
-
-def _value(value: Any) -> str:
-    return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)
 
 
 def _structure(value: Any) -> str:

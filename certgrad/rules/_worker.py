@@ -10,7 +10,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from certgrad.errors import UsageError
 from ._findings import NOT_AUDITED, Remark
 
 if TYPE_CHECKING:
+    from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
 
@@ -62,6 +63,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What the target means: names of modules, or of one object."""
 
     names: list[str]
+    files: list[str] = []
+    """Of its modules."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -105,24 +108,29 @@ def _audited(request: Request, tell: Any) -> Iterator[Event]:
     from ._configuration import nearest
     from ._find import find
 
-    table = nearest(Path.cwd()).signatures
+    table = nearest(Path.cwd()).declarations
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
-    yield Seen(names=list(found.names))
+    yield Seen(names=list(found.names), files=list(found.files))
     for one in found.rules:
         if one.name not in request.skip:
             yield Begun(kind="rule", name=one.name, where=one.where, file=one.file)
             yield _result(one, table, request.conformance)
 
 
-def _result(found: Found, table: Mapping[str, Declaration], conformance: bool) -> RuleResult:
-    from certgrad.report import json
-
+def _result(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> RuleResult:
     from ._by_name import examined
 
     started = time.perf_counter()
     result = examined(found, table, conformance)
+    return result_of(found, result, time.perf_counter() - started)
+
+
+def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
+    """What came of a rule, as it is handed on."""
+    from certgrad.report import json
+
     report, certificate = result.report, result.certificate
     return RuleResult(
         name=found.name,
@@ -131,7 +139,7 @@ def _result(found: Found, table: Mapping[str, Declaration], conformance: bool) -
         certificate=json.encode(certificate) if certificate is not None else b"",
         remarks=list(result.remarks),
         notes=list(result.notes),
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
         reproduction=report.reproduction if report is not None and report.witness is not None else "",
     )
 

@@ -11,7 +11,8 @@ from certgrad.hypotheses.evaluate import MAX_TERMS
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.balls import Undecided
 from certgrad.obligations.balls._scalars import rational
-from certgrad.obligations.balls.statements import evaluate, near_boundaries
+from certgrad.obligations.balls.statements import evaluate
+from tests.hypotheses.boundaries import near_boundaries
 
 NAMES = ("x", "y", "k", "eps")
 

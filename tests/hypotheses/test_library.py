@@ -13,7 +13,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.text import text
 from certgrad.obligations.balls import Undecided, precision
-from certgrad.obligations.balls.statements import evaluate, near_boundaries
+from certgrad.obligations.balls.statements import evaluate
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.prove import satisfiable
@@ -24,6 +24,7 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.tracing.jax_internals import dim_poly
 from certgrad.obligations.wording.stated import Reads
 from certgrad.ops import Composed, registry
+from tests.hypotheses.boundaries import near_boundaries
 
 SAMPLE = "atan2 cdist cummax triplet_margin max_pool1d norm pow sort std take tversky".split()
 WORDS = (t.Words, t.OffBoundaries)

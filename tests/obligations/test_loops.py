@@ -136,7 +136,7 @@ def test_boundaries_inside_a_step_are_excluded_at_every_step():
     found, certificate = verdicts(rule)
     assert found == ["proved under hypotheses", "proved", "proved"]
     (text,) = hypotheses(certificate)
-    assert text.startswith("x[i,j] + (Σk W[j,k]·c[i,k]) ≠ 0 where c[0,k] = h0[k], c[s+1,k] =")
+    assert text.startswith("x[j,i] + (Σk W[i,k]·c[j,k]) ≠ 0 where c[0,l] = h0[l], c[s+1,l] =")
 
 
 def branching(x):
@@ -208,7 +208,9 @@ def squares_jvp(x, dx, bound=10.0, extra=0.0):
 def test_while_in_forward_mode():
     found, certificate = verdicts(declare(" -> ", squares, squares_jvp, lambda x, g: g))
     assert found[0] == "proved under hypotheses"
-    assert hypotheses(certificate) == {"c[s] ≠ 10 at every step s where c[0] = x, c[s+1] = 1 + c[s]^2"}
+    assert hypotheses(certificate) == {
+        "c[s] ≠ 10 at every step s while [c[s]/10 < 1] where c[0] = x, c[s+1] = 1 + c[s]^2"
+    }
     assert "each while loop ends" in certificate.claims[0].idealisations
 
 

@@ -128,8 +128,8 @@ def test_a_linear_system():
     assert verdict == "proved under hypotheses"
     assert found == {
         "determinant(a) ≠ 0",
-        "jacobi solves (Σj a[i,j]·jacobi[j]) = b[i]",
-        "jacobi′ solves (Σj a[j,i]·jacobi′[j]) = seed[i]",
+        "jacobi solves (Σ{j<n} a[i,j]·jacobi[j]) = b[i]",
+        "jacobi′ solves (Σ{j<n} a[j,i]·jacobi′[j]) = seed[i]",
     }
 
 

@@ -389,3 +389,57 @@ def test_rules_that_functions_make(tmp_path, monkeypatch):
     ]
     assert "it makes a rule at each call; with certgrad.declare on it" in found[0].problem
     assert examined(found[1], {}).certificate.verdict == "proved"
+
+
+OPS = """
+import jax
+import jax.numpy as jnp
+from certgrad import op
+
+@op("*s -> *s", domain="x > 0")
+def xlogx(x):
+    return x * jnp.log(x)
+
+@xlogx.jvp
+def _(x, dx):
+    return (jnp.log(x) + 1) * dx
+
+@xlogx.vjp
+def _(x, seed):
+    return jnp.log(x) * seed
+
+@op("*s -> *s")
+def unfinished(x):
+    return x
+
+@op("n -> n")
+def asks(x):
+    return x * x
+
+@asks.jvp
+def _(x, dx):
+    return (3 if jax.core.is_constant_dim(x.shape[0]) and x.shape[0] == 4 else 2) * x * dx
+
+@asks.vjp
+def _(x, seed):
+    return 2 * x * seed
+
+def maker(k):
+    made = jax.custom_jvp(lambda x: x * k)
+    made.defjvp(lambda p, t: (p[0] * k, t[0] * k))
+    return made
+"""
+
+
+def test_ops_of_a_file_are_audited_and_every_file_says_what_was_found(tmp_path):
+    """A file of ops alone is no longer `nothing to audit`; the last line counts what could not be audited."""
+    (tmp_path / "my_ops.py").write_text(OPS)
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    done = audit(tmp_path, "my_ops.py", "empty.py")
+    assert done.returncode == 1
+    assert "CG102 my_ops:xlogx.vjp_is_adjoint: refuted (my_ops.py:6)" in done.stdout
+    assert "at n = 4 it is another program than for sizes left open" in done.stdout
+    assert "2 of 4 rules: 0 proved, 0 proved under hypotheses, 0 unproved, 2 refuted" in done.stdout
+    assert "CG201 my_ops:unfinished (my_ops.py:18): not audited: an op without its jvp or its vjp" in done.stderr
+    assert "note: my_ops.py: 4 rules found, 2 audited; left out: maker, unfinished" in done.stderr
+    assert "note: no derivative rule in 1 other file" in done.stderr

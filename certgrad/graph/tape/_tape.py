@@ -85,7 +85,7 @@ class Tape:
         Returns what it returns, with values in place of arrays. Raises UsageError for values of another tape.
         """
         flat, tree = jax.tree.flatten((args, kwargs), is_leaf=is_value)
-        flat = [x.copy() if isinstance(x, np.ndarray) else x for x in flat]  # numpy's arrays may change later
+        flat = [_kept(x) if isinstance(x, np.ndarray) else x for x in flat]
         places = [k for k, x in enumerate(flat) if is_value(x)]
         parents = tuple(flat[k] for k in places)
         if any(p.tape is not self for p in parents):
@@ -270,3 +270,8 @@ def _source() -> str:
             return f"{Path(file).name}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+def _kept(array: np.ndarray) -> Any:
+    """As it is now, in the dtype that JAX computes in: numpy's arrays may change later. Integers may be a structure."""
+    return jnp.array(array) if array.dtype.kind == "f" else array.copy()

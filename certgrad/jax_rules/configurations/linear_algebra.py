@@ -9,41 +9,29 @@ from jax import lax
 
 from .._configuration import Configuration, configurations
 
-SIZES = {"fewer right-hand sides": "n+m n+m, n+m m", "as many": "n n, n n", "more": "n n, n n+m"}
-SIZES_RIGHT = {"fewer right-hand sides": "n+m n+m, m n+m", "as many": "n n, n n", "more": "n n, n+m n"}
+SIZES = {
+    "left": {"fewer right-hand sides": "n+m n+m, n+m m", "as many": "n n, n n", "more": "n n, n n+m"},
+    "right": {"fewer right-hand sides": "n+m n+m, m n+m", "as many": "n n, n n", "more": "n n, n+m n"},
+}
 FLAG = [False, True]
 
 
-def _triangular(a: Any, b: Any, **options: Any) -> Any:
-    return lax.linalg.triangular_solve(a, b, **options)
+def _triangular(left: bool) -> Any:
+    return lambda a, b, lower, transpose_a, unit_diagonal: lax.linalg.triangular_solve(
+        a, b, left_side=left, lower=lower, transpose_a=transpose_a, unit_diagonal=unit_diagonal
+    )
 
 
 LINEAR_ALGEBRA: list[Configuration] = [
     *(
         c
-        for form, signature in SIZES.items()
+        for side, sizes in SIZES.items()
+        for form, signature in sizes.items()
         for c in configurations(
             "triangular_solve",
-            lambda a, b, lower, transpose_a, unit_diagonal: _triangular(
-                a, b, left_side=True, lower=lower, transpose_a=transpose_a, unit_diagonal=unit_diagonal
-            ),
+            _triangular(side == "left"),
             signature,
-            form=f"from the left, {form}",
-            lower=FLAG,
-            transpose_a=FLAG,
-            unit_diagonal=FLAG,
-        )
-    ),
-    *(
-        c
-        for form, signature in SIZES_RIGHT.items()
-        for c in configurations(
-            "triangular_solve",
-            lambda a, b, lower, transpose_a, unit_diagonal: _triangular(
-                a, b, left_side=False, lower=lower, transpose_a=transpose_a, unit_diagonal=unit_diagonal
-            ),
-            signature,
-            form=f"from the right, {form}",
+            form=f"from the {side}, {form}",
             lower=FLAG,
             transpose_a=FLAG,
             unit_diagonal=FLAG,

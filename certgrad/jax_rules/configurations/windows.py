@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._configuration import Configuration, configurations
+from .._configuration import Configuration, configurations, forms
 
 
 def _conv1(x: Any, w: Any, **options: Any) -> Any:
@@ -43,43 +43,28 @@ CONVOLUTIONS: list[Configuration] = [
         form="strides",
         stride=[2, 3],
     ),
-    *configurations(
+    *forms(
         "conv_general_dilated",
-        lambda x, w: _conv1(x, w, lhs_dilation=(2,), padding=((2, 2),)),
-        "b c n, o c 3",
-        form="transposed: lhs_dilation=2",
+        (
+            "transposed: lhs_dilation=2",
+            "b c n, o c 3",
+            lambda x, w: _conv1(x, w, lhs_dilation=(2,), padding=((2, 2),)),
+        ),
+        ("rhs_dilation=2", "b c n+4, o c 3", lambda x, w: _conv1(x, w, rhs_dilation=(2,))),
+        ("feature_group_count=2", "b 2*c n+2, 2*o c 3", lambda x, w: _conv1(x, w, feature_group_count=2)),
+        ("depthwise", "b 4 n+2, 4 1 3", lambda x, w: _conv1(x, w, feature_group_count=4)),
+        ("batch_group_count=2", "2*b c n+2, 2*o c 3", lambda x, w: _conv1(x, w, batch_group_count=2)),
     ),
-    *configurations(
-        "conv_general_dilated", lambda x, w: _conv1(x, w, rhs_dilation=(2,)), "b c n+4, o c 3", form="rhs_dilation=2"
-    ),
-    *configurations(
-        "conv_general_dilated",
-        lambda x, w: _conv1(x, w, feature_group_count=2),
-        "b 2*c n+2, 2*o c 3",
-        form="feature_group_count=2",
-    ),
-    *configurations(
-        "conv_general_dilated", lambda x, w: _conv1(x, w, feature_group_count=4), "b 4 n+2, 4 1 3", form="depthwise"
-    ),
-    *configurations(
-        "conv_general_dilated",
-        lambda x, w: _conv1(x, w, batch_group_count=2),
-        "2*b c n+2, 2*o c 3",
-        form="batch_group_count=2",
-    ),
-    *configurations(
-        "conv_general_dilated",
-        lambda x, w, layout: _conv2(x, w, layout, window_strides=(1, 1), padding="SAME"),
-        "b c h w, o c 3 3",
-        form="two axes",
-        layout=["NCHW"],
-    ),
-    *configurations(
-        "conv_general_dilated",
-        lambda x, w, layout: _conv2(x, w, layout, window_strides=(1, 1), padding="SAME"),
-        "b h w c, 3 3 c o",
-        form="two axes",
-        layout=["NHWC"],
+    *(
+        c
+        for layout, signature in (("NCHW", "b c h w, o c 3 3"), ("NHWC", "b h w c, 3 3 c o"))
+        for c in configurations(
+            "conv_general_dilated",
+            lambda x, w, layout: _conv2(x, w, layout, window_strides=(1, 1), padding="SAME"),
+            signature,
+            form="two axes",
+            layout=[layout],
+        )
     ),
 ]
 

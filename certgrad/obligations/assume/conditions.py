@@ -61,8 +61,7 @@ class Clause:
 
     @property
     def free(self) -> frozenset[Var]:
-        polys = [a.poly for a in self.alternatives] + [g for g, _ in self.guards]
-        return frozenset().union(*(p.free for p in polys))
+        return frozenset().union(*(p.free for p in polys(self)))
 
     @property
     def step(self) -> Var | None:
@@ -152,15 +151,12 @@ def _boolean_facts(poly: Poly, value: bool) -> list[Fact]:
     single = complement.single()
     if single and single[1] == 1:
         return _boolean_facts(complement, not value)
-    parts = [(m, c) for m, c in poly.items()]
-    if len(parts) == 2 and not value and all(c == 1 and len(m) == 1 for m, c in parts):
-        return [f for m, _ in parts for f in _predicate_fact(m[0][0], False)]
-    parts = [(m, c) for m, c in complement.items()]
-    if len(parts) == 2 and value and all(c == 1 and len(m) == 1 for m, c in parts):
-        return [f for m, _ in parts for f in _predicate_fact(m[0][0], False)]
-    if len(parts) == 2 and not value and all(c == 1 and len(m) == 1 for m, c in parts):
+    failing = complement if value else poly
+    if len(failing) == 2 and all(c == 1 and len(m) == 1 for m, c in failing.items()):
+        return [f for m in failing for f in _predicate_fact(m[0][0], False)]
+    if len(complement) == 2 and not value and all(c == 1 and len(m) == 1 for m, c in complement.items()):
         # [p > 0] + [−p > 0] = 1 says p ≠ 0
-        a, b = (m[0][0] for m, _ in parts)
+        a, b = (m[0][0] for m in complement)
         if isinstance(a, Pred) and isinstance(b, Pred) and (a.poly + b.poly).is_zero:
             return [Fact(a.poly, POS | NEG, universal=False)]
     return []

@@ -19,11 +19,7 @@ def bound_free(a: Atom) -> bool:
 def predicates(poly: Poly) -> list[Pred | Side]:
     """Predicates that stand outside every sum, innermost first."""
     found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
-    return sorted(found, key=lambda a: (_nesting(a), a.key))
-
-
-def _nesting(a: Pred | Side) -> int:
-    return sum(1 for b in deep_atoms(a.poly) if isinstance(b, (Pred, Side)))
+    return sorted(found, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
 
 
 def decided(poly: Poly, facts: Facts) -> Poly:

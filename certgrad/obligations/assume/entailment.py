@@ -47,18 +47,11 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
         for b in clause.alternatives
     ):
         return True
-    if a.relation == "not integer" and any(
-        b.relation == "not integer" and _whole(b.poly - a.poly) for b in clause.alternatives
-    ):
-        return True
-    if a.relation == "not integer" and any(
-        b.relation == "not pole" and _whole(b.poly - a.poly) for b in clause.alternatives
-    ):
-        return True
-    if a.relation == "not integer" and any(
-        b.relation == "!= 0" and _apart(a.poly, b.poly) for b in clause.alternatives
-    ):
-        return True
+    if a.relation == "not integer":
+        left = [b.poly for b in clause.alternatives if b.relation in ("not integer", "not pole")]
+        apart = [b.poly for b in clause.alternatives if b.relation == "!= 0"]
+        if any(_whole(p - a.poly) for p in left) or any(_apart(a.poly, p) for p in apart):
+            return True
     signs = a.signs
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
 

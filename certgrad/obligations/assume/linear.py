@@ -73,12 +73,8 @@ def _eliminate(unknown: int, rows: list[Row]) -> list[Row]:
             mixed = {u: c * b for u, c in low.items()}
             for u, c in high.items():
                 mixed[u] = mixed[u] + c * a if u in mixed else c * a
-            out.setdefault((_normal(mixed), s or t))
+            out.setdefault((_scaled(tuple(sorted((u, c) for u, c in mixed.items() if c != 0))), s or t))
     return list(out)
-
-
-def _normal(coefficients: dict[int, fmpq]) -> tuple[tuple[int, fmpq], ...]:
-    return _scaled(tuple(sorted((u, c) for u, c in coefficients.items() if c != 0)))
 
 
 def _scaled(items: tuple[tuple[int, fmpq], ...]) -> tuple[tuple[int, fmpq], ...]:

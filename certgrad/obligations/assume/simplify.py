@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from math import lcm
+from math import gcd, lcm
 
 from flint import fmpq
 
@@ -235,8 +235,4 @@ def _whole(poly: Poly) -> Poly:
     denominators = [int(c.q) for _, c in poly.items()]
     scaled = poly.scale(fmpq(lcm(*denominators))) if denominators else poly
     numerators = [abs(int(c.p)) for _, c in scaled.items()]
-    if not numerators:
-        return scaled
-    from math import gcd
-
-    return scaled.scale(fmpq(1, gcd(*numerators)))
+    return scaled.scale(fmpq(1, gcd(*numerators))) if numerators else scaled

@@ -20,37 +20,3 @@ from certgrad.obligations.balls._scalars import UNKNOWN, precision
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._witness import WitnessPoint, find_witness
 from certgrad.obligations.balls.statements import inside
-
-__all__ = [
-    "KINK",
-    "PRECISION",
-    "RULES",
-    "UNKNOWN",
-    "BallError",
-    "Dims",
-    "Distance",
-    "Evaluation",
-    "Gap",
-    "Input",
-    "MalformedRule",
-    "NotDifferentiable",
-    "Point",
-    "Programs",
-    "Rule",
-    "Undecided",
-    "Unsupported",
-    "WitnessPoint",
-    "adjoint_gap",
-    "agrees_somewhere",
-    "compared",
-    "derivative",
-    "distance",
-    "enclosed_root",
-    "evaluate",
-    "find_witness",
-    "forward_gap",
-    "inside",
-    "jvp_gap",
-    "precision",
-    "settled_gap",
-]

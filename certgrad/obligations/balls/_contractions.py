@@ -15,6 +15,7 @@ from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
 from certgrad.obligations.balls._tangents import Tangent
 from certgrad.obligations.balls._values import Array, Context, Value, tangent_or_none
+from certgrad.obligations.balls._windows import Geometry, window_reads, window_sizes
 
 
 def inner(xs: Sequence[Real], ys: Sequence[Real]) -> Real:
@@ -90,32 +91,15 @@ def _taps(params: Params, x: Array, w: Array, at: tuple[int, ...]) -> Iterator[t
     group = channel // (channels // params["feature_group_count"])
     batches = x.shape[0] // params["batch_group_count"]
     row = batch + (channel // (channels // params["batch_group_count"])) * batches
-    lows = [low for low, _ in params["padding"]]
     for offset in product(*(range(n) for n in w.shape[2:])):
-        source = []
-        for k, o, stride, low, dilate, holes, n in zip(
-            offset,
-            place,
-            params["window_strides"],
-            lows,
-            params["rhs_dilation"],
-            params["lhs_dilation"],
-            x.shape[2:],
-            strict=True,
-        ):
-            raw = o * stride + k * dilate - low
-            if raw % holes or not 0 <= raw // holes < n:
-                break
-            source.append(raw // holes)
-        else:
+        source = window_reads(place, offset, x.shape[2:], _geometry(params))
+        if source is not None:
             for feature in range(w.shape[1]):
                 yield (row, group * w.shape[1] + feature, *source), (channel, feature, *offset)
 
 
-def _conv_size(n: int, k: int, stride: int, pads: tuple[int, int], dilate: int, holes: int) -> int:
-    wide = (n - 1) * holes + 1 if n else 0
-    reach = (k - 1) * dilate + 1 if k else 0
-    return max((wide + sum(pads) - reach) // stride + 1, 0)
+def _geometry(params: Params) -> Geometry:
+    return params["window_strides"], params["padding"], params["rhs_dilation"], params["lhs_dilation"]
 
 
 @primitive("conv_general_dilated")
@@ -126,18 +110,7 @@ def _conv(ctx: Context, params: Params, x: Value, w: Value) -> Value:
     image, kernel = x.primal.transpose(d.lhs_spec), w.primal.transpose(d.rhs_spec)
     dimage = None if x.tangent is None else x.tangent.transpose(d.lhs_spec)
     dkernel = None if w.tangent is None else w.tangent.transpose(d.rhs_spec)
-    spatial = [
-        _conv_size(*sizes)
-        for sizes in zip(
-            image.shape[2:],
-            kernel.shape[2:],
-            params["window_strides"],
-            params["padding"],
-            params["rhs_dilation"],
-            params["lhs_dilation"],
-            strict=True,
-        )
-    ]
+    spatial = window_sizes(image.shape[2:], kernel.shape[2:], _geometry(params))
     shape = (image.shape[0] // params["batch_group_count"], kernel.shape[0], *spatial)
     out, dout = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
     for at in np.ndindex(shape):

@@ -10,8 +10,9 @@ from certgrad._jax_compat import LINEAR
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
+from certgrad.obligations.balls._shapes import moved
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._values import Context, Value, filled, is_float, tangent_or_none
+from certgrad.obligations.balls._values import Context, Value, is_float
 
 MAX_STEPS = 10_000
 """A while loop that runs longer is refused."""
@@ -60,13 +61,6 @@ def _platform_index(ctx: Context, params: Params) -> Value:
     return Value(np.asarray(named[-1] if named else platforms.index(None), dtype=np.int32))
 
 
-def _stacked(slices: list[Value]) -> Value:
-    primal = np.stack([x.primal for x in slices])
-    if all(x.tangent is None for x in slices):
-        return Value(primal)
-    return Value(primal, tangent_or_none(np.stack([filled(x) for x in slices])))
-
-
 def _nothing(aval: Any) -> Value:
     """What a scan of length 0 emits."""
     return Value(np.empty((0, *aval.shape), dtype=object if is_float(aval.dtype) else aval.dtype))
@@ -93,7 +87,7 @@ def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
         return [*carry, *(_nothing(v.aval) for v in inner.outvars[carried:])]
     if params["reverse"]:
         emitted.reverse()
-    return [*carry, *(_stacked(list(column)) for column in zip(*emitted, strict=True))]
+    return [*carry, *(moved(lambda *rows: np.stack(rows), *column) for column in zip(*emitted, strict=True))]
 
 
 @primitive("while")

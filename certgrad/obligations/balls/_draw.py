@@ -146,19 +146,12 @@ def draw_inputs(
     top = max((n for shape in shapes for n in shape), default=2)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
     for attempt in range(TRIES):
-        if beside:
-            entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng)
-            arrays = [
-                filled_by(shape, entry) if one.kind == "float" else draw_input(one, shape, "", rng, top)
-                for one, shape in zip(inputs, shapes, strict=True)
-            ]
-            if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
-                return arrays
-            continue
-        if attempt and not generic:
+        if attempt and not generic and not beside:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
+        entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
         arrays = [
-            draw_input(one, shape, style, rng, top) for one, shape, style in zip(inputs, shapes, styles, strict=True)
+            draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
+            for one, shape, style in zip(inputs, shapes, styles, strict=True)
         ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays

@@ -148,12 +148,8 @@ def _special_power(a: Real, b: Real) -> Real:
 def _power_tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
     if da is KINK or db is KINK:
         return KINK
-    by_exponent = t.by_partial(lambda: s.nan if _not_positive(a) else s.mul(out, FUNCTIONS["log"](a)), db)
+    by_exponent = t.by_partial(lambda: s.nan if s.finite(a) and a <= 0 else s.mul(out, FUNCTIONS["log"](a)), db)
     return t.plus(t.by_partial(lambda: _power_slope(a, b), da), by_exponent)
-
-
-def _not_positive(a: Real) -> bool:
-    return s.finite(a) and bool(a <= 0)
 
 
 def _power_slope(a: Real, b: Real) -> Real:
@@ -233,10 +229,6 @@ def _sign(x: Real) -> Real:
         return UNKNOWN
 
 
-def _absolute(x: Real) -> Real:
-    return x if x is UNKNOWN else abs(x)
-
-
 def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
     if dx is None or dx is KINK:
         return dx
@@ -259,7 +251,7 @@ def _is_half_integer(x: Real) -> bool | None:
     return _is_integer(s.sub(x, s.HALF))
 
 
-elementwise("abs", value=_absolute, tangent=_absolute_tangent, integer=np.abs)
+elementwise("abs", value=lambda x: x if x is UNKNOWN else abs(x), tangent=_absolute_tangent, integer=np.abs)
 elementwise("sign", value=_sign, tangent=_locally_constant(_is_zero), integer=np.sign)
 elementwise("floor", value=s.floor, tangent=_locally_constant(_is_integer))
 elementwise("ceil", value=s.ceil, tangent=_locally_constant(_is_integer))

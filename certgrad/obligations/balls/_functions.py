@@ -90,14 +90,6 @@ def _root(x: Real) -> Real:
     return FUNCTIONS["sqrt"](x)
 
 
-def _exp(x: Real) -> Real:
-    return FUNCTIONS["exp"](x)
-
-
-def _log_abs_gamma(x: arb) -> arb:
-    return x.lgamma() if x > 0 else -abs(x.rgamma()).log()
-
-
 def _polygamma_ball(order: int, x: arb) -> arb:
     return acb(x).polygamma(order).real
 
@@ -122,10 +114,6 @@ def polygamma(order: int, x: Real) -> Real:
 def _pole(x: Real) -> bool:
     """Whether x is a pole of the Gamma function: 0, -1, -2, ..."""
     return bool(x <= 0) and s.is_integer(x)
-
-
-def _not_pole(x: Real) -> bool:
-    return not _pole(x)
 
 
 def _itself(x: Real) -> Real:
@@ -155,14 +143,6 @@ def _within_one(x: Real) -> bool:
     return s.sign(s.sub(ONE, s.mul(x, x))) > 0
 
 
-def _cube_root(x: arb) -> arb:
-    return -(-x).root(3) if x < 0 else x.root(3)
-
-
-def _rational_root(x: fmpq) -> fmpq | None:
-    return s.whole_root(x, 2) if x >= 0 else None
-
-
 def _rational_rsqrt(x: fmpq) -> fmpq | None:
     root = s.whole_root(x, 2) if x > 0 else None
     return root and 1 / root
@@ -175,14 +155,6 @@ def _rational_cube_root(x: fmpq) -> fmpq | None:
 
 def _rational_exp2(x: fmpq) -> fmpq | None:
     return fmpq(2) ** int(x.numerator) if x.denominator == 1 and x.height_bits() < 10 else None
-
-
-def _at_zero_half(x: fmpq) -> fmpq | None:
-    return None if x else HALF
-
-
-def _logistic(x: arb) -> arb:
-    return 1 / (1 + (-x).exp())
 
 
 def _side(x: Real) -> Real:
@@ -225,7 +197,12 @@ FUNCTIONS: dict[str, Function] = {
         _above(-1),
         edges=(_from_minus_one,),
     ),
-    "logistic": Function(_logistic, lambda x, y: s.mul(y, s.sub(ONE, y)), {}, (0, 1), rational=_at_zero_half),
+    "logistic": Function(
+        lambda x: 1 / (1 + (-x).exp()),
+        lambda x, y: s.mul(y, s.sub(ONE, y)),
+        limits=(0, 1),
+        rational=lambda x: None if x else HALF,
+    ),
     # circular and hyperbolic functions
     "sin": Function(arb.sin, lambda x, y: FUNCTIONS["cos"](x), {0: 0}),
     "cos": Function(arb.cos, lambda x, y: s.neg(FUNCTIONS["sin"](x)), {0: 1}),
@@ -263,7 +240,7 @@ FUNCTIONS: dict[str, Function] = {
         {0: 0, 1: 1},
         (nan, inf),
         _above(0),
-        rational=_rational_root,
+        rational=lambda x: s.whole_root(x, 2) if x >= 0 else None,
         edges=(_itself,),
     ),
     "rsqrt": Function(
@@ -276,7 +253,7 @@ FUNCTIONS: dict[str, Function] = {
         edges=(_itself,),
     ),
     "cbrt": Function(
-        _cube_root,
+        lambda x: -(-x).root(3) if x < 0 else x.root(3),
         lambda x, y: _reciprocal(s.mul(fmpq(3), s.mul(y, y))),
         {0: 0, 1: 1},
         (-inf, inf),
@@ -290,14 +267,16 @@ FUNCTIONS: dict[str, Function] = {
         arb.erfinv, lambda x, y: _reciprocal(_bell(y)), {-1: -inf, 0: 0, 1: inf}, inside=_within_one, edges=_BOTH
     ),
     "lgamma": Function(
-        _log_abs_gamma,
+        lambda x: x.lgamma() if x > 0 else -abs(x.rgamma()).log(),
         lambda x, y: FUNCTIONS["digamma"](x),
         {1: 0, 2: 0},
         (inf, inf),
         rational=lambda x: inf if _pole(x) else None,
         edges=(_from_whole,),
     ),
-    "digamma": Function(arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), _not_pole, edges=(_from_whole,)),
+    "digamma": Function(
+        arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), lambda x: not _pole(x), edges=(_from_whole,)
+    ),
     # Bessel functions, exponentially scaled
     "bessel_i0e": Function(
         lambda x: abs(x).bessel_i(0, scaled=True),
@@ -318,4 +297,4 @@ FUNCTIONS: dict[str, Function] = {
 
 def _bell(x: Real) -> Real:
     """erf'(x) = 2 exp(-x^2) / sqrt(pi)."""
-    return s.mul(_exp(s.neg(s.mul(x, x))), 2 / arb.pi().sqrt())
+    return s.mul(FUNCTIONS["exp"](s.neg(s.mul(x, x))), 2 / arb.pi().sqrt())

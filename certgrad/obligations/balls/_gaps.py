@@ -77,7 +77,7 @@ def _first_gap(sides: Sequence[tuple[str, Real, Real]], used_stop_gradient: bool
     return undefined
 
 
-def _place(output: int, index: tuple[int, ...]) -> str:
+def named_place(output: int, index: tuple[int, ...]) -> str:
     return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
@@ -105,7 +105,7 @@ def _slopes(got: Evaluation, output: int) -> Array:
         if dy is None and (s.finite(y) or y == y):
             out[at] = ZERO
         elif dy is KINK or not s.finite(y) or not s.finite(dy):
-            raise NotDifferentiable(f"forward has no derivative at {_place(output, at)}")
+            raise NotDifferentiable(f"forward has no derivative at {named_place(output, at)}")
         else:
             out[at] = dy
     return out
@@ -116,7 +116,7 @@ def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap
     wanted, stopped = derivative(programs, point, precision)
     got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision).values
     sides = [
-        (_place(i, at), left[at], right[at])
+        (named_place(i, at), left[at], right[at])
         for i, left, right in zip(programs.floats, got, wanted, strict=True)
         for at in np.ndindex(left.shape)
     ]
@@ -164,9 +164,9 @@ def forward_gap(programs: Programs, point: Point, precision: int = PRECISION) ->
         for at in np.ndindex(left.shape):
             if i in programs.floats:
                 if s.finite(right[at]) or right[at] is UNKNOWN or right[at] == right[at]:
-                    sides.append((_place(i, at), left[at], right[at]))
+                    sides.append((named_place(i, at), left[at], right[at]))
             else:
-                sides.append((_place(i, at), s.rational(int(left[at])), s.rational(int(right[at]))))
+                sides.append((named_place(i, at), s.rational(int(left[at])), s.rational(int(right[at]))))
     with s.precision(precision):
         return _first_gap(sides)
 

@@ -59,14 +59,15 @@ def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
         if array.ndim == 0 and array.dtype.kind == "f" and np.isfinite(array):
             yield Fraction(str(array[()]))
     for eqn in inner.eqns:
-        for program in _inside(eqn.params):
+        for program in programs_in(eqn):
             yield from numbers(program)
 
 
-def _inside(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
-    for value in params.values():
+def programs_in(eqn: Any) -> Iterator[Jaxpr]:
+    """The programs that an equation holds."""
+    for value in eqn.params.values():
         for one in value if isinstance(value, (tuple, list)) else (value,):
-            if hasattr(one, "eqns") or hasattr(one, "jaxpr"):
+            if hasattr(parts(one)[0], "eqns"):
                 yield one
 
 
@@ -88,13 +89,12 @@ def tangent_program(linear: Linear, count: int, types: tuple[tuple[tuple[int, ..
 
 def iterates(jaxpr: Jaxpr) -> bool:
     """The program holds a loop, or calls back into Python."""
-    for equation in parts(jaxpr)[0].eqns:
-        if equation.primitive.name in ("while", "scan") or "callback" in equation.primitive.name:
-            return True
-        inner = (v for p in equation.params.values() for v in (p if isinstance(p, (tuple, list)) else (p,)))
-        if any(iterates(v) for v in inner if hasattr(parts(v)[0], "eqns")):
-            return True
-    return False
+    return any(
+        eqn.primitive.name in ("while", "scan")
+        or "callback" in eqn.primitive.name
+        or any(map(iterates, programs_in(eqn)))
+        for eqn in parts(jaxpr)[0].eqns
+    )
 
 
 _compiled = Kept()

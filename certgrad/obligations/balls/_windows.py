@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,48 +18,50 @@ from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Context, Value, filled, tangent_or_none
 
 Index = tuple[int, ...]
+Geometry = tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]
+"""Of each axis: the stride, the padding, and how far apart the entries of the window and of the operand are."""
 
 
 def _ones(params: Params, key: str) -> Any:
     return params.get(key) or (1,) * len(params["window_dimensions"])
 
 
-def _window_shape(params: Params, shape: Index) -> Index:
+def _geometry(params: Params) -> Geometry:
+    return params["window_strides"], params["padding"], _ones(params, "window_dilation"), _ones(params, "base_dilation")
+
+
+def window_sizes(shape: Sequence[int], window: Sequence[int], geometry: Geometry) -> Index:
+    """How many places a window has along each axis."""
     sizes = []
-    for n, k, stride, pads, holes, dilate in zip(
-        shape,
-        params["window_dimensions"],
-        params["window_strides"],
-        params["padding"],
-        _ones(params, "base_dilation"),
-        _ones(params, "window_dilation"),
-        strict=True,
-    ):
+    for n, k, stride, pads, dilate, holes in zip(shape, window, *geometry, strict=True):
         wide = (n - 1) * holes + 1 if n else 0
-        sizes.append(max((wide + sum(pads) - ((k - 1) * dilate + 1)) // stride + 1, 0))
+        reach = (k - 1) * dilate + 1 if k else 0
+        sizes.append(max((wide + sum(pads) - reach) // stride + 1, 0))
     return tuple(sizes)
+
+
+def window_reads(at: Sequence[int], offset: Sequence[int], shape: Sequence[int], geometry: Geometry) -> Index | None:
+    """What the window at a place reads at an offset; None where that is padding."""
+    source = []
+    for o, k, n, stride, (low, _), dilate, holes in zip(at, offset, shape, *geometry, strict=True):
+        raw = o * stride + k * dilate - low
+        if raw % holes or not 0 <= raw // holes < n:
+            return None
+        source.append(raw // holes)
+    return tuple(source)
+
+
+def _window_shape(params: Params, shape: Index) -> Index:
+    return window_sizes(shape, params["window_dimensions"], _geometry(params))
 
 
 def _window(params: Params, shape: Index, at: Index) -> Iterator[Index]:
     """The indices under the window of one output; padding is left out, being the identity of the fold."""
+    geometry = _geometry(params)
     for offset in product(*(range(k) for k in params["window_dimensions"])):
-        source = []
-        for o, k, stride, (low, _), holes, dilate, n in zip(
-            at,
-            offset,
-            params["window_strides"],
-            params["padding"],
-            _ones(params, "base_dilation"),
-            _ones(params, "window_dilation"),
-            shape,
-            strict=True,
-        ):
-            raw = o * stride + k * dilate - low
-            if raw % holes or not 0 <= raw // holes < n:
-                break
-            source.append(raw // holes)
-        else:
-            yield tuple(source)
+        source = window_reads(at, offset, shape, geometry)
+        if source is not None:
+            yield source
 
 
 def _reduce_window(name: str, step: Step, empty: Real) -> None:

@@ -84,7 +84,7 @@ def _surroundings() -> str:
             FORMAT,
             KERNEL,
             certgrad.__version__,
-            _kernel_source(),
+            _source(_files(*_KERNEL)),
             sorted(versions().items()),
             jaxlib.__version__,
             np.__version__,
@@ -111,10 +111,6 @@ def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
 _KERNEL = ("*.py", "obligations/**/*.py", "ops/_*.py")
 """Everything in certgrad that an audit runs, apart from the ops themselves."""
 _PARTS = ("ops/[!_]*.py", "graph/**/*.py")
-
-
-def _kernel_source() -> str:
-    return _source(_files(*_KERNEL))
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,9 @@ from certgrad._threads import ALONE
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, plan_of
 from ._compared import Compared
+from ._executed import executed
 from ._numbers import assignments, in_code
+from ._outside import watched_outside
 from ._points import sized
 from ._surroundings import elsewhere, under_x64
 
@@ -40,9 +42,9 @@ class Conformance:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is compared: all of it for a rule, less for a long program, since each trace and call costs its length.
+    """At how many sizes and in how many calls: all for a rule, less for a long program, as each costs its length.
 
-    The claim says what was.
+    The claim says at which. The surroundings are looked at in any case.
     """
 
     traces: int | None = None
@@ -52,11 +54,6 @@ class Effort:
     either: bool = True
     """Whether narrow dtypes are looked at while JAX computes in 64 bits as well."""
 
-    @property
-    def whole(self) -> bool:
-        """Nothing is left out but sizes."""
-        return self.calls is None
-
 
 def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effort()) -> Conformance:
     """Compare a subject's programs with its traces at numbers, and with calls in the dtypes that are claimed.
@@ -65,8 +62,11 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     """
     if not subject.functions:
         return Conformance((ONLY_LIBRARIES,))
-    with ALONE:  # what a rule leaves behind is looked at, so nobody else may run it meanwhile
-        return _conformance(subject, dtypes, effort)
+    with ALONE, watched_outside(subject.files) as asked:  # of what a rule leaves behind nobody else may add
+        found = _conformance(subject, dtypes, effort)
+    if asked and found.difference is None:
+        return Conformance((), Difference((), f"{asked[0]}: where that is another, it may do other things", {}))
+    return found
 
 
 def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Conformance:
@@ -84,11 +84,12 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"traces at {names} = {shown}")
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
-    if effort.whole:
-        if (found := elsewhere(subject, places[0], widths[0])) is not None:
-            return Conformance((), found)
-        if effort.either and (found := under_x64(subject, places[0], dtypes)) is not None:
-            return Conformance((), found)
+    if (found := elsewhere(subject, places[0], widths[0])) is not None:
+        return Conformance((), found)
+    if effort.either and (found := under_x64(subject, places[0], dtypes)) is not None:
+        return Conformance((), found)
+    if (found := executed(subject, places, widths[0])) is not None:
+        return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, effort.either)
     found, refused = called(subject, plan)
     if found is not None:

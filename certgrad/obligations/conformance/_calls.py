@@ -25,7 +25,6 @@ from ._state import State
 from ._values import compute
 
 TIMES = 3
-HALVES = ("bfloat16", "float16")
 
 
 def precisions(dtypes: Sequence[str], either: bool) -> list[Precision]:
@@ -117,7 +116,8 @@ def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precisio
             if len(texts) > 1:
                 return f"called {times} times with the same, the {name} returned {len(texts)} values"
             for at, found in looked:
-                if how := unlike(found[name], general[name], at.of(name), sizes, precision.dtype):
+                operands = [_whole(x, precision.wide) for x in at.of(name)]
+                if how := unlike(found[name], general[name], operands, sizes, precision.dtype):
                     out[name] = how
     return out
 

@@ -14,9 +14,10 @@ from certgrad.obligations.balls.statements import inside
 from ..balls import Input
 from ..balls._draw import seeded
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable_from, rules_in
+from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
+from ..tracing.jax_dimensions import sizes_as_integers
 from ..tracing.jax_internals import keys_from
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
@@ -35,6 +36,7 @@ class Compared:
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
         self.functions = list(filter(is_users, reachable_from(self.roots)))
+        self.files = frozenset(f.__code__.co_filename for f in self.functions)
         self._points: dict[str, Point | None] = {}
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
@@ -55,6 +57,13 @@ class Compared:
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
         return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype)).all()
+
+    def anew(self, dtype: str) -> None:
+        """Trace it once more at sizes left open, as for a proof. Raises TraceError or RuleError."""
+        shapes = self.instance.shapes()
+        rules = self.op.rules(shapes.statics)
+        with sizes_as_integers(reachable(self.op)):
+            trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64")
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

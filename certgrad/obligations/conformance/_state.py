@@ -10,16 +10,17 @@ import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from contextvars import ContextVar
+from functools import _lru_cache_wrapper, partial
 from types import BuiltinMethodType, FunctionType, GeneratorType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..generality.reach import each_once, is_users, parts, values_in
+from ..generality.reach import each_once, is_users, loads, parts, values_in
 
-DEPTH = 4
+DEPTH = 6
 ENTRIES = 256
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
 _FIXED = (*_PLAIN, ModuleType, jax.Array)
@@ -31,11 +32,14 @@ class State:
     """What the code can reach that lives longer than a call, as it was at first."""
 
     def __init__(self, roots: Iterable[Any]) -> None:
-        self._held = list(each_once(roots, _reached))
+        self._held = held_by(roots)
         self._before = [digest(value) for value in self._held]
         functions = list(filter(is_users, self._held))
         self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
-        self._modules = {id(f.__globals__): (f.__globals__, _numbers(f.__globals__)) for f in functions}
+        asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
+        self._memos = [(v, v.cache_info()) for v in self._held if asked and isinstance(v, _lru_cache_wrapper)]
+        tables = [f.__globals__ for f in functions] + [vars(m) for m in list(sys.modules.values()) if _made_by_code(m)]
+        self._modules = {id(names): (names, _numbers(names)) for names in tables}
 
     def changed(self) -> str:
         """What is not as it was, in words, or an empty text."""
@@ -46,6 +50,9 @@ class State:
         for value, text in zip(self._held, self._before, strict=True):
             if digest(value) != text:
                 return self._name_of(value)
+        for memo, info in self._memos:
+            if memo.cache_info() != info:
+                return f"the cache of {memo.__name__}"
         for names, then in self._modules.values():
             if other := next((n for n, v in _numbers(names).items() if then.get(n) != v), ""):
                 return other
@@ -54,6 +61,11 @@ class State:
     def _name_of(self, value: Any) -> str:
         named = (name for f, before in self._functions for name, (held, _) in before.items() if held is value)
         return next(named, f"an object of type {type(value).__name__}")
+
+
+def held_by(roots: Iterable[Any]) -> list[Any]:
+    """All that code reaches and that may outlive a call, each once."""
+    return list(each_once(roots, _reached))
 
 
 def _reached(value: Any) -> list[Any]:
@@ -75,6 +87,11 @@ def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
             yield name, cell.cell_contents
+
+
+def _made_by_code(module: Any) -> bool:
+    """No import made the module: code put it among the others."""
+    return isinstance(module, ModuleType) and getattr(module, "__spec__", None) is None
 
 
 def _numbers(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,6 +142,8 @@ def _parts(value: Any) -> Iterable[Any]:
     if isinstance(value, FunctionType):
         own = {k: v for k, v in vars(value).items() if k != "__wrapped__"}
         return [value.__defaults__, value.__kwdefaults__, own]
+    if isinstance(value, ContextVar):
+        return [value.get(None)]
     if isinstance(value, type):
         return [_data(value), _data(type(value))]
     if _of_library(type(value)) and not hasattr(value, "__next__") and not _of_random(value):
@@ -144,10 +163,15 @@ def _saved(value: Any) -> Iterator[Any]:
 
 
 def _data(kind: type) -> dict[str, Any]:
-    """What a class outside the libraries holds that is a number, a text or a table."""
-    if _top(kind) in _LIBRARIES or _top(kind) in sys.stdlib_module_names:
+    """What a class outside the libraries holds that is a number, a text, a table or an object of such a class."""
+    if _of_python_or_library(kind):
         return {}
-    return {k: v for k, v in vars(kind).items() if not k.startswith("__") and isinstance(v, (*_PLAIN, *_TABLES))}
+    held = {k: v for k, v in vars(kind).items() if not k.startswith("__")}
+    return {k: v for k, v in held.items() if isinstance(v, (*_PLAIN, *_TABLES)) or not _of_python_or_library(type(v))}
+
+
+def _of_python_or_library(kind: type) -> bool:
+    return _of_library(kind) or _top(kind) in sys.stdlib_module_names
 
 
 def _of_random(value: Any) -> bool:

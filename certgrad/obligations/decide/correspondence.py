@@ -86,10 +86,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[Loop, i
     for m in members:
         same = (c for c in classes if c[0].carry.ranges == m.carry.ranges)
         home = next((c for c in same if _equal(c[0].carry.init, m.carry.init, region, inside, m)), None)
-        if home is None:
-            classes.append([m])
-        else:
-            home.append(m)
+        classes.append([m]) if home is None else home.append(m)
     while True:
         alike = {m.carry.name: c[0].carry.name for c in classes for m in c[1:]}
         if not alike:
@@ -101,10 +98,7 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[Loop, i
             for m in members:
                 step = hypothesis(m.carry.step)
                 home = next((d for d in split if _equal(hypothesis(d[0].carry.step), step, region, inside, m)), None)
-                if home is None:
-                    split.append([m])
-                else:
-                    home.append(m)
+                split.append([m]) if home is None else home.append(m)
             refined += split
         if len(refined) == len(classes):
             return {(m.loop, m.position): (c[0].loop, c[0].position) for c in classes for m in c[1:]}

@@ -240,14 +240,12 @@ class _Blanks:
             if not isinstance(v, IntegerAtom) and v[0] == "b":
                 bound.append(f"{c}b{v[1]}.{v[2]}")
             elif isinstance(v, IntegerAtom) and any(w[0] == "b" for w in v.free):
-                bound.append(f"{c}{_label(v)}({','.join(self.index(inner) for inner in v.parts())})")
+                bound.append(
+                    f"{c}{_function_text(v).replace(' ', ':')}({','.join(self.index(inner) for inner in v.parts())})"
+                )
             else:
                 left = left.plus(of_term(v).scaled(c))
         if bound and not left.terms and left.const.is_zero:
             return "+".join(bound)
         self.arguments.append(left)
         return "+".join([*bound, "□"])
-
-
-def _label(a: IntegerAtom) -> str:
-    return _function_text(a).replace(" ", ":")

@@ -9,7 +9,7 @@ from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.transposition import without_carried
 from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.determined import Rec
-from certgrad.obligations.terms.index import Ix, of_var
+from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
@@ -69,9 +69,5 @@ def _directions(poly: Poly) -> list[int]:
         if isinstance(a, (Access, Rec)):
             level = 0 if isinstance(a, Access) else a.level
             index = a.index if isinstance(a, Access) else (a.time, *a.index)
-            down[level] = down.get(level, 0) + sum(_counts_down(ix) for ix in index)
+            down[level] = down.get(level, 0) + sum(isinstance(v, tuple) and c < 0 for ix in index for v, c in ix.terms)
     return [down[k] for k in sorted(down)]
-
-
-def _counts_down(ix: Ix) -> int:
-    return sum(1 for v, c in ix.terms if isinstance(v, tuple) and c < 0)

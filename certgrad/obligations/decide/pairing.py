@@ -89,12 +89,8 @@ def paired_by_coordinates(
     ranges: dict[tuple[str, ...], dict[Var, Poly]] = {}
     for mono, c in poly.sorted_items():
         opened, factors = _opened(mono, families)
-        taken = [
-            a
-            for family in families
-            for a, e in factors
-            if e == 1 and isinstance(a, Access) and a.tensor in family and _only(factors, family)
-        ]
+        direct = [[a for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in f] for f in families]
+        taken = [entries[0] for entries in direct if len(entries) == 1]
         key = tuple(a.tensor for a in taken)
         coordinates = [(ix, n) for a in taken for ix, n in zip(a.index, shapes[a.tensor], strict=True) if n != ONE]
         free = {("u", k, 0): n for k, (_, n) in enumerate(coordinates)}
@@ -111,11 +107,6 @@ def paired_by_coordinates(
         groups[key] = groups.get(key, ZERO) + (sum_over(rest, list(opened.items())) if opened else rest)
         ranges[key] = free
     return [(g, ranges[k]) for k, g in sorted(groups.items()) if not g.is_zero]
-
-
-def _only(factors: Mono, family: set[str]) -> bool:
-    """Exactly one factor is an entry of the family."""
-    return sum(1 for a, e in factors if e == 1 and isinstance(a, Access) and a.tensor in family) == 1
 
 
 def _opened(mono: Mono, families: Sequence[set[str]]) -> tuple[dict[Var, Poly], Mono]:

@@ -23,8 +23,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Product
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
-from certgrad.obligations.terms.power import power
+from certgrad.obligations.terms.polynomials import ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, template
@@ -177,7 +176,3 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 def without_stops(poly: Poly) -> Poly:
     """The value with `stop_gradient` markers removed."""
     return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
-
-
-__all__ = ["ARBITRARY", "Differentiator", "NoDerivativeError", "without_stops"]
-_ = (ONE, power)

@@ -96,11 +96,11 @@ class _Search:
         """Hypotheses for one term: the summands of its sums, the arguments of its functions, then its own regions."""
         plain, groups = by_summand(poly)
         for summand, _ in groups:
-            if _has_bound_predicate(Poly(dict(poly.items()))):
+            if _has_bound_predicate(poly):
                 self.term(summand)
         for a in atoms_of(plain):
             self.inner(a)
-        if not _has_predicate(poly):
+        if not any(isinstance(a, Pred) and bound_free(a) for a in deep_atoms(poly)):
             return
         for p in self.candidates(poly):
             self.seam(poly, p)
@@ -347,11 +347,7 @@ def _on(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
 
 def _excluded(p: Poly, clause: Clause) -> bool:
     """The clause says p ≠ 0 and nothing else."""
-    return len(clause.alternatives) == 1 and clause.alternatives[0] in (Atomic("!= 0", p), Atomic("!= 0", -p))
-
-
-def _has_predicate(poly: Poly) -> bool:
-    return any(isinstance(a, Pred) and bound_free(a) for a in deep_atoms(poly))
+    return clause.alternatives in ((Atomic("!= 0", p),), (Atomic("!= 0", -p),))
 
 
 def _has_bound_predicate(poly: Poly) -> bool:

@@ -51,7 +51,9 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType]) -> 
             return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
         if _asks_for_a_type(tree):
             return f"{name} compares the type of a value: a trace has other types, so it may do other things"
-    caught = _caught(subject, {c for f in functions for c in _code_in(f.__code__) if _handles(c)})
+    caught = _caught(
+        subject, {c for f in functions for c in _code_in(f.__code__) if c.co_exceptiontable}
+    )  # it may catch
     if caught:
         return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
     return ""
@@ -89,11 +91,6 @@ def _code_in(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code_in(constant)
-
-
-def _handles(code: CodeType) -> bool:
-    """An error that is raised while this code runs may be caught by it."""
-    return bool(code.co_exceptiontable)
 
 
 def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:

@@ -175,14 +175,10 @@ def _branches_on(tree: ast.AST, sources: set[str]) -> bool:
         elif isinstance(node, ast.comprehension):
             tests = list(node.ifs)
         elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-            tests = [node.slice] if not _is_shape(node.value) else []
+            tests = [node.slice] if getattr(node.value, "attr", "") != "shape" else []
         if any(_depends(t, tainted) for t in tests):
             return True
     return False
-
-
-def _is_shape(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _depends(test: ast.AST, tainted: set[str]) -> bool:

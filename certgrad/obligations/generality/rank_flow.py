@@ -55,7 +55,7 @@ def _carries(value: ast.AST, ranks: set[str], searched: Collection[str]) -> bool
 
     Of the functions that are searched it is known whether they return one.
     """
-    if _is_library(value):
+    if isinstance(value, ast.Call) and library_call([value], of=_JAX):
         return False
     if isinstance(value, (ast.Name, ast.Attribute)) and name_of(value) in ranks:
         return True
@@ -169,7 +169,3 @@ def _reached(value: ast.AST, large: frozenset[str] = frozenset()) -> bool:
     """No number in it is beyond the ranks that are shown."""
     numbers = (n.value for n in ast.walk(value) if isinstance(n, ast.Constant) and isinstance(n.value, int))
     return all(abs(n) < _LAST_SHOWN for n in numbers) and names_in(value).isdisjoint(large)
-
-
-def _is_library(value: ast.AST) -> bool:
-    return isinstance(value, ast.Call) and library_call([value], of=_JAX)

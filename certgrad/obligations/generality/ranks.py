@@ -258,7 +258,9 @@ class _Collapsing(Serialiser):
         """A slice at a place that is a value takes all of each group, from its beginning on."""
         shape = eqn.invars[0].aval.shape
         for n, m, start in zip(shape, part, eqn.invars[-len(shape) :], strict=True):
-            if self.dims(n) in self.member and (self.dims(n) != self.dims(m) or not _is_zero(start)):
+            if self.dims(n) in self.member and (
+                self.dims(n) != self.dims(m) or not (is_literal(start) and start.val == 0)
+            ):
                 raise SplitGroupError("part of a star group is looked at")
 
     def program(self, program: Program) -> str:
@@ -287,10 +289,6 @@ class _Collapsing(Serialiser):
     def ordered(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
         self.whole(axes, shape)
         return _once([self.axes(shape)[1][a] for a in axes])
-
-
-def _is_zero(v: Any) -> bool:
-    return is_literal(v) and v.val == 0
 
 
 def _once(places: list[int]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -124,15 +124,24 @@ def is_own(value: Any) -> bool:
 
 def is_users(value: Any) -> bool:
     """It is a function of neither a library nor certgrad, whose own code is compared with calls in its tests."""
-    return is_own(value) and str(value.__globals__.get("__name__")).partition(".")[0] != "certgrad"
+    return isinstance(value, FunctionType) and is_users_code(value.__code__, value.__globals__)
+
+
+def is_users_code(code: CodeType, names: Mapping[str, Any]) -> bool:
+    """It is neither a library's nor certgrad's, by the file and by the module whose global variables it has."""
+    return not _in_library(code, names) and str(names.get("__name__")).partition(".")[0] != "certgrad"
 
 
 def _of_library(function: FunctionType) -> bool:
     """Its own code is a library's, whatever it wraps. Of certgrad's code, that is all but the functions of ops."""
-    module = str(function.__globals__.get("__name__"))
+    return _in_library(function.__code__, function.__globals__)
+
+
+def _in_library(code: CodeType, names: Mapping[str, Any]) -> bool:
+    module = str(names.get("__name__"))
     if module.split(".")[0] == "certgrad":
         return not module.startswith("certgrad.ops.") or module in _RUNS_OPS
-    return module.split(".")[0] in LIBRARIES or from_library(function.__code__.co_filename)
+    return module.split(".")[0] in LIBRARIES or from_library(code.co_filename)
 
 
 @lru_cache(maxsize=4096)

@@ -47,12 +47,17 @@ def _needs(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Callable[[Pol
     return clauses
 
 
+Everywhere = tuple[Callable[..., Clauses], Callable[..., Clauses]]
+"""Where a function is defined, and where it is differentiable."""
+
+
+def _throughout(*relations: tuple[str, Callable[[Poly], Poly], str]) -> Everywhere:
+    clauses = _needs(*relations)
+    return clauses, clauses
+
+
 def _same(p: Poly) -> Poly:
     return p
-
-
-def _below_one(p: Poly) -> Poly:
-    return ONE - p
 
 
 def _above_minus_one(p: Poly) -> Poly:
@@ -60,7 +65,7 @@ def _above_minus_one(p: Poly) -> Poly:
 
 
 def _inside(relation: str, name: str) -> Callable[[Poly], Clauses]:
-    return _needs((relation, _below_one, name), (relation, _above_minus_one, name))
+    return _needs((relation, lambda p: ONE - p, name), (relation, _above_minus_one, name))
 
 
 def _fixed(p: Poly) -> bool:
@@ -87,6 +92,12 @@ def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]
         return (Clause((Atomic(relation, moved),), origin=name),)  # type: ignore[arg-type]
 
     return clauses
+
+
+def _off_poles(name: str) -> Everywhere:
+    """Off the poles of the gamma function, by the last argument."""
+    clauses = _not("not pole", Fraction(0), name)
+    return (lambda *p: clauses(p[-1])), (lambda *p: clauses(p[-1]))
 
 
 def _positive(_: int) -> int:
@@ -119,16 +130,11 @@ FUNCTIONS: dict[str, Row] = {
     "exp": Row(exp_of, signs=_positive),
     "exp2": Row(lambda p: exp_of(p * log_of(number(2))), signs=_positive),
     "expm1": Row(lambda p: exp_of(p) - ONE, signs=_odd),
-    "log": Row(log_of, _needs(("> 0", _same, "log")), _needs(("> 0", _same, "log"))),
-    "log2": Row(
-        lambda p: log_of(p) * power(log_of(number(2)), -1),
-        _needs(("> 0", _same, "log2")),
-        _needs(("> 0", _same, "log2")),
-    ),
+    "log": Row(log_of, *_throughout(("> 0", _same, "log"))),
+    "log2": Row(lambda p: log_of(p) * power(log_of(number(2)), -1), *_throughout(("> 0", _same, "log2"))),
     "log1p": Row(
         lambda p: log_of(ONE + p),
-        _needs(("> 0", _above_minus_one, "log1p")),
-        _needs(("> 0", _above_minus_one, "log1p")),
+        *_throughout(("> 0", _above_minus_one, "log1p")),
         signs=_odd,
     ),
     "logistic": Row(_logistic, signs=_positive),
@@ -137,11 +143,7 @@ FUNCTIONS: dict[str, Row] = {
     "cosh": Row(lambda p: (exp_of(p) + exp_of(-p)).scale(fmpq(1, 2)), signs=_positive),
     "sin": Row(_atom("sin")),
     "cos": Row(_atom("cos")),
-    "tan": Row(
-        lambda p: fn("sin", p) * power(fn("cos", p), -1),
-        _needs(("!= 0", _atom("cos"), "tan")),
-        _needs(("!= 0", _atom("cos"), "tan")),
-    ),
+    "tan": Row(lambda p: fn("sin", p) * power(fn("cos", p), -1), *_throughout(("!= 0", _atom("cos"), "tan"))),
     "asin": Row(_atom("asin"), _inside(">= 0", "asin"), _inside("> 0", "asin"), signs=_odd),
     "acos": Row(_atom("acos"), _inside(">= 0", "acos"), _inside("> 0", "acos"), signs=lambda s: NONNEG),
     "atan": Row(_atom("atan"), signs=_odd),
@@ -159,9 +161,7 @@ FUNCTIONS: dict[str, Row] = {
         _needs(("> 0", _same, "sqrt")),
         signs=lambda s: s & NONNEG or NONNEG,
     ),
-    "rsqrt": Row(
-        lambda p: power(p, -HALF), _needs(("> 0", _same, "rsqrt")), _needs(("> 0", _same, "rsqrt")), signs=_positive
-    ),
+    "rsqrt": Row(lambda p: power(p, -HALF), *_throughout(("> 0", _same, "rsqrt")), signs=_positive),
     "cbrt": Row(_atom("cbrt"), smooth=_needs(("!= 0", _same, "cbrt")), signs=_odd),
     "square": Row(lambda p: p * p, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
     "abs": Row(_abs, signs=lambda s: (s & ZERO) | (POS if s & (POS | NEG) else 0)),
@@ -169,10 +169,8 @@ FUNCTIONS: dict[str, Row] = {
     "erf": Row(_atom("erf"), signs=_odd),
     "erfc": Row(lambda p: ONE - fn("erf", p), signs=_positive),
     "erf_inv": Row(_atom("erf_inv"), _inside("> 0", "erf_inv"), _inside("> 0", "erf_inv"), signs=_odd),
-    "lgamma": Row(_atom("lgamma"), _not("not pole", Fraction(0), "lgamma"), _not("not pole", Fraction(0), "lgamma")),
-    "digamma": Row(
-        _atom("digamma"), _not("not pole", Fraction(0), "digamma"), _not("not pole", Fraction(0), "digamma")
-    ),
+    "lgamma": Row(_atom("lgamma"), *_off_poles("lgamma")),
+    "digamma": Row(_atom("digamma"), *_off_poles("digamma")),
     "floor": Row(_atom("floor"), smooth=_not("not integer", Fraction(0), "floor")),
     "ceil": Row(lambda p: -fn("floor", -p), smooth=_not("not integer", Fraction(0), "ceil")),
     "round_even": Row(_atom("round_even"), smooth=_not("not integer", Fraction(-1, 2), "round")),
@@ -198,7 +196,7 @@ def _polygamma(m: Poly, x: Poly) -> Poly:
     return fn("digamma", x) if m.is_zero else fn("polygamma", m, x)
 
 
-def _incomplete(name: str) -> tuple[Callable[..., Clauses], Callable[..., Clauses]]:
+def _incomplete(name: str) -> Everywhere:
     """Where an incomplete gamma function of (a, x) is defined, and where it is differentiable."""
     return _each(("> 0", 0), (">= 0", 1), name=name), _each(("> 0", 0), ("> 0", 1), name=name)
 
@@ -231,8 +229,7 @@ OF_SEVERAL: dict[str, Row] = {
     "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),
     "polygamma": Row(
         _polygamma,
-        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
-        lambda m, x: _not("not pole", Fraction(0), "polygamma")(x),
+        *_off_poles("polygamma"),
     ),
 }
 """Functions of several arguments. JAX knows some of them on more; there the calculus claims nothing."""

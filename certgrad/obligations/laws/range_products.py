@@ -40,7 +40,7 @@ from certgrad.obligations.terms.polynomials import (
 from certgrad.obligations.terms.power import content, exp_of, log_atom, log_of, power, pred
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
-from certgrad.obligations.terms.rewriting import Rewriter, ranges_of, rebuilds, replaced, with_names
+from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
@@ -400,8 +400,4 @@ def _factors(a: Atom) -> Poly | None:
 
 @rebuilds(Product)
 def _rebuilt(a: Product, rewriter: Rewriter) -> Poly:
-    names = {v: fresh() for v in a.vars}
-    inner = rewriter.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
-    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
-    opened = [p if rewriter.replace is None else with_names(names)(p) for p in (a.body, a.where)]
-    return product_over(inner(opened[0]), dummies, inner(opened[1]))
+    return product_over(*rebuilt_inside(a, rewriter))

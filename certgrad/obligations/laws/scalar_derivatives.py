@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from math import prod
 
 import sympy
 from flint import fmpq
@@ -75,15 +76,9 @@ def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
     if expr is sympy.pi:
         return poly_of(intern(Num("pi")))
     if expr.is_Add:
-        total = ZERO
-        for a in expr.args:
-            total = total + _read(a, values)
-        return total
+        return sum((_read(a, values) for a in expr.args), ZERO)
     if expr.is_Mul:
-        result = ONE
-        for a in expr.args:
-            result = result * _read(a, values)
-        return result
+        return prod((_read(a, values) for a in expr.args), start=ONE)
     if expr.is_Pow:
         base, e = expr.args
         if e.is_Rational:
@@ -95,18 +90,13 @@ def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
         return exp_of(args[0])
     if isinstance(expr, sympy.log):
         return log_of(args[0])
-    if isinstance(expr, sympy.sin):
-        return fn("sin", *args)
-    if isinstance(expr, sympy.cos):
-        return fn("cos", *args)
-    if isinstance(expr, sympy.erfinv):
-        return fn("erf_inv", *args)
+    for name, kind in (("sin", sympy.sin), ("cos", sympy.cos), ("erf_inv", sympy.erfinv), ("zeta", sympy.zeta)):
+        if isinstance(expr, kind):
+            return fn(name, *args)
     if isinstance(expr, sympy.polygamma):
         return fn("digamma", args[1]) if args[0].is_zero else fn("polygamma", *args)
     if isinstance(expr, sympy.besseli) and args[0] == ONE:
         return fn("bessel_i1", args[1])
-    if isinstance(expr, sympy.zeta):
-        return fn("zeta", *args)
     if isinstance(expr, sympy.gamma) and expr.args[0].is_positive:
         return exp_of(fn("lgamma", *args))
     if isinstance(expr, sympy.beta):

@@ -31,10 +31,6 @@ def evaluate(poly: Poly, dims: Mapping[str, int], values: Values, env: Mapping[V
     return _Evaluation(dims, values).poly(poly, dict(env or {}))
 
 
-def _predicates_first(factor: tuple[Atom, Exponent]) -> bool:
-    return type(factor[0]) not in PREDICATES
-
-
 def attained_once_at(a: Max, dims: Mapping[str, int], values: Values, env: Mapping[Var, int]) -> bool:
     """One of the values that the maximum is taken over is greater than each other one."""
     found = [*_Evaluation(dims, values).entries(a.vars, a.ranges, a.body, a.where, dict(env)).values()]
@@ -58,7 +54,7 @@ class _Evaluation:
         total = arb(0)
         for mono, c in p.items():
             product_ = arb(c)
-            for a, e in sorted(mono, key=_predicates_first):
+            for a, e in sorted(mono, key=lambda factor: type(factor[0]) not in PREDICATES):
                 if product_ == 0:
                     break  # an unselected lane does not have to be defined
                 product_ *= self.power(self.atom(a, env), e)

@@ -54,14 +54,8 @@ class Programs:
     reference: Program | None = None
 
     def all(self) -> dict[str, Program]:
-        named = {
-            "forward": self.forward,
-            "jvp": self.jvp,
-            "vjp": self.vjp,
-            "primal": self.primal,
-            "reference": self.reference,
-        }
-        return {k: p for k, p in named.items() if p is not None}
+        names = ("forward", "jvp", "vjp", "primal", "reference")
+        return {name: program for name in names if (program := getattr(self, name)) is not None}
 
 
 def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None) -> Programs:

@@ -79,11 +79,6 @@ def _igamma_slope(a: arb, x: arb) -> arb:
     return x.gamma_lower(a, 1) * (x.log() - a.digamma()) - x**a * series * a.rgamma()
 
 
-def _mass(a: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
-    """The regularised incomplete gamma function P(a, x)."""
-    return sympy.lowergamma(a, x) / sympy.gamma(a)
-
-
 FUNCTIONS: dict[str, Function] = {
     "log": Function(ball=arb.log, expression=sympy.log),
     "sin": Function(ball=arb.sin, expression=sympy.sin, parity="odd", at_zero=0, size="at most 1"),
@@ -119,7 +114,7 @@ FUNCTIONS: dict[str, Function] = {
     "bessel_i1": _odd(lambda x: x.bessel_i(1), lambda x: sympy.besseli(1, x)),
     "igamma": Function(
         ball=lambda a, x: x.gamma_lower(a, 1),
-        expression=_mass,
+        expression=lambda a, x: sympy.lowergamma(a, x) / sympy.gamma(a),  # regularised: P(a, x)
         symbols=(A, Q),
         sign=">= 0",
         size="at most 1",

@@ -6,9 +6,9 @@ from .atoms import Max
 from .index import of_var
 from .polynomials import ONE, Accumulator, Poly, mono_free, poly_of
 from .power import UndefinedTermError
-from .rewriting import Rewriter, ranges_of, rebuilds, with_names
+from .rewriting import Rewriter, rebuilds, rebuilt_inside
 from .session import intern
-from .variables import Var, fresh
+from .variables import Var
 
 
 def max_over(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly = ONE) -> Poly:
@@ -44,8 +44,4 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
 
 @rebuilds(Max)
 def _rebuilt(a: Max, rewrite: Rewriter) -> Poly:
-    names = {v: fresh() for v in a.vars}
-    inner = rewrite.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
-    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
-    opened = [p if rewrite.replace is None else with_names(names)(p) for p in (a.body, a.where)]
-    return max_over(inner(opened[0]), dummies, inner(opened[1]))
+    return max_over(*rebuilt_inside(a, rewrite))

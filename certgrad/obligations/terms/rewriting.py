@@ -14,7 +14,7 @@ from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, current, is_f
 from .power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
 from .predicates import PREDICATES, IxEq, IxPred, Pred, Side
 from .session import Memo
-from .variables import Var
+from .variables import Var, fresh
 from .walk import deep_atoms
 
 Rebuild = Callable[[Any, "Rewriter"], Poly]
@@ -149,38 +149,6 @@ def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
     return Rewriter(mapping)(poly)
 
 
-@rebuilds(Dim)
-@rebuilds(Num)
-def _itself(a: Atom, rewrite: Rewriter) -> Poly:
-    return poly_of(a)
-
-
-@rebuilds(Access)
-def _access(a: Access, rewrite: Rewriter) -> Poly:
-    return access(a.tensor, tuple(ix.subst(rewrite.indices) for ix in a.index))
-
-
-@rebuilds(Exp)
-def _exp(a: Exp, rewrite: Rewriter) -> Poly:
-    return exp_of(rewrite.mono(a.mono))
-
-
-@rebuilds(Fn)
-def _fn(a: Fn, rewrite: Rewriter) -> Poly:
-    args = [rewrite(p) for p in a.args]
-    return log_of(args[0]) if a.name == "log" else fn(a.name, *args)
-
-
-@rebuilds(Base)
-def _base(a: Base, rewrite: Rewriter) -> Poly:
-    return rewrite(a.poly)
-
-
-@rebuilds(Pred)
-def _pred(a: Pred, rewrite: Rewriter) -> Poly:
-    return pred(rewrite(a.poly))
-
-
 @rebuilds(Side)
 def _side(a: Side, rewrite: Rewriter) -> Poly:
     inside = rewrite(a.poly)
@@ -189,16 +157,29 @@ def _side(a: Side, rewrite: Rewriter) -> Poly:
     return side(inside)
 
 
-@rebuilds(IxPred)
-def _at_least(a: IxPred, rewrite: Rewriter) -> Poly:
-    return index_condition(a.ix.subst(rewrite.indices))
+@rebuilds(Fn)
+def _fn(a: Fn, rewrite: Rewriter) -> Poly:
+    args = [rewrite(p) for p in a.args]
+    return log_of(args[0]) if a.name == "log" else fn(a.name, *args)
 
 
-@rebuilds(IxEq)
-def _equal(a: IxEq, rewrite: Rewriter) -> Poly:
-    return index_equal(a.ix.subst(rewrite.indices))
+REBUILDS |= {
+    Dim: lambda a, rewrite: poly_of(a),
+    Num: lambda a, rewrite: poly_of(a),
+    Access: lambda a, rewrite: access(a.tensor, tuple(ix.subst(rewrite.indices) for ix in a.index)),
+    Exp: lambda a, rewrite: exp_of(rewrite.mono(a.mono)),
+    Base: lambda a, rewrite: rewrite(a.poly),
+    Pred: lambda a, rewrite: pred(rewrite(a.poly)),
+    IxPred: lambda a, rewrite: index_condition(a.ix.subst(rewrite.indices)),
+    IxEq: lambda a, rewrite: index_equal(a.ix.subst(rewrite.indices)),
+    IndexNumber: lambda a, rewrite: index_number(of_term(a.var).subst(rewrite.indices)),
+}
 
 
-@rebuilds(IndexNumber)
-def _number(a: IndexNumber, rewrite: Rewriter) -> Poly:
-    return index_number(of_term(a.var).subst(rewrite.indices))
+def rebuilt_inside(a: Max | Product, rewrite: Rewriter) -> tuple[Poly, list[tuple[Var, Poly]], Poly]:
+    """What the atom is taken of, its variables with their ranges, and which values take part: all rewritten."""
+    names = {v: fresh() for v in a.vars}
+    inner = rewrite.inner({v: of_var(w) for v, w in names.items()}, ranges_of(a, names))
+    dummies = [(names[v], r) for v, r in zip(a.vars, a.ranges, strict=True)]
+    body, where = (p if rewrite.replace is None else with_names(names)(p) for p in (a.body, a.where))
+    return inner(body), dummies, inner(where)

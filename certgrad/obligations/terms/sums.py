@@ -51,9 +51,13 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     outside: list[tuple[Atom, Exponent]] = []
     for a, e in mono:
         (inside if a.free & variables else outside).append((a, e))
+
+    def beside(total: Poly) -> Poly:
+        return monomial(dict(outside)) * total if outside else total
+
     solved = _eliminate(inside, ranges)
     if solved is not None:
-        return monomial(dict(outside)) * solved if outside else solved
+        return beside(solved)
     nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
         flat = monomial({a: e for a, e in inside if (a, e) not in nested})
@@ -64,18 +68,14 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 opened, body = open_sum(a)
                 ranges.update(opened)
                 flat = flat * body
-        return (
-            monomial(dict(outside)) * sum_over(flat, list(ranges.items()))
-            if outside
-            else sum_over(flat, list(ranges.items()))
-        )
+        return beside(sum_over(flat, list(ranges.items())))
     for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
         carried_out = contract(inside, dict(ranges))
         if carried_out is not None:
-            return monomial(dict(outside)) * carried_out if outside else carried_out
+            return beside(carried_out)
     cancelled = _cancel(inside, ranges)
     if cancelled is not None:
-        return monomial(dict(outside)) * cancelled if outside else cancelled
+        return beside(cancelled)
     result = monomial(dict(outside)) if outside else ONE
     for v in variables:
         if not any(v in a.free for a, _ in inside):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import get_ident
@@ -23,26 +24,8 @@ from jax._src.export import shape_poly as _shape_poly
 from certgrad._threads import Kept, one_at_a_time
 
 _DimExpr: Any = _shape_poly._DimExpr
-_OF_NUMBERS: dict[str, Callable] = {
-    "sqrt": jnp.sqrt,
-    "log": jnp.log,
-    "log2": jnp.log2,
-    "log1p": jnp.log1p,
-    "exp": jnp.exp,
-    "tanh": jnp.tanh,
-    "sin": jnp.sin,
-    "cos": jnp.cos,
-}
-_OF_SHAPES: dict[str, Callable] = {
-    "zeros": jnp.zeros,
-    "ones": jnp.ones,
-    "full": jnp.full,
-    "eye": jnp.eye,
-    "identity": jnp.identity,
-    "arange": jnp.arange,
-    "tril": jnp.tril,
-    "triu": jnp.triu,
-}
+_OF_NUMBERS = "sqrt log log2 log1p exp tanh sin cos".split()
+_OF_SHAPES = "zeros ones full eye identity arange tril triu".split()
 
 _symbolic_places = Kept()
 """Where code made an array of a symbolic size: it is traced there at numbers too, so that programs can be compared."""
@@ -83,12 +66,12 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
     plain_power = _DimExpr.__pow__
     changed: list[tuple[Any, str, Any, Any]] = [(_DimExpr, "__pow__", plain_power, power)]
     for module in (math, np):
-        for name, traced in _OF_NUMBERS.items():
+        for name in _OF_NUMBERS:
             own = getattr(module, name)
-            changed.append((module, name, own, of_numbers(own, traced)))
-    for name, traced in _OF_SHAPES.items():
+            changed.append((module, name, own, of_numbers(own, getattr(jnp, name))))
+    for name in _OF_SHAPES:
         own = getattr(np, name)
-        changed.append((np, name, own, of_shapes(own, traced)))
+        changed.append((np, name, own, of_shapes(own, getattr(jnp, name))))
     try:
         for owner, name, _, new in changed:
             setattr(owner, name, new)
@@ -158,19 +141,9 @@ def number_of(name: str, operands: list[float], params: dict[str, Any]) -> float
 
 
 _PYTHON: dict[str, Callable[..., float]] = {
+    **{name: getattr(math, name) for name in "sqrt log log1p exp tanh sin cos".split()},
+    **{name: getattr(operator, name) for name in "add sub mul neg pow".split()},
+    "div": operator.truediv,
     "integer_pow": pow,
-    "pow": pow,
-    "sqrt": math.sqrt,
     "rsqrt": lambda x: x**-0.5,
-    "log": math.log,
-    "log1p": math.log1p,
-    "exp": math.exp,
-    "tanh": math.tanh,
-    "sin": math.sin,
-    "cos": math.cos,
-    "neg": lambda x: -x,
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
 }

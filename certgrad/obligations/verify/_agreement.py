@@ -17,6 +17,7 @@ from flint import arb, fmpq
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._gaps import named_place
 from certgrad.obligations.balls._scalars import UNKNOWN, ZERO, Real
 from certgrad.obligations.balls._tangents import KINK
 from certgrad.obligations.balls._values import Array
@@ -111,7 +112,7 @@ def jvp_is_derivative(at: At) -> None:
     for k, got in enumerate(at.jvp):
         for place in np.ndindex(got.shape):
             slope, seam = derivative(at, k, place)
-            what = f"the jvp and the forward's derivative at {_place(k, place)}"
+            what = f"the jvp and the forward's derivative at {named_place(k, place)}"
             equal(got[place], slope, what, loose=seam)
 
 
@@ -125,7 +126,7 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
         forward = at.forward
     except NotDifferentiable as error:
         raise Disagreement(str(error)) from None
-    where = _place(k, place)
+    where = named_place(k, place)
     value: Any = forward.values[k][place]
     slope: Any = forward.tangents[k][place]
     if value is UNKNOWN:
@@ -144,7 +145,7 @@ def derivative(at: At, k: int, place: tuple[int, ...]) -> tuple[Real, bool]:
 
 
 def _two_sided(at: At, k: int, place: tuple[int, ...]) -> Real:
-    where = _place(k, place)
+    where = named_place(k, place)
     value = at.forward.values[k][place]
     sides = []
     for side in (1, -1):
@@ -194,7 +195,7 @@ def forward_equals_reference(at: At) -> None:
 def _same(outputs: Sequence[Array], at: At, what: str) -> None:
     for k, (got, wanted) in enumerate(zip(outputs, at.forward.values, strict=True)):
         for place in np.ndindex(got.shape):
-            equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {_place(k, place)}")
+            equal(_real(got[place]), _real(wanted[place]), f"{what} and the forward at {named_place(k, place)}")
 
 
 CLAIMS: dict[str, Callable[[At], None]] = {
@@ -250,10 +251,6 @@ def _within(left: Real, right: Real) -> bool | None:
         gap, scale = abs(a - b), abs(a).max(abs(b)).max(arb(1))
         bound = scale * arb(2) ** -AGREEMENT_BITS
         return True if gap <= bound else False if gap > bound else None
-
-
-def _place(output: int, index: tuple[int, ...]) -> str:
-    return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
 def _text(x: Real) -> str:

@@ -72,8 +72,7 @@ def rational(program: Any) -> bool:
 
 def _rational(eqn: Any) -> bool:
     floats = [is_float(v.aval.dtype) for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "dtype")]
-    nested = [v for p in eqn.params.values() for v in (p if isinstance(p, tuple | list) else (p,))]
-    if not all(rational(v) for v in nested if hasattr(getattr(v, "jaxpr", v), "eqns")):
+    if not all(map(rational, _jaxpr.programs_in(eqn))):
         return False
     if not any(floats):
         return True

@@ -36,14 +36,8 @@ class Programs:
     reference: Any | None = None
 
     def all(self) -> dict[str, Any]:
-        named = {
-            "forward": self.forward,
-            "jvp": self.jvp,
-            "vjp": self.vjp,
-            "primal": self.primal,
-            "reference": self.reference,
-        }
-        return {name: program for name, program in named.items() if program is not None}
+        names = ("forward", "jvp", "vjp", "primal", "reference")
+        return {name: program for name in names if (program := getattr(self, name)) is not None}
 
 
 def traced(

@@ -12,7 +12,7 @@ from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.laws.order import different_entries, sole_maximum
 from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.determined import Matrix, Rec
-from certgrad.obligations.terms.polynomials import Atom, Poly
+from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.predicates import PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, is_determined
@@ -50,13 +50,12 @@ def on_boundaries(clause: Clause) -> bool:
         return not clause.guards and _of_separate_entries(different[0], {different[1]})
     return any(
         a.relation in ("!= 0", "not integer", "not pole")
-        and not any(isinstance(b, (Pred, Max)) or _is_solution(b) for b in deep_atoms(a.poly))
+        and not any(
+            isinstance(b, (Pred, Max)) or (isinstance(b, Access) and is_determined(b.tensor))
+            for b in deep_atoms(a.poly)
+        )
         for a in clause.alternatives
     )
-
-
-def _is_solution(b: Atom) -> bool:
-    return isinstance(b, Access) and is_determined(b.tensor)
 
 
 def _of_separate_entries(body: Poly, bound: set[Var]) -> bool:

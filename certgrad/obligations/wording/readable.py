@@ -31,7 +31,7 @@ def _exponential(a: Atom) -> Mono | None:
 def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
     """With A·(E − 1)/(1 + E) as A·tanh p."""
     shared = dict(exponential)
-    argument = sum((Poly({b.mono: fmpq(1)}).scale(_half(e)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
+    argument = sum((Poly({b.mono: fmpq(1)}).scale(fmpq(e.numerator, 2 * e.denominator)) for b, e in exponential), ZERO)  # type: ignore[attr-defined]
     plain, times = ZERO, ZERO
     other = ZERO
     for mono, c in poly.items():
@@ -47,7 +47,3 @@ def _folded(poly: Poly, base: Atom, exponential: Mono) -> Poly:
     if plain.is_zero or not (plain + times).is_zero:
         return poly
     return other + times * poly_of(intern(Fn("tanh", (argument,))))
-
-
-def _half(e: Exponent) -> fmpq:
-    return fmpq(e.numerator, 2 * e.denominator)

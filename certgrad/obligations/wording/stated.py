@@ -29,7 +29,7 @@ from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remaind
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms
+from certgrad.obligations.terms.walk import deep_atoms, own_indices
 
 from .readable import with_tanh
 
@@ -340,22 +340,10 @@ def _reads(clause: Clause) -> Iterable[tuple[str, tuple[Ix, ...]]]:
         for a in deep_atoms(p):
             if isinstance(a, Access):
                 yield a.tensor, a.index
-            stack = [*_places(a)]
+            stack = own_indices(a)
             while stack:
                 ix = stack.pop()
                 for v in ix.atoms:
                     stack += v.parts()
                     if isinstance(v, Entry):
                         yield v.tensor, v.index
-
-
-def _places(a: Atom) -> Iterable[Ix]:
-    if isinstance(a, Access):
-        return a.index
-    if isinstance(a, (IxPred, IxEq)):
-        return (a.ix,)
-    if isinstance(a, Rec):
-        return (a.time, *a.index)
-    if isinstance(a, Matrix):
-        return a.index
-    return (Ix(((a.var, 1),), ONE - ONE),) if isinstance(a, IndexNumber) else ()

@@ -1,8 +1,13 @@
 """Rules that are right as they are traced, and do something else where they run: none is proved."""
 
+import collections
+import functools
+import inspect
 import itertools
+import logging
 import operator
 import os
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -203,7 +208,6 @@ def fast_path(x):
 
 
 RIGHT = {
-    "a fast path that is right": fast_path,
     "platform": lambda x: jnp.ones(()) if jax.default_backend() == "tpu" else 1.0,
     "trace": lambda x: x.shape[0] / x.shape[0] if hasattr(x, "unsafe_buffer_pointer") else 1.0,
 }
@@ -214,6 +218,71 @@ def test_right_rules_stay_proved(name):
     report = certgrad.check(scaled(RIGHT[name]), "n -> n")
     assert report.verdict == "proved", report
     assert any(t.startswith("traces at n = 1, 2, 3, 4") for t in report.claims[0].measured)
+
+
+def a_helper(n):
+    return 1.0 if n % 2 else 1.0 * (n // n)
+
+
+OTHER_PATHS = {
+    "at a size in the code": fast_path,
+    "at any": lambda x: a_helper(x.shape[0]) if is_constant_dim(x.shape[0]) else 1.0,
+    "within a line": lambda x: 1.0 + 0 * (is_constant_dim(x.shape[0]) and x.shape[0] > 10),
+    "where there are values": lambda x: len(repr(x)) / len(repr(x)) if "Tracer" not in repr(x) else 1.0,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_PATHS)
+def test_code_that_no_trace_ran_is_not_what_was_proved(name):
+    """Right as it is, and a comparison at some sizes would be no proof of that."""
+    report = certgrad.check(scaled(OTHER_PATHS[name]), "n -> n")
+    assert report.verdict == "unproved"
+    reasons = [case.reason for claim in report.claims for case in claim.cases]
+    assert any(f"({os.path.basename(__file__)}:" in reason for reason in reasons), reasons
+
+
+def memoised(n):
+    return 1.0 * (n // n)
+
+
+kept = functools.lru_cache(maxsize=None)(memoised)
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        lambda x: 1.0 if x.shape[0] == 3 else 1.0 + 0.0,
+        lambda x: jax.jit(lambda y: y)(1.0),
+        lambda x: functools.lru_cache(maxsize=None)(memoised)(3),
+        lambda x: kept(3),
+        lambda x: sum(1.0 for _ in x.shape),
+    ],
+)
+def test_code_that_runs_in_a_contrary_case_or_once_is_what_was_proved(factor):
+    assert certgrad.check(scaled(factor), "n -> n").verdict == "proved"
+
+
+def test_files_and_callers(tmp_path):
+    file = tmp_path / "factor"
+    file.write_text("1.0")
+
+    def nothing(x):
+        logging.getLogger("certgrad.tests").error("said to nobody")
+        return 1.0
+
+    def named(x):
+        return 1.0 if collections.namedtuple("Pair", "a b")(1, 2).b == 2 else 2.0
+
+    logging.getLogger("certgrad.tests").propagate = False
+    for factor, said in [
+        (lambda x: float(file.read_text()), "it opens a file"),
+        (lambda x: 1.0 if inspect.stack()[1].function else 2.0, "it looks at its callers"),
+        (lambda x: 1.0 if sys._getframe(1).f_code else 2.0, "it looks at its callers"),
+    ]:
+        report = certgrad.check(scaled(factor), "n -> n")
+        assert said in report.claims[1].cases[0].reason, report
+    assert certgrad.check(scaled(nothing), "n -> n").verdict == "proved"
+    assert certgrad.check(scaled(named), "n -> n").verdict == "proved"
 
 
 def test_what_was_compared_stands_in_the_claim():

@@ -1,6 +1,6 @@
 """The meaning of traced programs: each primitive's semantics, and the interpreter that applies them."""
 
-from . import (  # noqa: F401  (registration)
+from . import (  # registration
     _branches,
     _casts,
     _cumulative,

@@ -21,8 +21,7 @@ from ._registry import Context, Params, UnprovedError, rule
 
 
 @rule("stop_gradient")
-def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    (x,) = args
+def _stop_gradient(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     return [replace(x, body=fn("stop", x.body))] if ctx.stop and x.kind == "f" else [x]
 
 
@@ -35,24 +34,23 @@ def _stop_gradient(ctx: Context, params: Params, args: list[Tensor], shapes: lis
     "optimization_barrier",
     "sharding_constraint",
 )
-def _identity(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _identity(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
     return list(args)
 
 
 @rule("tie")
-def _tie(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    return [args[1]]
+def _tie(ctx: Context, params: Params, shapes: list[tuple], _: Tensor, x: Tensor) -> list[Tensor]:
+    return [x]
 
 
 @rule("reduce_precision")
-def _reduce_precision(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _reduce_precision(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
     ctx.note("reduce_precision is read as exact")
     return list(args)
 
 
 @rule("convert_element_type")
-def _convert(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    (x,) = args
+def _convert(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     new = params["new_dtype"]
     kind = kind_of(new)
     x = x if kind == "f" else finite(x)

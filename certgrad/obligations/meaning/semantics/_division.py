@@ -26,9 +26,8 @@ def whole_quotient(x: Tensor, y: Tensor) -> Poly:
 
 
 @rule("div")
-def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
-    shape, defined, smooth = common(args, shapes)
+def _div(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    shape, defined, smooth = common(shapes, x, y)
     own = settle(condition("!= 0", y.body, "division"), ctx.facts, y.signs)
     if y.body.is_zero:
         return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
@@ -41,10 +40,9 @@ def _div(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 
 
 @rule("rem")
-def _rem(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _rem(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     """x − y·⌊x / y⌋, rounded towards 0: it has the sign of x."""
-    x, y = args
-    shape, defined, smooth = common(args, shapes)
+    shape, defined, smooth = common(shapes, x, y)
     if y.body.is_zero:
         return [Tensor(shape, NOTHING, x.kind, UNDEFINED, UNDEFINED)]
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)

@@ -24,7 +24,7 @@ from ._infinite import UNDEFINED, added, exponential, finite, greatest, selected
 from ._registry import Context, Params, Rule, rule
 
 
-def common(args: list[Tensor], shapes: list[tuple]) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
+def common(shapes: list[tuple], *args: Tensor) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
     """Shape and conditions of an elementwise result. Scalars and axes of size 1 stand for constant ones."""
     return shapes[0], merged(*(a.defined for a in args)), merged(*(a.smooth for a in args))
 
@@ -47,18 +47,17 @@ FINITE = "every value is a finite real number"
 def _unary(name: str) -> Rule:
     row = FUNCTIONS[name]
 
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-        (x,) = args
+    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
         if params.get("accuracy") is not None:
             ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
         if x.infinite and name == "exp":
             if x.infinite > 0:
-                return apply(ctx, params, [finite(x)], shapes)
+                return apply(ctx, params, shapes, finite(x))
             ctx.used_facts.setdefault("exp(−∞) = 0")
-            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            (out,) = apply(ctx, params, shapes, replace(x, infinite=0, kept=ONE))
             return [exponential(x, out)]
         if x.infinite and name == "neg":
-            (out,) = apply(ctx, params, [replace(x, infinite=0, kept=ONE)], shapes)
+            (out,) = apply(ctx, params, shapes, replace(x, infinite=0, kept=ONE))
             return [replace(out, infinite=-x.infinite, kept=x.kept)]
         own = x.signs if name in _DIRECT else None
         try:
@@ -90,34 +89,31 @@ def rests_on_exp(ctx: Context, body: Poly, conditions: Clauses) -> None:
 
 
 @rule("round")
-def _round(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _round(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     away = int(params["rounding_method"]) == 0  # lax.RoundingMethod.AWAY_FROM_ZERO; 1 is TO_NEAREST_EVEN
-    return _unary("round_away" if away else "round_even")(ctx, {}, args, shapes)
+    return _unary("round_away" if away else "round_even")(ctx, {}, shapes, x)
 
 
 @rule("add", "add_any")
-def _add(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
+def _add(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     y = finite(y) if x.infinite * y.infinite < 0 else y  # ∞ − ∞
-    shape, defined, smooth = common([x, y], shapes)
+    shape, defined, smooth = common(shapes, x, y)
     total = Tensor(shape, x.body + y.body, x.kind, defined, smooth, plus(x.signs, y.signs))
     return [added(x, y, total)]
 
 
 @rule("sub")
-def _sub(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
+def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     y = finite(y) if x.infinite * y.infinite > 0 else y
-    shape, defined, smooth = common([x, y], shapes)
+    shape, defined, smooth = common(shapes, x, y)
     signs = plus(x.signs, negated(y.signs))
     total = Tensor(shape, x.body - y.body, x.kind, defined, smooth, signs)
     return [added(x, replace(y, infinite=-y.infinite), total)]
 
 
 @rule("mul")
-def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
-    shape, defined, smooth = common(args, shapes)
+def _mul(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    shape, defined, smooth = common(shapes, x, y)
     signs = times(x.signs, y.signs)
     if x.body == y.body:
         signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
@@ -125,8 +121,8 @@ def _mul(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 
 
 @rule("integer_pow")
-def _integer_pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    return [_whole_power(ctx, args[0], int(params["y"]))]
+def _integer_pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
+    return [_whole_power(ctx, x, int(params["y"]))]
 
 
 def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
@@ -141,9 +137,8 @@ def _whole_power(ctx: Context, x: Tensor, n: int) -> Tensor:
 
 
 @rule("pow")
-def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
-    shape, defined, smooth = common(args, shapes)
+def _pow(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    shape, defined, smooth = common(shapes, x, y)
     c = y.body.constant()
     if c is not None and c.q == 1:
         return [replace(_whole_power(ctx, x, int(c.p)), shape=shape)]
@@ -165,11 +160,10 @@ def _pow(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 
 
 @rule("max")
-def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
+def _max(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     if x.infinite or y.infinite:
         return [_beside_infinities(ctx, x, y, shapes, -1)]
-    shape, defined, smooth = common(args, shapes)
+    shape, defined, smooth = common(shapes, x, y)
     if x.kind == "b":
         return [Tensor(shape, x.body + y.body - x.body * y.body, "b", defined, smooth, NONNEG)]
     d = x.body - y.body
@@ -185,11 +179,10 @@ def _max(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) 
 
 
 @rule("min")
-def _min(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    x, y = args
+def _min(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
     if x.infinite or y.infinite:
         return [_beside_infinities(ctx, x, y, shapes, 1)]
-    shape, defined, smooth = common(args, shapes)
+    shape, defined, smooth = common(shapes, x, y)
     if x.kind == "b":
         return [Tensor(shape, x.body * y.body, "b", defined, smooth, NONNEG)]
     d = x.body - y.body
@@ -215,20 +208,18 @@ def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], 
         x = finite(x)
     masked, other = (x, y) if x.infinite else (y, x)
     real = replace(masked, infinite=0, kept=ONE)
-    (out,) = (_max if neutral < 0 else _min)(ctx, {}, [real, other], shapes)
+    (out,) = (_max if neutral < 0 else _min)(ctx, {}, shapes, real, other)
     return greatest(masked, other, out) if masked.infinite else out
 
 
 @rule("clamp")
-def _clamp(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    low, x, high = args
-    return _min(ctx, {}, [_max(ctx, {}, [x, low], shapes)[0], high], shapes)
+def _clamp(ctx: Context, params: Params, shapes: list[tuple], low: Tensor, x: Tensor, high: Tensor) -> list[Tensor]:
+    return _min(ctx, {}, shapes, _max(ctx, {}, shapes, x, low)[0], high)
 
 
 @rule("atan2")
-def _atan2(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    y, x = args
-    shape, defined, smooth = common(args, shapes)
+def _atan2(ctx: Context, params: Params, shapes: list[tuple], y: Tensor, x: Tensor) -> list[Tensor]:
+    shape, defined, smooth = common(shapes, y, x)
     own: Clauses = ()
     off_axis, right = condition("!= 0", y.body, "atan2"), condition("> 0", x.body, "atan2")
     if off_axis and right:
@@ -274,18 +265,17 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
 
 
 def _compare(name: str) -> Rule:
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-        x, y = args
+    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
         for t, other in ((x, y), (y, x)):
             if t.infinite and not t.kept.is_zero:
                 return (
                     [_masked_comparison(ctx, name, x, y, shapes)]
                     if not other.infinite
-                    else apply(ctx, params, [finite(x), finite(y)], shapes)
+                    else apply(ctx, params, shapes, finite(x), finite(y))
                 )
         if x.infinite != y.infinite:
             return [_against_infinity(ctx, name, x, y, shapes[0])]
-        shape, defined, smooth = common(args, shapes)
+        shape, defined, smooth = common(shapes, x, y)
         return [Tensor(shape, _comparison(name, x, y), "b", defined, smooth, NONNEG)]
 
     return apply
@@ -294,7 +284,7 @@ def _compare(name: str) -> Rule:
 def _masked_comparison(ctx: Context, name: str, x: Tensor, y: Tensor, shapes: list[tuple]) -> Tensor:
     """A comparison where entries of one operand can be infinite."""
     kept = x.kept if x.infinite else y.kept
-    (real,) = _compare(name)(ctx, {}, [replace(t, infinite=0, kept=ONE) for t in (x, y)], shapes)
+    (real,) = _compare(name)(ctx, {}, shapes, *(replace(t, infinite=0, kept=ONE) for t in (x, y)))
     beyond = _against_infinity(ctx, name, x, y, shapes[0]).body
     return replace(real, body=beyond + kept * (real.body - beyond))
 
@@ -316,15 +306,13 @@ for _name in ("eq", "lt", "le"):
 
 
 @rule("is_finite")
-def _is_finite(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _is_finite(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     ctx.note(FINITE)
-    (x,) = args
     return [replace(x, body=x.kept, kind="b", signs=NONNEG, infinite=0, kept=ONE)]
 
 
 @rule("select_n")
-def _select(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    which, *choices = args
+def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *choices: Tensor) -> list[Tensor]:
     if which.kind != "b":
         return [_selected(ctx, which, [finite(c) for c in choices], shapes[0])]
     no, yes = choices

@@ -73,9 +73,8 @@ def _starts(
 
 
 @rule("gather")
-def _gather(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _gather(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor) -> list[Tensor]:
     """out[b, w] = x[start(b) + w], with w over the window's axes that are kept."""
-    x, indices = args
     (shape,) = shapes
     spec, mode = params["dimension_numbers"], params["mode"]
     sizes = [dim_poly(n) for n in params["slice_sizes"]]
@@ -160,9 +159,10 @@ def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> list[list[Condition]]:
 
 
 @rule("scatter-add", "scatter_add")
-def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _scatter_add(
+    ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor
+) -> list[Tensor]:
     """out[v] = x[v] + Σ_b Σ_w [v = start(b) + w]·update[b, w]: repeated positions add up."""
-    x, indices, update = args
     (shape,) = shapes
     hit, _, conditions = _hits(params, x, indices, update, shape)
     total, signs = x.body, x.signs | update.signs | ZERO
@@ -182,16 +182,16 @@ def _scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("scatter-sub")
-def _scatter_sub(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    x, indices, update = args
+def _scatter_sub(
+    ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor
+) -> list[Tensor]:
     taken = replace(update, body=-update.body, signs=negated(update.signs))
-    return _scatter_add(ctx, params, [x, indices, taken], shapes)
+    return _scatter_add(ctx, params, shapes, x, indices, taken)
 
 
 @rule("scatter")
-def _scatter(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _scatter(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
     """Entries replaced by updates, where one window is written: an entry is hit once at most."""
-    x, indices, update = args
     (shape,) = shapes
     hit, several, conditions = _hits(params, x, indices, update, shape)
     if several:

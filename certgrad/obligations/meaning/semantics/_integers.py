@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from flint import fmpq
@@ -30,9 +31,8 @@ _BOOLEAN: dict[str, Callable[[Poly, Poly], Poly]] = {
 
 
 def _bitwise(name: str) -> Rule:
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-        x, y = args
-        shape, defined, smooth = common(args, shapes)
+    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+        shape, defined, smooth = common(shapes, x, y)
         if x.kind == "b":
             return [Tensor(shape, _BOOLEAN[name](x.body, y.body), "b", defined, smooth, NONNEG)]
         signs = ANY if (x.signs | y.signs) & NEG else NONNEG
@@ -47,31 +47,29 @@ for _name in _BOOLEAN:
 
 
 @rule("not")
-def _not(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _not(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
     """−1 − k in two's complement."""
-    (x,) = args
     if x.kind == "b":
         return [replace(x, body=ONE - x.body, signs=NONNEG)]
     return [replace(x, body=-ONE - x.body, signs=ANY)]
 
 
 @rule("shift_left")
-def _shift_left(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    places = _places(ctx, args)
+def _shift_left(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    places = _places(ctx, y)
     if places is None:
-        return _opaque(ctx, "shift_left", args, shapes)
-    return [_shifted(args, shapes, args[0].body.scale(2**places))]
+        return _opaque("shift_left", ctx, params, shapes, x, y)
+    return [_shifted(shapes, x, y, x.body.scale(2**places))]
 
 
 def _shift_right(name: str) -> Rule:
     """⌊k / 2ᵖ⌋, where the first bit of k is its sign or k is not negative."""
 
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-        x = args[0]
-        places = _places(ctx, args)
+    def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+        places = _places(ctx, y)
         if places is None or (name == "shift_right_logical" and x.signs & NEG):
-            return _opaque(ctx, name, args, shapes)
-        return [_shifted(args, shapes, fn("floor", x.body.scale(fmpq(1, 2**places))))]
+            return _opaque(name, ctx, params, shapes, x, y)
+        return [_shifted(shapes, x, y, fn("floor", x.body.scale(fmpq(1, 2**places))))]
 
     return apply
 
@@ -80,28 +78,24 @@ for _name in ("shift_right_arithmetic", "shift_right_logical"):
     rule(_name)(_shift_right(_name))
 
 
-def _places(ctx: Context, args: list[Tensor]) -> int | None:
+def _places(ctx: Context, y: Tensor) -> int | None:
     """By how many places, where that is one number, and all of them are within the type's width."""
-    c = args[1].body.constant()
+    c = y.body.constant()
     return int(c.p) if c is not None and 0 <= c < bits_of(ctx.dtypes[0]) else None
 
 
-def _shifted(args: list[Tensor], shapes: list[tuple], body: Poly) -> Tensor:
-    shape, defined, smooth = common(args, shapes)
-    return Tensor(shape, body, "i", defined, smooth, args[0].signs | ZERO)
+def _shifted(shapes: list[tuple], x: Tensor, y: Tensor, body: Poly) -> Tensor:
+    shape, defined, smooth = common(shapes, x, y)
+    return Tensor(shape, body, "i", defined, smooth, x.signs | ZERO)
 
 
-def _opaque(ctx: Context, name: str, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+def _opaque(name: str, ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
     if any(a.kind != "i" for a in args):
         raise UnprovedError(f"{name} of numbers that are no integers")
-    shape, defined, smooth = common(args, shapes)
+    shape, defined, smooth = common(shapes, *args)
     dtype = np.dtype(ctx.dtypes[0])
     return [Tensor(shape, fn(f"{name}:{dtype}", *(a.body for a in args)), "i", defined, smooth, ANY)]
 
 
-def _bits(name: str) -> Rule:
-    return lambda ctx, params, args, shapes: _opaque(ctx, name, args, shapes)
-
-
 for _name in ("population_count", "clz", "mulhi"):
-    rule(_name)(_bits(_name))
+    rule(_name)(partial(_opaque, _name))

@@ -140,7 +140,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):
             ctx.primitives.setdefault(called)
-            return meaning(ctx, {}, [finite(read(v)) for v in eqn.invars], [shape_polys(v.aval) for v in eqn.outvars])
+            return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *(finite(read(v)) for v in eqn.invars))
     if drawn := sampler(eqn):
         raise UnprovedError(f"what random.{drawn} draws")
     inner = inner_program(eqn)
@@ -179,7 +179,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]
-    outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), inputs, shapes)]
+    outs = [known_after(name, x) for x in rule(ctx, _plain(eqn.params), shapes, *inputs)]
     if name in MOVES and all(id(x) in ctx.untouched for x in values):
         ctx.untouched |= {id(x): x for x in outs}
     if name.startswith(POSITIONED):

@@ -42,9 +42,8 @@ def _square(x: Tensor) -> tuple[Poly, Var, Var]:
 
 
 @rule("lu")
-def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _lu(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The factors as they are: opaque, recognised by what solves with them."""
-    (x,) = args
     if x.shape[-1] != x.shape[-2]:
         raise UnprovedError("the LU factors of a matrix that is not square")
     body, row, column = _square(x)
@@ -59,11 +58,11 @@ def _lu(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> lis
 
 
 @rule("custom_linear_solve")
-def _custom_linear_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _custom_linear_solve(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     """x with matvec(x) = b, where JAX's own LU solver finds it; that a user's solver does is a hypothesis."""
     jaxprs, groups, start = params["jaxprs"], [], 0
     for count in params["const_lengths"]:
-        groups.append(args[start : start + count])
+        groups.append(list(args[start : start + count]))
         start += count
     matvec, _, solver, _ = groups
     if len(args) - start != 1 or len(shapes) != 1:
@@ -144,9 +143,8 @@ def _of_held(held: Tensor, own: LuSolve) -> tuple[Clauses, Clauses]:
 
 
 @rule("triangular_solve")
-def _triangular_solve(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _triangular_solve(ctx: Context, params: Params, shapes: Shapes, a: Tensor, b: Tensor) -> list[Tensor]:
     """op(T)·x = b or x·op(T) = b, where T is a triangle of the first argument: the rest of it is not read."""
-    a, b = args
     body, row, column = _square(a)
     size, unit = a.shape[-1], bool(params["unit_diagonal"])
     here, there = (row, column) if params["lower"] else (column, row)
@@ -177,9 +175,8 @@ def _triangular_solve(ctx: Context, params: Params, args: list[Tensor], shapes: 
 
 
 @rule("cholesky")
-def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _cholesky(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """L with L·Lᵀ = S and a positive diagonal. Of S only the lower triangle is read."""
-    (x,) = args
     body, row, column = _square(x)
     turned = substitute(body, {row: of_var(column), column: of_var(row)})
     if turned != body:
@@ -193,9 +190,8 @@ def _cholesky(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) 
 
 
 @library("jax.numpy.linalg.det", is_det)
-def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _det(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The determinant. Its derivative is written with the inverse, so it is claimed where there is one."""
-    (x,) = args
     body, row, column = _square(x)
     axes = [x.rank - 2, x.rank - 1]
     smooth = merged(everywhere(x.smooth, axes), invertible(body, row, column, x.shape[-1], "determinant"))
@@ -204,9 +200,8 @@ def _det(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> li
 
 
 @library("jax.numpy.linalg.slogdet", is_slogdet)
-def _slogdet(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _slogdet(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The sign of the determinant, and the logarithm of its modulus: ½·log(det²)."""
-    (x,) = args
     body, row, column = _square(x)
     value = matrix("determinant", body, row, column, x.shape[-1], ())
     axes = [x.rank - 2, x.rank - 1]

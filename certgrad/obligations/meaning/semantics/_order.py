@@ -68,8 +68,7 @@ def _everywhere(x: Tensor, index: Sequence[Ix], dummies: Dummies, shape: tuple[P
 
 
 def _reduce_window(sign: int) -> None:
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-        (x,) = args
+    def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
         (shape,) = shapes
         if x.kind == "b":
             raise UnprovedError("an extremum of booleans")
@@ -85,22 +84,21 @@ _reduce_window(-1)
 
 
 def _cumulative(sign: int) -> None:
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-        (x,) = args
+    def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
         (shape,) = shapes
         axis = params["axis"]
         if x.kind == "b":
             raise UnprovedError("an extremum of booleans")
         if x.shape[axis] == ONE:
             return [x]
-        index, dummies, where = _up_to(shape, axis, params["reverse"])
+        index, dummies, where = up_to(shape, axis, params["reverse"])
         body = max_over(x.indexed(index, shape).body.scale(sign), dummies, where).scale(sign)
         return [Tensor(shape, body, x.kind, *_everywhere(x, index, dummies, shape), x.signs)]
 
     rule("cummax" if sign > 0 else "cummin")(apply)
 
 
-def _up_to(shape: tuple[Poly, ...], axis: int, reverse: bool) -> tuple[list[Ix], Dummies, Poly]:
+def up_to(shape: tuple[Poly, ...], axis: int, reverse: bool) -> tuple[list[Ix], Dummies, Poly]:
     """The entries up to one along the axis (from it on, in reverse), itself among them."""
     v = fresh()
     index = list(own_index(shape))
@@ -147,8 +145,7 @@ def _seams(poly: Poly) -> Clauses:
 
 
 def _arg(sign: int) -> None:
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-        (x,) = args
+    def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
         (shape,) = shapes
         (axis,) = params["axes"]
         if x.kind == "b":
@@ -178,9 +175,8 @@ def _side(params: Params) -> int:
 
 
 @rule("select_and_gather_add")
-def _select_and_gather_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _select_and_gather_add(ctx: Context, params: Params, shapes: Shapes, tangents: Tensor, x: Tensor) -> list[Tensor]:
     """out[t] = tangents[where the window at t has its extremum]."""
-    tangents, x = args
     (shape,) = shapes
     index, dummies, where = _covered(x, shape, params)
     place, atom = _first(x.indexed(index, shape).body.scale(_side(params)), dummies, where)
@@ -200,9 +196,8 @@ def _select_and_gather_add(ctx: Context, params: Params, args: list[Tensor], sha
 
 
 @rule("select_and_scatter_add")
-def _select_and_scatter_add(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _select_and_scatter_add(ctx: Context, params: Params, shapes: Shapes, source: Tensor, x: Tensor) -> list[Tensor]:
     """out[u] = Σ_t [u is where the window at t has its extremum]·source[t]."""
-    source, x = args
     (shape,) = shapes
     index, dummies, where = _covered(x, source.shape, params)
     place, atom = _first(x.indexed(index, source.shape).body.scale(_side(params)), dummies, where)
@@ -233,7 +228,7 @@ def _select_and_scatter_add(ctx: Context, params: Params, args: list[Tensor], sh
 
 
 @rule("sort")
-def _sort(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _sort(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     """out[t] = x[the entry that comes to place t], for every operand."""
     axis, keys = params["dimension"], args[: params["num_keys"]]
     if not params["is_stable"] and len(args) > 1:
@@ -242,15 +237,14 @@ def _sort(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
 
 
 @rule("top_k")
-def _top_k(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _top_k(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """The greatest entries, and their indices: the first places in the order of the negated entries."""
-    (x,) = args
     axis = params.get("axis", x.rank - 1) % x.rank
     number_of = Tensor(x.shape, index_number(axis_index(axis, x.shape[axis])), "i", signs=NONNEG)
     return _in_order([x, number_of], [x], axis, shapes, -1)
 
 
-def _in_order(args: list[Tensor], keys: list[Tensor], axis: int, shapes: Shapes, sign: int) -> list[Tensor]:
+def _in_order(args: Sequence[Tensor], keys: Sequence[Tensor], axis: int, shapes: Shapes, sign: int) -> list[Tensor]:
     n = args[0].shape[axis]
     if any(k.kind == "b" for k in keys):
         raise UnprovedError("an order of booleans")

@@ -50,8 +50,7 @@ def _consumed(x: Tensor, axes: tuple[int, ...], shape: tuple, mapping: dict[Var,
 
 
 @rule("reduce_sum")
-def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _reduce_sum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     axes = tuple(params["axes"])
     mapping, dummies = _opened(x, axes, shapes[0])
     body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
@@ -69,8 +68,7 @@ def _reduce_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
 
 
 @rule("reduce_prod")
-def _reduce_prod(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _reduce_prod(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     if x.kind == "b":
         raise UnprovedError("a product of booleans")
     axes = tuple(params["axes"])
@@ -80,13 +78,13 @@ def _reduce_prod(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("reduce_max")
-def _reduce_max(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    return [_extremum(args[0], tuple(params["axes"]), shapes[0], 1)]
+def _reduce_max(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
+    return [_extremum(x, tuple(params["axes"]), shapes[0], 1)]
 
 
 @rule("reduce_min")
-def _reduce_min(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    return [_extremum(args[0], tuple(params["axes"]), shapes[0], -1)]
+def _reduce_min(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
+    return [_extremum(x, tuple(params["axes"]), shapes[0], -1)]
 
 
 def _extremum(x: Tensor, axes: tuple[int, ...], shape: tuple, sign: int) -> Tensor:
@@ -114,9 +112,9 @@ def _some_kept(kept: Poly, dummies: Dummies, shape: tuple) -> Clause | None:
 
 
 @rule("reduce_or")
-def _reduce_or(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _reduce_or(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """[Σ p > 0] of booleans p."""
-    (x,) = _booleans(args)
+    _refuse_integers(x)
     axes = tuple(params["axes"])
     mapping, dummies = _opened(x, axes, shapes[0])
     body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
@@ -124,17 +122,17 @@ def _reduce_or(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes)
 
 
 @rule("reduce_and")
-def _reduce_and(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _reduce_and(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """1 − [Σ (1 − p) > 0] of booleans p."""
-    (x,) = _booleans(args)
-    (some,) = _reduce_or(ctx, params, [replace(x, body=ONE - x.body)], shapes)
+    _refuse_integers(x)
+    (some,) = _reduce_or(ctx, params, shapes, replace(x, body=ONE - x.body))
     return [replace(some, body=ONE - some.body)]
 
 
 @rule("reduce_xor")
-def _reduce_xor(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _reduce_xor(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """Whether Σ p is odd: Σ p − 2·⌊Σ p / 2⌋."""
-    (x,) = _booleans(args)
+    _refuse_integers(x)
     axes = tuple(params["axes"])
     mapping, dummies = _opened(x, axes, shapes[0])
     body, defined, smooth = _consumed(x, axes, shapes[0], mapping)
@@ -143,15 +141,13 @@ def _reduce_xor(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes
     return [Tensor(shapes[0], odd, "b", defined, smooth, NONNEG)]
 
 
-def _booleans(args: list[Tensor]) -> list[Tensor]:
-    if any(a.kind != "b" for a in args):
+def _refuse_integers(x: Tensor) -> None:
+    if x.kind != "b":
         raise UnprovedError("a bitwise reduction of integers")
-    return args
 
 
 @rule("dot_general")
-def _dot_general(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    x, y = args
+def _dot_general(ctx: Context, params: Params, shapes: Shapes, x: Tensor, y: Tensor) -> list[Tensor]:
     kinds = {x.kind, y.kind}
     if kinds == {"b"}:
         raise UnprovedError("a contraction of booleans")

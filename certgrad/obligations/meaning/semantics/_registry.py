@@ -14,7 +14,8 @@ from certgrad.obligations.terms.variables import Var
 from ..literals import Reading
 
 Params = dict[str, Any]
-Rule = Callable[["Context", Params, list[Tensor], list[tuple]], list[Tensor]]
+Rule = Callable[..., list[Tensor]]
+"""`(context, parameters, shapes of the results, *operands) -> results`."""
 
 RULES: dict[str, Rule] = {}
 
@@ -84,7 +85,7 @@ def library(name: str, recognised: Callable[[Any], bool]) -> Callable[[Rule], Ru
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register the semantics of the named primitives: `(context, params, inputs, output shapes) -> outputs`."""
+    """Register the semantics of the named primitives: `(context, params, output shapes, *inputs) -> outputs`."""
 
     def register(f: Rule) -> Rule:
         for name in names:

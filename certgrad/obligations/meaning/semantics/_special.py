@@ -13,9 +13,9 @@ from ._registry import Context, Params, Rule, UnprovedError, rule
 def _of_several(name: str) -> Rule:
     row = OF_SEVERAL[name]
 
-    def apply(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
+    def apply(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
         bodies = [a.body for a in args]
-        shape, defined, smooth = common(args, shapes)
+        shape, defined, smooth = common(shapes, *args)
         own_defined = settle(row.defined(*bodies), ctx.facts, cases=True)
         own_smooth = settle(row.smooth(*bodies), ctx.facts)
         signs = row.signs(*(a.signs for a in args))
@@ -30,8 +30,8 @@ for _name in OF_SEVERAL:
 
 
 @rule("polygamma")
-def _polygamma(ctx: Context, params: Params, args: list[Tensor], shapes: list[tuple]) -> list[Tensor]:
-    m = args[0].body.constant()
+def _polygamma(ctx: Context, params: Params, shapes: list[tuple], order: Tensor, x: Tensor) -> list[Tensor]:
+    m = order.body.constant()
     if m is None or m.q != 1 or m < 0:
         raise UnprovedError("polygamma of an order that is not a fixed whole number")
-    return _of_several("polygamma")(ctx, params, args, shapes)
+    return _of_several("polygamma")(ctx, params, shapes, order, x)

@@ -18,8 +18,7 @@ Shapes = list[tuple]
 
 
 @rule("broadcast_in_dim")
-def _broadcast(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    x = args[0]
+def _broadcast(ctx: Context, params: Params, shapes: Shapes, x: Tensor, *sizes: Tensor) -> list[Tensor]:
     (shape,) = shapes
     index = []
     for k, axis in enumerate(params["broadcast_dimensions"]):
@@ -30,8 +29,7 @@ def _broadcast(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes)
 
 
 @rule("transpose")
-def _transpose(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _transpose(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     index = [of_const(ZERO)] * x.rank
     for new, old in enumerate(params["permutation"]):
@@ -40,8 +38,7 @@ def _transpose(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes)
 
 
 @rule("squeeze")
-def _squeeze(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _squeeze(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     kept = iter(range(len(shape)))
     gone = set(params["dimensions"])
@@ -50,8 +47,7 @@ def _squeeze(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -
 
 
 @rule("expand_dims")
-def _expand_dims(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _expand_dims(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     new = set(params["dimensions"])
     index = [axis_index(k, n) for k, n in enumerate(shape) if k not in new]
@@ -59,13 +55,12 @@ def _expand_dims(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("reshape")
-def _reshape(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _reshape(ctx: Context, params: Params, shapes: Shapes, x: Tensor, *sizes: Tensor) -> list[Tensor]:
     """The same entries in row-major order: axes merge and split in blocks of equal size."""
-    x = args[0]
     (shape,) = shapes
     order = params.get("dimensions")
     if order is not None:  # the operand's axes are permuted first
-        (x,) = _transpose(ctx, {"permutation": order}, [x], [tuple(x.shape[k] for k in order)])
+        (x,) = _transpose(ctx, {"permutation": order}, [tuple(x.shape[k] for k in order)], x)
     old = [(k, n) for k, n in enumerate(x.shape) if n != ONE]
     new = [(k, n) for k, n in enumerate(shape) if n != ONE]
     index = [of_const(ZERO)] * x.rank
@@ -108,8 +103,7 @@ def _product(axes: Axes) -> Poly:
 
 
 @rule("tile")
-def _tile(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _tile(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     index = [
         of_const(ZERO) if n == ONE else axis_index(k, m) if m == n else remainder(axis_index(k, m), n)
@@ -119,7 +113,7 @@ def _tile(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
 
 
 @rule("iota")
-def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _iota(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     (shape,) = shapes
     axis = params["dimension"]
     kind = kind_of(params["dtype"])
@@ -131,13 +125,13 @@ def _iota(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> l
 
 
 @rule("dim_as_value")
-def _dim_as_value(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _dim_as_value(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     dim = params["dim"]
     return [Tensor((), dim, "i", signs=4 if dim.positive else 6)]
 
 
 @rule("platform_index")
-def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _platform_index(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     """Which of several programs runs: that of the list that names the machine's platform, else the default's.
 
     The platform is one arbitrary integer, each name another number, so that two lists agree where the names say so.
@@ -154,7 +148,7 @@ def _platform_index(ctx: Context, params: Params, args: list[Tensor], shapes: Sh
 
 
 @rule("empty2", "empty")
-def _empty(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _empty(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     """An array of arbitrary content: undefined until it is written."""
     (shape,) = shapes
     return [Tensor(shape, ZERO, kind_of(params["dtype"]), UNDEFINED, UNDEFINED)]  # type: ignore[arg-type]

@@ -50,7 +50,10 @@ def _progression(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction
     """The entries as one number and a multiple of each index, if they are of that form."""
     origin = (0,) * len(shape)
     first = entries[origin]
-    steps = [entries[_unit(len(shape), k)] - first if n > 1 else Fraction(0) for k, n in enumerate(shape)]
+    steps = [
+        entries[tuple(int(j == k) for j in range(len(shape)))] - first if n > 1 else Fraction(0)
+        for k, n in enumerate(shape)
+    ]
     if any(x != first + sum(b * k for b, k in zip(steps, at, strict=True)) for at, x in entries.items()):
         return None
     body = number(first)
@@ -58,10 +61,6 @@ def _progression(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction
         if b:
             body = body + index_number(of_var(template(k))) * number(b)
     return body
-
-
-def _unit(rank: int, axis: int) -> tuple[int, ...]:
-    return tuple(int(k == axis) for k in range(rank))
 
 
 def _listed(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction]) -> Poly:

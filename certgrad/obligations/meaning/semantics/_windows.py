@@ -56,8 +56,7 @@ def ranges_of(shape: Sequence[Poly]) -> dict[Var, Poly]:
 
 
 @rule("slice")
-def _slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _slice(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     strides = params.get("strides") or [1] * x.rank
     starts = [dim_poly(d) for d in params["start_indices"]]
@@ -76,8 +75,7 @@ def _whole(step: object) -> int:
 
 
 @rule("rev")
-def _rev(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _rev(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     (shape,) = shapes
     index = list(own_index(shape))
     for k in params["dimensions"]:
@@ -86,7 +84,7 @@ def _rev(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> li
 
 
 @rule("concatenate")
-def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _concatenate(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     (shape,) = shapes
     axis = params["dimension"]
     index = own_index(shape)
@@ -103,7 +101,7 @@ def _concatenate(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("stack")
-def _stack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _stack(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     (shape,) = shapes
     axis = params["axis"]
     index = own_index(shape)
@@ -113,8 +111,7 @@ def _stack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> 
 
 
 @rule("unstack")
-def _unstack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _unstack(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     axis = params["axis"]
     out = []
     for k, shape in enumerate(shapes):
@@ -125,8 +122,7 @@ def _unstack(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -
 
 
 @rule("split")
-def _split(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    (x,) = args
+def _split(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     axis, start, out = params["axis"], NOTHING, []
     for shape in shapes:
         index = list(own_index(shape))
@@ -137,9 +133,8 @@ def _split(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> 
 
 
 @rule("pad")
-def _pad(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _pad(ctx: Context, params: Params, shapes: Shapes, x: Tensor, value: Tensor) -> list[Tensor]:
     """out[t] = x[(t − low) / (interior + 1)] where that is a position of x, else the padding value."""
-    x, value = args
     (shape,) = shapes
     ranges = ranges_of(shape)
     index: list[Ix] = []
@@ -209,8 +204,7 @@ def _positions(starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[
 
 
 @rule("dynamic_slice")
-def _dynamic_slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    x, *starts = args
+def _dynamic_slice(ctx: Context, params: Params, shapes: Shapes, x: Tensor, *starts: Tensor) -> list[Tensor]:
     (shape,) = shapes
     starts = starts[: x.rank]
     parts = []
@@ -224,8 +218,9 @@ def _dynamic_slice(ctx: Context, params: Params, args: list[Tensor], shapes: Sha
 
 
 @rule("dynamic_update_slice")
-def _dynamic_update_slice(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
-    x, update, *starts = args
+def _dynamic_update_slice(
+    ctx: Context, params: Params, shapes: Shapes, x: Tensor, update: Tensor, *starts: Tensor
+) -> list[Tensor]:
     (shape,) = shapes
     ranges = ranges_of(shape)
     parts: list[tuple[Poly, Tensor]] = []
@@ -262,9 +257,8 @@ def _window_axes(
 
 
 @rule("reduce_window_sum")
-def _reduce_window_sum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _reduce_window_sum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """out[t] = Σ_k Σ_j [stride·t − low + dilation·k = base·j]·x[j], over the window's k and the operand's j."""
-    (x,) = args
     (shape,) = shapes
     if x.kind == "b":
         raise UnprovedError("a sum of booleans")
@@ -289,9 +283,8 @@ def _reduce_window_sum(ctx: Context, params: Params, args: list[Tensor], shapes:
 
 
 @rule("conv_general_dilated")
-def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def _convolution(ctx: Context, params: Params, shapes: Shapes, x: Tensor, y: Tensor) -> list[Tensor]:
     """out[b, o, t] = Σ_{c, k, j} [stride·t − low + dilation·k = base·j]·lhs[b, c, j]·rhs[o, c, k], group by group."""
-    x, y = args
     (shape,) = shapes
     spec = params["dimension_numbers"]
     groups, batches = params["feature_group_count"], params["batch_group_count"]
@@ -341,9 +334,8 @@ def _convolution(ctx: Context, params: Params, args: list[Tensor], shapes: Shape
 
 
 @rule("cumsum")
-def cumsum(ctx: Context, params: Params, args: list[Tensor], shapes: Shapes) -> list[Tensor]:
+def cumsum(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
     """out[t] = Σ_j [j ≤ t]·x[j], or over j ≥ t in reverse."""
-    (x,) = args
     (shape,) = shapes
     axis = params["axis"]
     if x.kind == "b":

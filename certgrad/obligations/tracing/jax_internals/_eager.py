@@ -36,7 +36,8 @@ def computed_by(compute: Compute) -> Iterator[None]:
     compiled: Any = getattr(_pjit, "_pjit_call_impl_python", None)
     owner = threading.get_ident()
 
-    def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
+    def ours(primitive: Any, args: Any, params: Any) -> Any:
+        """What the operation gives; None where JAX is to say it."""
         if threading.get_ident() == owner:
             try:
                 return _computed(compute, primitive, args, params)
@@ -44,18 +45,16 @@ def computed_by(compute: Compute) -> Iterator[None]:
                 raise
             except Exception:
                 pass
-        return plain(self, primitive, args, params)
+        return None
+
+    def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
+        found = ours(primitive, args, params)
+        return plain(self, primitive, args, params) if found is None else found
 
     def call(*args: Any, **params: Any) -> Any:
         """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
-        if threading.get_ident() == owner:
-            try:
-                return _computed(compute, _pjit.jit_p, args, params), None, None, []
-            except EndlessError:
-                raise
-            except Exception:
-                pass
-        return compiled(*args, **params)
+        found = ours(_pjit.jit_p, args, params)
+        return compiled(*args, **params) if found is None else (found, None, None, [])
 
     try:
         _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]

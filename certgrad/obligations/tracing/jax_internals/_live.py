@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ._programs import Program, inner_program, is_dropped, is_literal, jaxpr_of
+from ._programs import Program, inner_program, is_dropped, is_literal, program_of
 
 
 def branch_programs(eqn: Any) -> list[Program]:
     """The branches of a `cond`, the one for index 0 first."""
-    return [Program(jaxpr_of(b), getattr(b, "consts", ())) for b in eqn.params["branches"]]
+    return [program_of(b) for b in eqn.params["branches"]]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,7 @@ class WhileLoop:
 def while_loop(eqn: Any) -> WhileLoop:
     """The parts of a `while` equation."""
     p = eqn.params
-    test, body = (Program(jaxpr_of(p[k]), getattr(p[k], "consts", ())) for k in ("cond_jaxpr", "body_jaxpr"))
-    return WhileLoop(test, body, p["cond_nconsts"], p["body_nconsts"])
+    return WhileLoop(program_of(p["cond_jaxpr"]), program_of(p["body_jaxpr"]), p["cond_nconsts"], p["body_nconsts"])
 
 
 def scan_loop(eqn: Any) -> ScanLoop:
@@ -57,8 +56,7 @@ def scan_loop(eqn: Any) -> ScanLoop:
         consts, carries = p["num_consts"], p["num_carry"]
     else:
         consts, carries = (len(part) for part in p["ft_in"].unpack()[:2])
-    body = Program(jaxpr_of(p["jaxpr"]), getattr(p["jaxpr"], "consts", ()))
-    return ScanLoop(body, consts, carries, p["length"], bool(p["reverse"]))
+    return ScanLoop(program_of(p["jaxpr"]), consts, carries, p["length"], bool(p["reverse"]))
 
 
 def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:

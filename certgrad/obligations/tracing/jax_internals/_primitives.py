@@ -23,10 +23,14 @@ def primitives_with_rules() -> list[str]:
     """The names of the primitives that have a JVP or a transpose rule in the installed JAX, its submodules imported."""
     from jax._src.interpreters import ad
 
-    for module in ("jax.experimental.sparse", "jax.scipy.linalg", "jax.scipy.special", "jax.experimental.shard_map"):
+    modules = ("jax.experimental.sparse", "jax.scipy.linalg", "jax.scipy.special", "jax.experimental.shard_map")
+    for module in modules:
         with suppress(ImportError):
             importlib.import_module(module)
-    found = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table}
+    # Whatever else of JAX's experiments this process has loaded: the list is the same in every process.
+    held = [vars(m) for n, m in list(sys.modules.items()) if m is not None and n.startswith((*modules, "jax._src"))]
+    offered = {id(x) for names in held for x in list(names.values()) if isinstance(x, jex.Primitive)}
+    found = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table if id(p) in offered}
     names = {p.name for p in found if genuine(p)}  # other packages register primitives of their own
     return sorted(n for n in names if not n.startswith("certgrad_"))  # an op's tangent is a primitive of our own
 

@@ -18,7 +18,7 @@ from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of
 from ._primitives import equations_of, genuine
-from ._programs import Program, is_literal, jaxpr_of
+from ._programs import Program, is_literal, program_of
 from ._values import DimExpr, data_of, kind_of
 
 
@@ -177,9 +177,6 @@ class Serialiser:
             return repr(array[()].item()) if array.dtype.kind in "biuf" else repr(value)
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 
-    def nested(self, closed: Any) -> str:
-        return self.program(Program(jaxpr_of(closed), getattr(closed, "consts", ())))
-
     def param(self, value: Any) -> str:
         kind = type(value)
         if kind in _PLAIN:
@@ -196,7 +193,7 @@ class Serialiser:
         if isinstance(value, DimExpr) or (isinstance(value, int) and not isinstance(value, bool)):
             return self.dims(value)
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-            return f"{{{self.nested(value)}}}"
+            return f"{{{self.program(program_of(value))}}}"
         if isinstance(value, (tuple, list)):
             return "(" + ",".join(map(self.param, value)) + ")"
         if isinstance(value, (np.dtype, type)) or hasattr(value, "itemsize"):

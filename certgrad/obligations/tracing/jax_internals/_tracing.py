@@ -111,19 +111,15 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
             return (int(b),) if np.isfinite(b) else ()
         return ()
 
-    def record_eq(self: Any, other: Any) -> Any:
-        answer = eq(self, other)
-        if answer is False and get_ident() == thread and not _by_chance(sys._getframe(1)):
-            for number in compared(self, other):
-                record.append((self, number, asker()))
-        return answer
+    def recording(compare: Callable, different: bool) -> Callable:
+        def record_comparison(self: Any, other: Any) -> Any:
+            answer = compare(self, other)
+            if answer is different and get_ident() == thread and not _by_chance(sys._getframe(1)):
+                for number in compared(self, other):
+                    record.append((self, number, asker()))
+            return answer
 
-    def record_ne(self: Any, other: Any) -> Any:
-        answer = ne(self, other)
-        if answer is True and get_ident() == thread and not _by_chance(sys._getframe(1)):
-            for number in compared(self, other):
-                record.append((self, number, asker()))
-        return answer
+        return record_comparison
 
     def record_attribute(self: Any, name: str) -> Any:
         if hasattr(int, name) and get_ident() == thread and asker() == "rule":
@@ -161,8 +157,8 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         for name, compare in orders.items():
             setattr(DimExpr, name, recording_order(compare))
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
-            record_eq,
-            record_ne,
+            recording(eq, False),
+            recording(ne, True),
             record_hash,
             record_bool,
         )

@@ -1,0 +1,97 @@
+"""What is printed of a run that was recorded, and whether it fails."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from certgrad.cli import _code, _console, _output
+from certgrad.cli._errors import ExitCode, guarded
+from certgrad.cli._output import Format
+
+if TYPE_CHECKING:
+    from certgrad.recording import Program, Record
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of a run."""
+
+    save: Path | None = None
+    format: Format = Format.text
+    outputs: tuple[_output.Output, ...] = ()
+    strict: bool = False
+    failing: tuple[str, ...] = ()
+    conformance: bool = True
+    quiet: bool = False
+    seconds: float = 60
+
+
+@dataclass(frozen=True)
+class Said:
+    """What there is to say of a run: notes, the report, and whether there is something to fail on."""
+
+    notes: list[str]
+    text: str
+    failed: bool = False
+
+
+def run(program: "Program", wanted: Wanted) -> int:
+    """Run the program and report on stderr; the exit status."""
+    from certgrad.recording import Record
+    from certgrad.recording import run as run_program
+
+    record = Record()
+    ended = run_program(program, record.noticing())
+    if ended.interrupted:
+        return ended.status
+    said: list[Said] = []
+
+    @guarded
+    def reported() -> None:
+        said.append(report(record, wanted))
+        _code.show(said[0].notes)
+        typer.echo(said[0].text, err=True, nl=False)
+
+    try:
+        reported()
+    except typer.Exit as error:
+        return ended.status or error.exit_code
+    except KeyboardInterrupt:
+        typer.echo("certgrad: the audit was interrupted", err=True)
+        return ended.status
+    return ended.status or (ExitCode.REFUTED if said[0].failed else ExitCode.DISCHARGED)
+
+
+def report(record: "Record", wanted: Wanted) -> Said:
+    """Audit what was recorded."""
+    if record.notes is None:
+        return Said([], "certgrad: no derivative rule was called\n")
+    from certgrad.cli import _policy, _select
+    from certgrad.recording import audited, save
+
+    started = time.perf_counter()
+    configured = _code.configured()
+    rules = audited(record.notes, wanted.conformance, wanted.seconds)
+    recorded = list(_console.progress(rules, len(record.notes.rules), shown=not wanted.quiet))
+    code = _code.Code([_code.rule_of(one.result) for one in recorded])
+    names = [rule.name for rule in code.rules]
+    selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
+    judged = _policy.judge(
+        _policy.selected(code, selection, configured), [], (), strict=wanted.strict, failing=wanted.failing
+    )
+    notes = [*judged.notes, *record.notes.remarks()]
+    if wanted.save is not None:
+        count, left = save(wanted.save, recorded)
+        notes += left
+        notes.append(f"'{wanted.save}' has the declarations of {count} rule{'' if count == 1 else 's'}")
+    seconds = time.perf_counter() - started
+
+    def rendered(kind: Format) -> str:
+        return _output.render(kind, judged.audited, seconds, quiet=wanted.quiet, missing=judged.missing)
+
+    for destination in wanted.outputs:
+        _output.write(destination, rendered(destination.format))
+    return Said(notes, rendered(wanted.format), judged.failed and (wanted.strict or bool(wanted.failing)))

@@ -1,0 +1,99 @@
+"""`certgrad run`: run a program as it is, and audit the rules that it called."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from certgrad.cli import _output
+from certgrad.cli._output import Format
+from certgrad.cli.audit import Failing
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.cli._recorded import Wanted
+    from certgrad.recording import Program
+
+
+class Begin(BaseException):
+    """The program to run. It runs when the command line has been left: it may have one of its own."""
+
+    def __init__(self, program: "Program", wanted: "Wanted") -> None:
+        super().__init__(program.name)
+        self.program = program
+        self.wanted = wanted
+
+
+class OfProgram(TyperCommand):
+    """A command whose options end where the program begins: at its name, or at `-m`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What follows is the program's, options too."""
+        valued = {name for p in self.params if not getattr(p, "is_flag", False) for name in p.opts}
+        at, skip = len(args), False
+        for k, one in enumerate(args):
+            if skip:
+                skip = False
+            elif (one.startswith("-m") and not one.startswith("--")) or not one.startswith("-"):
+                at = k
+                break
+            elif one == "--":
+                return super().parse_args(ctx, args)
+            else:
+                skip = one in valued
+        return super().parse_args(ctx, [*args[:at], "--", *args[at:]])
+
+
+def run(
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCRIPT ARG... | -m MODULE ARG...", help="What to run, as `python` takes it."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write declarations, so that `certgrad audit` needs no run the next time."),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What to print on stderr.")] = Format.text,
+    output: Annotated[
+        list[str] | None, typer.Option(metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated.")
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit 1, where the program exits 0, for all that `certgrad audit --strict` does."
+        ),
+    ] = False,
+    fail_on: Annotated[
+        list[Failing] | None,
+        typer.Option("--fail-on", help="Exit 1, where the program exits 0, for this verdict. May be repeated."),
+    ] = None,
+    conformance: Annotated[
+        bool,
+        typer.Option(
+            "--conformance/--no-conformance",
+            help="Compare the traces of rules with what happens at numbers and in calls.",
+        ),
+    ] = True,
+    seconds: Annotated[float, typer.Option(min=1, help="How long the audit of one rule may take.")] = 60,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
+) -> None:
+    """Run a program, note each derivative rule that it calls, and audit them when it has ended.
+
+    The report is on stderr; the program's output, exceptions and exit code stay what they are.
+
+    Exit codes: the program's; with --strict or --fail-on 1 for findings where that is 0; 2 usage or bad input.
+    """
+    from certgrad.cli._recorded import Wanted
+    from certgrad.recording._program import programs
+
+    found = programs(program or [])
+    if found is None:
+        raise UsageError("Name what to run: `certgrad run train.py ARG...`, or `certgrad run -m pytest tests`.")
+    if not found.module and not Path(found.name).exists():
+        raise UsageError(f"There is no file '{found.name}' to run.")
+    if save is not None and not save.absolute().parent.is_dir():
+        raise UsageError(f"--save {save}: {save.parent} is no folder.")
+    outputs = tuple(_output.parse(output or []))
+    failing = tuple(v.value for v in fail_on or [])
+    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, seconds))

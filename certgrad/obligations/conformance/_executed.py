@@ -1,0 +1,140 @@
+"""Which instructions of users' code run: at numbers and in calls none that no trace at sizes left open went through.
+
+Values agree at the sizes that are tried, and code may ask for others: `is_constant_dim(n) and is_prime(n)`. But where
+it asks, instructions run that the proved trace never met. So the paths through the code are compared, not what they
+return: code that runs elsewhere and not in the trace is not what was proved.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import _lru_cache_wrapper, partial
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import jax
+
+from certgrad.errors import CertgradError
+
+from ..generality.guards import INSTALLED
+from ..generality.reach import is_users_code
+from ._at_numbers import Difference
+from ._calls import outcome
+from ._compared import Compared
+from ._points import sized
+from ._precision import Precision, Sizes
+from ._state import held_by
+
+Ran = dict[CodeType, set[int]]
+"""For each code object, the offsets of its instructions that ran."""
+
+
+def executed(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
+    """Instructions that run in traces at numbers or in calls, at each of the places, and in no trace of the proof."""
+    found = _elsewhere(subject, places, dtype)
+    if found is not None:  # a cache may have kept the trace from running what it ran before
+        _forget(subject)
+        found = _elsewhere(subject, places, dtype)
+    return found
+
+
+def _elsewhere(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
+    ran = _in(partial(subject.anew, dtype), subject)
+    if ran is None:
+        return None
+    if subject.names:
+        at_numbers = [_in(partial(subject.at, place, dtype, anew=True), subject) for place in places]
+        if more := _beyond(ran, at_numbers):
+            return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
+        for found in at_numbers:
+            _add(ran, found)
+    calls = [_in(partial(_called, subject, place, dtype), subject) for place in places]
+    return _told(more, "called") if (more := _beyond(ran, calls)) else None
+
+
+def _called(subject: Compared, sizes: Sizes, dtype: str) -> None:
+    point = subject.point(sizes, 0)
+    if point is None:
+        return
+    precision = Precision(dtype)
+    for name, function in subject.callables(sizes).items():
+        with suppress(Exception):  # a rule may refuse a dtype, in its own way
+            outcome(function, name, point.rounded(dtype), precision)
+
+
+def _beyond(ran: Ran, others: Sequence[Ran | None]) -> tuple[CodeType, int] | None:
+    """The first instruction that ran in each of the others and not in one."""
+    known = [other for other in others if other is not None]
+    if not known:
+        return None
+    for code, offsets in known[0].items():
+        if more := set.intersection(offsets, *(o.get(code, set()) for o in known[1:])) - ran.get(code, set()):
+            return code, min(more)
+    return None
+
+
+def _told(found: tuple[CodeType, int], how: str) -> Difference:
+    code, offset = found
+    lines = (line for start, end, line in code.co_lines() if start <= offset < end and line is not None)
+    where = f"{Path(code.co_filename).name}:{next(lines, code.co_firstlineno)}"
+    text = f"{how}, it runs code that no trace at sizes left open ran ({where}): the proof is not about that code"
+    return Difference((), text, {})
+
+
+def _in(block: Callable[[], object], subject: Compared) -> Ran | None:
+    """What ran in a block; none if it was refused."""
+    try:
+        with _watched(subject) as ran:
+            block()
+    except CertgradError:
+        return None
+    return ran
+
+
+@contextmanager
+def _watched(subject: Compared) -> Iterator[Ran]:
+    """The instructions of users' code that this thread runs. A debugger sees nothing of them."""
+    ran: Ran = {}
+    graph = subject.op.rules_of_nodes
+    reached = {f.__code__ for f in subject.functions}
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "opcode":
+            ran[frame.f_code].add(frame.f_lasti)
+        return local
+
+    def entered(frame: FrameType, event: str, _: Any) -> Any:
+        code = frame.f_code
+        if code not in ran:
+            if code.co_filename.startswith("<") and code not in reached:  # what Python's own code generates
+                return None
+            if not is_users_code(code, frame.f_globals):
+                return None
+            if graph and INSTALLED in code.co_filename:
+                return None
+            ran[code] = set()
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        yield ran
+    finally:
+        sys.settrace(before)
+
+
+def _add(ran: Ran, more: Ran | None) -> None:
+    for code, offsets in (more or {}).items():
+        ran[code] = ran.get(code, set()) | offsets
+
+
+def _forget(subject: Compared) -> None:
+    """Empty the caches of JAX and of the code itself, which keep functions from being run again."""
+    jax.clear_caches()
+    for value in held_by(subject.roots):
+        if isinstance(value, _lru_cache_wrapper):
+            value.cache_clear()

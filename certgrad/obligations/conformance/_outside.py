@@ -1,0 +1,73 @@
+"""What code asks for outside of its arguments: files, and the frames of those that call it.
+
+Python tells of both as they happen (audit events, PEP 578), whichever of its ways the code takes. No trace shows what
+stands in a file later, or who calls.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import get_ident
+from typing import Any
+
+ASKED: Mapping[str, tuple[str, frozenset[str]]] = {
+    "sys._getframe": ("it looks at its callers (sys._getframe)", frozenset({"inspect", "traceback"})),
+    "sys._current_frames": ("it looks at its callers (sys._current_frames)", frozenset({"inspect", "traceback"})),
+    "open": (
+        "it opens a file ({})",
+        sys.stdlib_module_names - {"_frozen_importlib", "importlib", "linecache", "logging", "traceback", "warnings"},
+    ),
+}
+"""The events that are told of, in words, and the modules of Python through which code may ask. What others ask for,
+such as the importer or a logger, changes nothing that is returned."""
+
+
+class _Hook:
+    """Python's hooks stay for ever. This one does nothing but in a block that waits for it."""
+
+    def __init__(self) -> None:
+        self.waiting: Callable[[str, Any], None] | None = None
+        sys.addaudithook(self)
+
+    def __call__(self, event: str, args: Any) -> None:
+        if (told := self.waiting) is not None and event in ASKED:
+            told(event, args)
+
+
+@lru_cache(maxsize=1)
+def _hook() -> _Hook:
+    return _Hook()
+
+
+@contextmanager
+def watched_outside(files: Collection[str]) -> Iterator[list[str]]:
+    """What code in these files asks for in this thread, in words."""
+    asked: list[str] = []
+    thread, hook = get_ident(), _hook()
+
+    def told(event: str, args: Any) -> None:
+        if get_ident() != thread:
+            return
+        hook.waiting = None  # to look at frames is an event too
+        try:
+            text, through = ASKED[event]
+            frame: Any = sys._getframe(2)
+            while frame is not None and _module(frame) in through:
+                frame = frame.f_back
+            if frame is not None and frame.f_code.co_filename in files:
+                asked.append(text.format(args[0] if args else ""))
+        finally:
+            hook.waiting = told
+
+    hook.waiting = told
+    try:
+        yield asked
+    finally:
+        hook.waiting = None
+
+
+def _module(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]

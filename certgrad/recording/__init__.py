@@ -1,0 +1,35 @@
+"""Recording: a program runs as it is, the derivative rules that it calls are noted and audited when it has ended.
+
+Submodules load on first use: a program that is recorded decides itself when JAX is imported, and how.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._audit import Recorded, audited
+    from ._notes import Notes
+    from ._notice import noticed
+    from ._program import Ended, Program, run
+    from ._record import Record
+    from ._save import save
+
+_PUBLIC = {
+    "Ended": "_program",
+    "Notes": "_notes",
+    "Program": "_program",
+    "Record": "_record",
+    "Recorded": "_audit",
+    "audited": "_audit",
+    "noticed": "_notice",
+    "run": "_program",
+    "save": "_save",
+}
+
+__all__ = ["Ended", "Notes", "Program", "Record", "Recorded", "audited", "noticed", "run", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,255 @@
+"""Auditing what was noted of a run, by the door that every rule takes, with the calls in place of declarations."""
+
+from __future__ import annotations
+
+import io
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from jax._src import config
+
+from certgrad._closures import kind_of_rule
+from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.rules._by_name import Examination, examined, not_audited
+from certgrad.rules._configuration import nearest
+from certgrad.rules._declaration import Declaration, declaration_of
+from certgrad.rules._find import Found, name_in, rules_of_module
+from certgrad.rules._findings import LEFT_OUT, Remark
+from certgrad.rules._layers import place_of, plain_function, unwrapped
+from certgrad.rules._worker import RuleResult, result_of
+
+from ._claims import Claim, claims_of
+from ._limit import OverError, limited
+from ._notes import Bare, Notes, Rule, Variant
+
+NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
+SECONDS = 60.0
+"""For the audit of one rule, at all of its calls."""
+MADE_INSIDE = "it is made inside a function, where no name leads to it"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What came of a rule that was called, or that is there and was not."""
+
+    result: RuleResult
+    called: int = 0
+    declarations: tuple[Declaration, ...] = ()
+    """What was audited of it."""
+    unsaved: str = ""
+    """Why declarations of it cannot be used another time."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a rule is: its name as `certgrad audit` says it, and the object under that name, if there is one."""
+
+    name: str
+    found: Any
+    where: str
+    file: str
+
+
+@dataclass
+class _Looked:
+    """What the audits of a rule's claims said."""
+
+    examinations: list[tuple[Examination, Declaration | None]] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
+    """The audits of all rules that were called, and those of the user's modules that were not, by name."""
+    said = nearest(Path.cwd()).signatures
+    places = {key: _place(next(iter(rule.variants.values())).custom) for key, rule in notes.rules.items()}
+    called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
+    for key, rule in sorted(notes.rules.items(), key=lambda item: places[item[0]].name):
+        place = places[key]
+        with _undisturbed():
+            done = _audited(rule, place, said.get(place.name), conformance, seconds)
+        yield done
+    for found in _not_called(called):
+        yield Recorded(result_of(found, Examination(None, (not_audited(NOT_CALLED),)), 0.0))
+
+
+def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
+    started = time.perf_counter()
+    looked = _Looked()
+    try:
+        with limited(seconds):
+            for variant in rule.variants.values():
+                _look(variant, place, said, conformance, looked)
+    except OverError:
+        looked.left.append(f"its audit took more than {seconds:g} s, and --seconds gives it more")
+    if rule.more:
+        looked.left.append(f"{rule.more} calls that close over yet other values were not looked at")
+    result, declared = _worst(looked)
+    remarks = [*result.remarks]
+    left = [*dict.fromkeys(looked.left)]
+    if result.report is not None:
+        remarks += [Remark(LEFT_OUT, f"no claim is made about some calls: {text}") for text in left]
+    elif not remarks:
+        remarks += [not_audited("; ".join(left) or "none of its calls could be noted")]
+    shown = [*result.notes, *looked.notes, *_said_of(declared, rule)]
+    result = replace(result, remarks=tuple(remarks), notes=tuple(dict.fromkeys(shown)))
+    found = Found(place.name, place.found, where=place.where, file=place.file)
+    done = tuple(d for _, d in looked.examinations if d is not None)
+    unsaved = "" if place.found is not None else MADE_INSIDE
+    return Recorded(result_of(found, result, time.perf_counter() - started), rule.count, _each_once(done), unsaved)
+
+
+def _look(variant: Variant, place: _Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
+    """Audit a variant: as its author says, or as it was called."""
+    if variant.problem:
+        looked.left.append(variant.problem)
+        return
+    rule = place.found if place.found is not None and unwrapped(place.found) is variant.custom else variant.custom
+    found = Found(place.name, rule, where=place.where, file=place.file)
+    if said is not None or declaration_of(rule, plain_function(unwrapped(rule))) is not None:
+        table = {place.name: (said,)} if said is not None else {}
+        looked.examinations.append((examined(found, table, conformance), None))
+        return
+    claims = claims_of(variant)
+    looked.left += claims.left
+    for claim in claims.claims:
+        looked.examinations.append(_claimed(found, claim, conformance, looked))
+
+
+def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examination, Declaration]:
+    """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
+    apart = examined(found, {found.name: (claim.apart,)}, conformance)
+    if _verdict(apart) in PROOFS or claim.joined.signature == claim.apart.signature:
+        return apart, claim.apart
+    joined = examined(found, {found.name: (claim.joined,)}, conformance)
+    if _verdict(joined) not in PROOFS:
+        return (apart, claim.apart) if apart.report is not None else (joined, claim.joined)
+    what = _verdict(apart) or "; ".join(r.text for r in apart.remarks)
+    looked.notes.append(
+        f"sizes that agreed in every call stand for one: {shown(claim.joined)}; with sizes of their own "
+        f"({shown(claim.apart)}) it is {what}"
+    )
+    return joined, claim.joined
+
+
+def _verdict(examination: Examination) -> str:
+    return examination.report.verdict if examination.report is not None else ""
+
+
+def _worst(looked: _Looked) -> tuple[Examination, Declaration | None]:
+    """The worst verdict; what could not be audited beside it is left out of the claim."""
+    with_report = [(e, d) for e, d in looked.examinations if e.report is not None]
+    for examination, declared in looked.examinations:
+        if examination.report is None and with_report:
+            at = f"{shown(declared)}: " if declared is not None else ""
+            looked.left += [at + r.text.removeprefix("not audited: ") for r in examination.remarks]
+    if not with_report:
+        return looked.examinations[0] if looked.examinations else (Examination(), None)
+    worst = max(with_report, key=lambda pair: ORDER.index(pair[0].report.verdict))  # type: ignore[union-attr]
+    said = [_found(e, d) for e, d in with_report]
+    looked.notes += [f"also audited as {text}" for text in said if text != _found(*worst)]
+    return worst
+
+
+def _found(examination: Examination, declared: Declaration | None) -> str:
+    """What was found of one claim."""
+    assert examination.report is not None
+    under = f" ({', '.join(examination.report.hypotheses)})" if examination.report.hypotheses else ""
+    at = f"{shown(declared)}: " if declared is not None else ""
+    return f"{at}{examination.report.verdict}{under}"
+
+
+def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
+    """What was called, in a note."""
+    if declared is None:
+        return []
+    times = "once" if rule.count == 1 else f"{rule.count} times"
+    made = f", with {len(rule.variants)} choices of what it closes over" if len(rule.variants) > 1 else ""
+    return [f"called {times}{made}; audited as {shown(declared)}"]
+
+
+def shown(declared: Declaration) -> str:
+    """A declaration in words: its signature, and the values of its other arguments."""
+    from certgrad.rules._statics import Each, Real, text_of
+
+    def value(v: Any) -> str:
+        if isinstance(v, Each):
+            return " or ".join(map(value, v.values))
+        return "any number" if isinstance(v, Real) else text_of(v)
+
+    signature = declared.signature
+    text = signature if isinstance(signature, str) else ", ".join(map(str, signature))
+    return ", ".join([f'"{text}"', *(f"{n} = {value(v)}" for n, v in declared.static.items())])
+
+
+def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
+    return tuple({shown(d): d for d in declarations}.values())
+
+
+def _place(custom: Any) -> _Place:
+    """The name of a rule. What was run as a program has the name of its file, by which `certgrad audit` knows it."""
+    if isinstance(custom, Bare):
+        module, name, file, line = custom.module, custom.name, custom.file, custom.line
+    else:
+        plain = plain_function(custom)
+        module = str(getattr(plain, "__module__", "") or "")
+        name = getattr(plain, "__qualname__", None) or type(plain).__name__
+        file, line = place_of(plain)
+    where = f"{Path(file).name}:{line}" if line else ""
+    found = _under(sys.modules.get(module), name, custom)
+    own = found[0] if found else name
+    return _Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
+
+
+def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:
+    """The name in its module that leads to a rule, and what is there."""
+    if module is None:
+        return None
+    own = name_in(module.__name__, custom)
+    found: Any = module
+    for part in (own or name).split("."):
+        found = vars(found).get(part) if isinstance(found, (type, ModuleType)) else None
+        found = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+    return (own or name, found) if found is not None and unwrapped(found) is custom else None
+
+
+def module_name(module: str) -> str:
+    """The name by which the module that runs as a program is known otherwise."""
+    main = sys.modules.get("__main__")
+    if module != "__main__" or main is None:
+        return module
+    spec = getattr(main, "__spec__", None)
+    if spec is not None and spec.name:
+        return str(spec.name)
+    return Path(getattr(main, "__file__", None) or "__main__").stem
+
+
+def _not_called(called: set[int]) -> Iterator[Found]:
+    """The rules in the user's own modules, those below this folder, that were not called."""
+    installed = [Path(p) for p in {sysconfig.get_paths()[k] for k in ("purelib", "platlib", "stdlib")}]
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(module, ModuleType) or not isinstance(file, str):
+            continue
+        path = Path(file)
+        if not path.is_relative_to(Path.cwd()) or any(path.is_relative_to(p) for p in installed):
+            continue
+        for found in rules_of_module(module, called):
+            if kind_of_rule(unwrapped(found.rule)).startswith("jax."):
+                yield replace(found, name=f"{module_name(name)}:{found.name.partition(':')[2]}")
+
+
+def _undisturbed() -> ExitStack:
+    """Without what the program prints while it is traced again, and without JAX's checks of values."""
+    stack = ExitStack()
+    stack.enter_context(redirect_stdout(io.StringIO()))
+    for setting in (config.debug_nans, config.debug_infs, config.check_tracer_leaks, config.disable_jit):
+        stack.enter_context(setting(False))
+    return stack

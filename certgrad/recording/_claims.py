@@ -1,0 +1,287 @@
+"""What is claimed of a rule that was called: a declaration for each kind of its calls, in names for the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._closures import kind_of_rule
+from certgrad.errors import CertgradError
+from certgrad.ops._signature import parse
+from certgrad.rules._by_name import RECORDED
+from certgrad.rules._declaration import Declaration
+from certgrad.rules._statics import Each, each, real
+from certgrad.rules._structure import read
+
+from ._likeness import Likeness
+from ._notes import Call, Given, Leaf, Static, Variant
+from ._sizes import Lengths, Shapes
+
+MAX_CLAIMS = 4
+"""Kinds of calls of one variant that are audited, those that were called most first."""
+_SIMPLE = (bool, int, float, str)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is to be proved for some calls: with sizes apart, and where that fails, with those joined that agreed."""
+
+    apart: Declaration
+    joined: Declaration
+    calls: int
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Of one variant of a rule."""
+
+    claims: tuple[Claim, ...]
+    left: tuple[str, ...]
+    """The calls that nothing is claimed of, with the reason."""
+
+
+class _NotSaidError(Exception):
+    """There is no declaration for a call; the message says why."""
+
+
+def claims_of(variant: Variant) -> Claims:
+    """The claims about a variant's calls."""
+    kinds: dict[Hashable, list[Call]] = {}
+    left: list[str] = []
+    for call in variant.calls.values():
+        kinds.setdefault(_kind(call), []).append(call)
+    found: list[Claim] = []
+    for calls in kinds.values():
+        try:
+            found.append(_claim(variant.custom, calls))
+        except _NotSaidError as error:
+            left.append(str(error))
+    merged = sorted(_merged(found), key=lambda c: -c.calls)
+    if len(merged) > MAX_CLAIMS:
+        left.append(f"{len(merged) - MAX_CLAIMS} further kinds of calls, less frequent, were not looked at")
+    if variant.more:
+        left.append(f"{variant.more} further calls, of shapes or static values not kept, were not looked at")
+    return Claims(tuple(merged[:MAX_CLAIMS]), tuple(dict.fromkeys(left)))
+
+
+def _kind(call: Call) -> Hashable:
+    """Calls are of one kind if they differ in lengths alone, and not in which of them are 1."""
+
+    def of(argument: Given | Static) -> Hashable:
+        if isinstance(argument, Static):
+            return argument.key
+        shown = tuple((tuple(n == 1 for n in x.shape), x.dtype, type(x.number), _whole(x)) for x in argument.leaves)
+        return (str(argument.tree), shown)
+
+    return (*((name, of(a)) for name, a in call.arguments), *map(of, call.rest))
+
+
+def _whole(leaf: Leaf) -> int | None:
+    return leaf.number if isinstance(leaf.number, int) else None
+
+
+def _claim(custom: Any, calls: list[Call]) -> Claim:
+    """The claim about calls of one kind. Raises _NotSaidError."""
+    call = calls[0]
+    given = [(name, a) for name, a in call.arguments if isinstance(a, Given)]
+    if any(isinstance(a, Static) for a in call.rest):
+        raise _NotSaidError("it takes one of its *args as it is: wrap it in a function of named arguments")
+    arrays = [a for _, a in given] + [a for a in call.rest if isinstance(a, Given)]
+    if not any(a.leaves for a in arrays):
+        raise _NotSaidError("it was called without arrays")
+    if any(0 in x.shape for a in arrays for x in a.leaves):
+        raise _NotSaidError("calls with empty arrays: sizes are at least 1")
+    static = {name: _said(name, a) for name, a in call.arguments if isinstance(a, Static)}
+    numbers = {name: a.leaves[0].number for name, a in given if a.numbers}
+    tried = [{}, numbers] if numbers else [{}]
+    lengths = None
+    for fixed in tried:
+        held = [a for name, a in given if name not in fixed] + [a for a in call.rest if isinstance(a, Given)]
+        if not any(a.leaves for a in held):
+            break
+        shapes = [_shapes(c, fixed) for c in calls]
+        lengths = Lengths(shapes, _runner(custom, call, fixed), [name for name, _ in call.arguments])
+        kept = fixed
+        if lengths.traces:
+            break
+    assert lengths is not None
+    held = [a for name, a in given if name not in kept] + [a for a in call.rest if isinstance(a, Given)]
+    said = {**static, **kept}
+    count = sum(c.count for c in calls)
+    apart, joined = (
+        Declaration(_signature(held, t), said, origin=RECORDED) for t in (lengths.apart(), lengths.joined())
+    )
+    return Claim(apart, joined, count)
+
+
+def _said(name: str, argument: Static) -> Any:
+    if not argument.traced:
+        return argument.value
+    if argument.traced in ("float32[]", "float64[]", "bfloat16[]", "float16[]"):
+        return real()  # whatever number it is where the program runs
+    raise _NotSaidError(f"its argument {name}, which it takes as it is, was a traced value ({argument.traced})")
+
+
+def _shapes(call: Call, fixed: dict[str, Any]) -> Shapes:
+    arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
+    return [list(x.shape) for a in arguments if isinstance(a, Given) for x in a.leaves]
+
+
+def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes], bool]:
+    """Whether the rule, its value and its derivative, traces at shapes, in the dtypes of a call."""
+    arguments = [a for name, a in call.arguments if name not in fixed] + list(call.rest)
+    leaves = [x for a in arguments if isinstance(a, Given) for x in a.leaves]
+
+    kind = kind_of_rule(custom)
+    last = len(leaves)
+    if kind == "equinox.filter_custom_vjp":  # a rule for its first argument alone
+        last = next((len(a.leaves) for a in arguments if isinstance(a, Given)), 0)
+
+    def called(values: Sequence[Any]) -> Any:
+        rest = iter(values)
+
+        def made(a: Given | Static) -> Any:
+            if isinstance(a, Static):
+                return a.value if not a.traced else 0.5
+            return jax.tree_util.tree_unflatten(a.tree, [next(rest) for _ in a.leaves])
+
+        given = {name: fixed[name] if name in fixed else made(a) for name, a in call.arguments}
+        places = [given[name] for name in given if name not in call.named]
+        return custom(*places, *map(made, call.rest), **{name: given[name] for name in call.named})
+
+    def derivative(*values: Any) -> Any:
+        moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.floating)]
+
+        def value(*xs: Any) -> list[Any]:
+            whole = list(values)
+            for k, x in zip(moving, xs, strict=True):
+                whole[k] = x
+            outs = jax.tree_util.tree_leaves(called(whole))
+            return [y for y in outs if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+
+        at = [values[k] for k in moving]
+        if not moving:
+            return value()
+        if kind.endswith("custom_jvp"):
+            return jax.jvp(value, at, [jnp.ones_like(x) for x in at])
+        out, pull = jax.vjp(value, *at)
+        return pull([jnp.ones_like(y) for y in out])
+
+    def runs(shapes: Shapes) -> bool:
+        try:
+            jax.eval_shape(
+                derivative,
+                *(
+                    jax.ShapeDtypeStruct(tuple(s), x.dtype, weak_type=x.weak)
+                    for s, x in zip(shapes, leaves, strict=True)
+                ),
+            )
+        except Exception:
+            return False
+        return True
+
+    return runs
+
+
+def _signature(arguments: list[Given], texts: Iterable[str]) -> str | tuple[Any, ...]:
+    """The shapes as a signature: a text where one can say them."""
+    rest = iter(texts)
+    try:
+        made = tuple(
+            jax.tree_util.tree_unflatten(a.tree, [next(rest) + _suffix(x) for x in a.leaves]) for a in arguments
+        )
+    except (TypeError, ValueError, AttributeError) as error:  # a class may refuse texts in place of its arrays
+        raise _NotSaidError(f"an argument cannot hold texts in place of its arrays: {error}") from None
+    shown = [_written(one) for one in made]
+    text = ", ".join(one for one in shown if one is not None)
+    if all(one is not None for one in shown) and _same(text, made):
+        return text
+    return made
+
+
+def _same(text: str, structure: tuple[Any, ...]) -> bool:
+    """The text is read as the structure."""
+    try:
+        return read(text).inputs == structure
+    except CertgradError:
+        return False
+
+
+def _written(structure: Any) -> str | None:
+    if structure is None or type(structure) is str:
+        return "None" if structure is None else structure
+    if type(structure) is dict:
+        inner = {k: _written(v) for k, v in structure.items()}
+        if all(isinstance(k, str) and v is not None for k, v in inner.items()):
+            return "{" + ", ".join(f"{k}: {v}" for k, v in inner.items()) + "}"
+    if type(structure) in (tuple, list):
+        parts = [_written(x) for x in structure]
+        if all(p is not None for p in parts):
+            text = ", ".join(p for p in parts if p is not None)
+            return f"({text})" if type(structure) is tuple else f"[{text}]"
+    return None
+
+
+def _suffix(leaf: Leaf) -> str:
+    """How a signature says the dtype."""
+    kind = leaf.dtype.partition("<")[0]
+    if kind.startswith(("float", "bfloat")):
+        return ""
+    text = next((s for s in ("int", "bool") if kind.lstrip("u").startswith(s)), kind)
+    try:
+        parse(f"n:{text} -> ")
+    except CertgradError:
+        what = "a PRNG key" if text == "key" else f"an array of {leaf.dtype}"
+        raise _NotSaidError(f"one of its arguments is {what}, which a signature cannot say") from None
+    return f":{text}"
+
+
+def _merged(claims: list[Claim]) -> list[Claim]:
+    """Each claim once; those that differ in the value of one static argument as one."""
+    out: list[Claim] = []
+    for claim in claims:
+        k = next((k for k, one in enumerate(out) if _joins(one.apart, claim.apart) is not None), None)
+        if k is None:
+            out.append(claim)
+            continue
+        name = _joins(out[k].apart, claim.apart)
+        values = claim.apart.static.get(name) if name else None
+        out[k] = Claim(
+            _with(out[k].apart, name, values), _with(out[k].joined, name, values), out[k].calls + claim.calls
+        )
+    return out
+
+
+def _joins(one: Declaration, other: Declaration) -> str | None:
+    """The static argument in which alone two declarations differ; an empty text if they are the same."""
+    if one.signature != other.signature or one.static.keys() != other.static.keys():
+        return None
+    differ = [n for n, v in one.static.items() if not _is(v, other.static[n])]
+    if not differ:
+        return ""
+    several = [n for n, v in one.static.items() if isinstance(v, Each)]
+    if len(differ) > 1 or several not in ([], differ):  # other combinations need not be calls
+        return None
+    before, value = one.static[differ[0]], other.static[differ[0]]
+    first = before.values[0] if isinstance(before, Each) else before
+    return differ[0] if type(value) in _SIMPLE and type(first) is type(value) else None
+
+
+def _is(one: Any, other: Any) -> bool:
+    if isinstance(one, Each):
+        return any(_is(x, other) for x in one.values)
+    if type(one) in _SIMPLE:
+        return type(one) is type(other) and bool(one == other)
+    return one is other or (type(one) in (tuple, list, dict) and Likeness(one).key == Likeness(other).key)
+
+
+def _with(declared: Declaration, name: str | None, value: Any) -> Declaration:
+    if not name:
+        return declared
+    before = declared.static[name]
+    values = before.values if isinstance(before, Each) else (before,)
+    return replace(declared, static={**declared.static, name: each(*values, value)})

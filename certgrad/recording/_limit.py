@@ -1,0 +1,46 @@
+"""A limit of time for a block of code in this process, where closures live and another process cannot go."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_AGAIN = 0.05
+
+
+class OverError(BaseException):
+    """The time is over. Code that catches every `Exception` does not catch this."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise OverError in the block after so many seconds; in the main thread, on systems that have such alarms."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(number: int, frame: FrameType | None) -> None:
+        if _changing(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            return
+        raise OverError
+
+    before = signal.signal(signal.SIGALRM, over)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _changing(frame: FrameType | None) -> bool:
+    """A context is being entered or left: what it changes must not stay changed by half."""
+    while frame is not None:
+        if frame.f_code.co_name in ("__enter__", "__exit__"):
+            return True
+        frame = frame.f_back
+    return False

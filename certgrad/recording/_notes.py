@@ -1,0 +1,318 @@
+"""What is kept of a run: each rule that was called, and the shapes, dtypes and static values of its distinct calls.
+
+No array is kept but static and closed-over ones, and of everything only so many: a run may be long.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jax
+import numpy as np
+
+from certgrad._closures import kind_of_rule
+from certgrad.rules._layers import plain_function
+
+from ._likeness import Likeness
+
+MAX_RULES = 2000
+MAX_VARIANTS = 8
+"""Of one rule, made anew with other closed-over values."""
+MAX_CALLS = 32
+"""Distinct calls of one variant."""
+OTHERS = ("jax", "jaxlib", "certgrad")
+"""Packages whose rules are audited by commands of their own, so that they are only counted."""
+_INSIDE = "equinox._ad:filter_custom_"
+_WRAPPED = "wrapped"
+"""In place of a rule: a custom function of JAX's that Equinox makes inside of its own kind of rule."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An array in an argument; `number` is the Python number that it was given as."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    weak: bool = False
+    number: Any = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """An argument that holds arrays."""
+
+    tree: Any
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def numbers(self) -> bool:
+        """It is one Python number, which a rule may take for what it is."""
+        return len(self.leaves) == 1 and self.leaves[0].number is not None
+
+
+@dataclass(frozen=True)
+class Static:
+    """An argument that the custom function takes as it is; `traced` says what it was if it was a traced value."""
+
+    value: Any
+    key: Hashable
+    traced: str = ""
+
+
+@dataclass
+class Call:
+    """Calls with arguments of the same shapes, dtypes and static values."""
+
+    arguments: tuple[tuple[str, Given | Static], ...]
+    rest: tuple[Given | Static, ...] = ()
+    """What `*args` took."""
+    named: frozenset[str] = frozenset()
+    """The arguments that are given by name."""
+    count: int = 0
+
+
+@dataclass
+class Variant:
+    """One object of a rule, for all that close over the same."""
+
+    custom: Any
+    calls: dict[Hashable, Call] = field(default_factory=dict)
+    more: int = 0
+    """Further distinct calls that are not kept."""
+    problem: str = ""
+    names: tuple[str, ...] | None = None
+
+
+@dataclass
+class Rule:
+    """One rule that was called."""
+
+    variants: dict[Hashable, Variant] = field(default_factory=dict)
+    more: int = 0
+    """Calls of objects that close over yet other values, and are not kept."""
+
+    @property
+    def count(self) -> int:
+        """How often it was called, as far as that is kept."""
+        return self.more + sum(v.more + sum(c.count for c in v.calls.values()) for v in self.variants.values())
+
+
+class Notes:
+    """What was called in this process; `told` is what `noticed` tells."""
+
+    def __init__(self) -> None:
+        self.rules: dict[Hashable, Rule] = {}
+        self.others: dict[str, set[str]] = {}
+        """Rules of JAX and of certgrad itself, by package."""
+        self.lost: dict[str, int] = {}
+        """How many calls could not be noted, by the rule and the reason."""
+        self._known: WeakKeyDictionary[Any, tuple[Rule, Variant] | str | None] = WeakKeyDictionary()
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    def told(self, custom: Any, args: tuple, kwargs: dict) -> None:
+        """Note a call. Calls in processes that the program forks are theirs alone."""
+        if os.getpid() != self._process:
+            return
+        with self._lock:
+            try:
+                if custom not in self._known:
+                    self._known[custom] = self._placed(custom)
+                known = self._known[custom]
+                if known is None:
+                    return
+                if known == _WRAPPED:
+                    outer = _outer()
+                    if outer is not None:
+                        self.told(*outer)
+                    return
+                assert not isinstance(known, str)
+                rule, variant = known
+                if not _noted(custom, variant, args, kwargs):
+                    rule.more += 1
+            except Exception as error:
+                if len(self.lost) < MAX_RULES:
+                    reason = f"{_named(custom)}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+                    self.lost[reason] = self.lost.get(reason, 0) + 1
+
+    def remarks(self) -> list[str]:
+        """What was called and is not audited here."""
+        shown = []
+        for package, command in (("jax", "certgrad audit --jax"), ("certgrad", "certgrad audit")):
+            count = len(self.others.get(package, ()))
+            if count:
+                rules = "1 rule" if count == 1 else f"{count} rules"
+                shown.append(
+                    f"{rules} of {package} itself, called too, {'is' if count == 1 else 'are'} for `{command}`"
+                )
+        for reason, count in self.lost.items():
+            shown.append(f"{count} call{'' if count == 1 else 's'} could not be noted: {reason}")
+        return shown
+
+    def _placed(self, custom: Any) -> tuple[Rule, Variant] | str | None:
+        """The rule and variant that an object is; None for one that is not kept, and a mark for one inside another."""
+        plain = plain_function(custom)
+        name = _named(custom)
+        module = name.partition(":")[0]
+        package = module.partition(".")[0]
+        if name.startswith(_INSIDE):
+            return _WRAPPED
+        if package in OTHERS:
+            self.others.setdefault(package, set()).add(name)
+            return None
+        key = (type(custom).__name__, name, getattr(plain, "__code__", None))
+        if key not in self.rules and len(self.rules) >= MAX_RULES:
+            raise MemoryError
+        rule = self.rules.setdefault(key, Rule())
+        likeness = Likeness(custom)
+        variant = rule.variants.get(likeness.key)
+        if variant is None and len(rule.variants) >= MAX_VARIANTS:
+            return rule, Variant(None)
+        if variant is None:
+            variant = rule.variants[likeness.key] = Variant(custom)
+            if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
+                shown = ", ".join(dict.fromkeys(likeness.traced))
+                variant.problem = f"it closes over a traced value ({shown}): pass it as an argument"
+                variant.custom = _bare_of(plain, module)
+        return rule, variant
+
+
+@dataclass(frozen=True)
+class Bare:
+    """In place of a rule that must not be kept: where its function is."""
+
+    module: str
+    name: str
+    file: str
+    line: int
+
+
+def _named(custom: Any) -> str:
+    plain = plain_function(custom)
+    return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', type(plain).__name__)}"
+
+
+def _outer() -> tuple[Any, tuple, dict] | None:
+    """The rule of Equinox's that is being called, and its arguments: JAX's custom function inside has them in parts."""
+    frame = sys._getframe(1)
+    for _ in range(16):
+        own = frame.f_locals.get("self") if frame.f_code.co_name == "__call__" else None
+        if kind_of_rule(own).startswith("equinox."):
+            given = frame.f_locals
+            first = (given["vjp_arg"],) if "vjp_arg" in given else ()
+            return own, (*first, *given["args"]), dict(given["kwargs"])
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
+
+
+def _bare_of(plain: Any, module: str) -> Bare:
+    code = getattr(plain, "__code__", None)
+    name = str(getattr(plain, "__qualname__", type(plain).__name__))
+    return Bare(module, name, getattr(code, "co_filename", ""), getattr(code, "co_firstlineno", 0))
+
+
+def _noted(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]) -> bool:
+    """Add a call to a variant, if that is kept."""
+    if variant.custom is None:
+        return False
+    if variant.problem:
+        variant.more += 1
+        return True
+    call = _call(custom, variant, args, kwargs)
+    if call is None:
+        return True
+    key = (*((n, _key(a)) for n, a in call.arguments), *map(_key, call.rest))
+    found = variant.calls.get(key)
+    if found is None and len(variant.calls) >= MAX_CALLS:
+        variant.more += 1
+        return True
+    found = variant.calls.setdefault(key, call)
+    found.count += 1
+    return True
+
+
+def _call(custom: Any, variant: Variant, args: tuple, kwargs: Mapping[str, Any]) -> Call | None:
+    """The arguments as JAX takes them: all by position. None for shapes without numbers, as an export has them."""
+    if variant.names is None or kwargs or len(args) < len(variant.names):
+        bound = inspect.signature(plain_function(custom)).bind(*args, **kwargs)
+        bound.apply_defaults()
+        args, kwargs = bound.args, bound.kwargs
+        variant.names = _names(bound.signature)
+    of_jax = isinstance(custom, (jax.custom_vjp, jax.custom_jvp))
+    fixed = custom.nondiff_argnums if of_jax else ()
+    taken = [_static(x) if k in fixed else _given(x, of_jax) for k, x in enumerate(args)]
+    named = {name: _given(x, of_jax) for name, x in kwargs.items()}
+    if any(not isinstance(n, int) for a in taken if isinstance(a, Given) for leaf in a.leaves for n in leaf.shape):
+        return None
+    count = len(variant.names)
+    arguments = (*zip(variant.names, taken[:count], strict=True), *named.items())
+    return Call(arguments, tuple(taken[count:]), frozenset(named))
+
+
+def _names(signature: inspect.Signature) -> tuple[str, ...]:
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(p.name for p in signature.parameters.values() if p.kind in places)
+
+
+def _given(value: Any, of_jax: bool) -> Given | Static:
+    """An argument with arrays. Rules of Equinox take others too, as they are."""
+    leaves, tree = jax.tree_util.tree_flatten(value)
+    if not of_jax and not any(hasattr(x, "shape") for x in leaves):
+        return _static(value)
+    return Given(tree, tuple(_leaf(x) for x in leaves))
+
+
+def _leaf(x: Any) -> Leaf:
+    if hasattr(x, "shape"):
+        return Leaf(tuple(x.shape), _dtype(x.dtype), bool(getattr(x, "weak_type", False)))
+    kind = jax.typeof(x)  # a number of Python's, or one of JAX's own
+    return Leaf((), _dtype(kind.dtype), bool(kind.weak_type), x)
+
+
+@lru_cache(maxsize=256)
+def _dtype(dtype: Any) -> str:
+    return str(dtype)  # NumPy takes some microseconds for it
+
+
+def _static(value: Any) -> Static:
+    likeness = Likeness(value)
+    if likeness.traced:
+        return Static(None, likeness.key, ", ".join(likeness.traced))
+    small = isinstance(value, (np.ndarray, np.generic)) and value.nbytes <= 1024 and value.dtype != object
+    return Static(_own(value), (likeness.key, value.tobytes()) if small else likeness.key)
+
+
+def _own(value: Any) -> Any:
+    """A copy of a container that the program may change later."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_own, value))
+    if type(value) is dict:
+        return {k: _own(x) for k, x in value.items()}
+    return copy.copy(value) if type(value) in (set, np.ndarray) else value
+
+
+def _key(argument: Given | Static) -> Hashable:
+    if isinstance(argument, Static):
+        return ("static", argument.key)
+    try:
+        hash(argument.tree)
+    except TypeError:
+        return (str(argument.tree), tuple(_bare(x) for x in argument.leaves))
+    return (argument.tree, tuple(_bare(x) for x in argument.leaves))
+
+
+def _bare(leaf: Leaf) -> Hashable:
+    """Without the value of a float, which may differ in every call; integers mostly stand for axes and sizes."""
+    number = leaf.number if isinstance(leaf.number, int) else type(leaf.number).__name__
+    return (leaf.shape, leaf.dtype, leaf.weak, number)

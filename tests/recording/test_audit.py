@@ -1,0 +1,146 @@
+"""Audits of what was called, without a declaration."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad.recording import Notes, audited, noticed, save
+from certgrad.report import json
+from certgrad.rules._by_name import examined
+from certgrad.rules._configuration import nearest
+from certgrad.rules._find import find
+from tests.recording import rules
+
+
+def recorded(work, **options):
+    notes = Notes()
+    with noticed(notes.told):
+        work()
+    found = {one.result.name.partition(":")[2]: one for one in audited(notes, conformance=False, **options)}
+    return {name: one for name, one in found.items() if one.called}
+
+
+def verdict(one):
+    return json.decode(one.result.certificate).verdict
+
+
+def remarks(one):
+    return [(r.code, r.text) for r in one.result.remarks]
+
+
+def test_shapes_static_values_and_pytrees_need_no_declaration():
+    def work():
+        rules.square(jnp.ones((2, 3)))
+        rules.power(2.0, 3)
+        rules.power(2.0, 2)
+        rules.affine({"w": jnp.ones((3, 4)), "b": jnp.ones(4)}, jnp.ones((2, 3)))
+
+    found = recorded(work)
+    assert {name: verdict(one) for name, one in found.items()} == dict.fromkeys(["affine", "power", "square"], "proved")
+    notes = [one.result.notes for one in found.values()]
+    assert notes[0] == ['called once; audited as "{b: n, w: d n}, m d"']
+    assert notes[1] == ['called 2 times; audited as "", k = 3 or 2']
+    assert not any(map(remarks, found.values()))
+
+
+def test_a_rule_made_in_a_function_is_one_and_its_worst_case_counts():
+    def work():
+        rules.make(0)(jnp.ones((2, 3)))
+        rules.make(1)(jnp.ones((2, 3)))
+        rules.make(0, 3.0)(jnp.ones((2, 3)))
+
+    (found,) = recorded(work).values()
+    assert found.result.name == "tests.recording.rules:make.<locals>.total"
+    assert verdict(found) == "refuted"
+    assert found.called == 3
+    assert found.result.notes == [
+        'also audited as "n d": proved',
+        'called 3 times, with 3 choices of what it closes over; audited as "n d"',
+    ]
+    assert found.unsaved == "it is made inside a function, where no name leads to it"
+
+
+def test_what_cannot_be_audited_has_a_reason():
+    def work():
+        rules.never(jax.random.key(0))
+        rules.square(jnp.ones((0, 3)))
+        jax.jit(lambda k: rules.power(jnp.ones(2), k))(jnp.ones(2))
+
+    found = recorded(work)
+    assert {name: remarks(one) for name, one in found.items()} == {
+        "never": [("CG201", "not audited: one of its arguments is a PRNG key, which a signature cannot say")],
+        "power": [
+            ("CG201", "not audited: its argument k, which it takes as it is, was a traced value (float32[2])"),
+        ],
+        "square": [("CG201", "not audited: calls with empty arrays: sizes are at least 1")],
+    }
+
+
+def test_calls_that_are_left_out_beside_a_proof_are_named():
+    def work():
+        rules.square(jnp.ones(3))
+        rules.square(jnp.ones(3, complex))
+
+    (found,) = recorded(work).values()
+    assert verdict(found) == "proved"
+    assert remarks(found) == [
+        (
+            "CG204",
+            "no claim is made about some calls: one of its arguments is an array of complex64, which a signature "
+            "cannot say",
+        )
+    ]
+
+
+def test_sizes_that_agree_are_joined_where_they_must(monkeypatch):
+    @jax.custom_vjp
+    def trace(x):
+        return jnp.trace(x)
+
+    trace.defvjp(lambda x: (trace(x), x), lambda x, g: (g * jnp.eye(x.shape[0]),))
+    (found,) = recorded(lambda: trace(jnp.ones((3, 3)))).values()
+    assert verdict(found) == "proved"
+    assert 'audited as "n n"' in found.result.notes[-1]
+
+
+def test_an_audit_that_takes_too_long_is_left_out():
+    (found,) = recorded(
+        lambda: rules.affine({"w": jnp.ones((3, 4)), "b": jnp.ones(4)}, jnp.ones((2, 3))), seconds=0.01
+    ).values()
+    assert remarks(found) == [("CG201", "not audited: its audit took more than 0.01 s, and --seconds gives it more")]
+
+
+def test_rules_that_are_there_and_were_not_called_are_listed():
+    notes = Notes()
+    with noticed(notes.told):
+        rules.square(1.0)
+    left = {one.result.name: remarks(one) for one in audited(notes, conformance=False) if not one.called}
+    (text,) = left["tests.recording.rules:never"]
+    assert text == ("CG201", "not audited: it was not called in this run; `certgrad audit` looks at it without one")
+
+
+def test_declarations_are_saved_and_read_by_the_next_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def work():
+        rules.power(jnp.ones((2, 3)), 3)
+        rules.power(2.0, 2)
+        rules.weighted({"c": 1.0}, jnp.ones(3))
+        rules.make(0)(jnp.ones((2, 3)))
+
+    found = recorded(work)
+    file = tmp_path / "certgrad-recorded.toml"
+    count, left = save(file, found.values())
+    assert count == 1
+    assert [text.partition(": ")[2] for text in left] == [
+        "not saved: it is made inside a function, where no name leads to it",
+        "not saved at \"n\", options = {'c': 1.0}: options is of type dict, which the file cannot say",
+    ]
+    (tmp_path / "pyproject.toml").write_text("")
+    said = nearest(tmp_path).declarations
+    assert [d.signature for d in said["tests.recording.rules:power"]] == ["n d", ""]
+    (rule,) = find("tests.recording.rules:power").rules
+    result = examined(rule, said, conformance=False)
+    assert result.certificate is not None
+    assert result.certificate.verdict == "proved"
+    assert not result.remarks

@@ -1,0 +1,135 @@
+"""`certgrad run` and `pytest --certgrad-record` as a user runs them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from certgrad.cli import app
+
+ROOT = Path(__file__).parents[2]
+RULES = """
+import jax
+import jax.numpy as jnp
+
+@jax.custom_vjp
+def energy(x, w):
+    return jnp.sum(x * w, axis=-1) ** 2
+
+def fwd(x, w):
+    s = jnp.sum(x * w, axis=-1)
+    return s**2, (x, w, s)
+
+def bwd(res, g):
+    x, w, s = res
+    return 2 * (g * s)[:, None] * w, jnp.sum(2 * (g * s)[:, None] * x, axis=0)
+
+energy.defvjp(fwd, bwd)
+
+@jax.custom_jvp
+def wrong(x):
+    return x * x
+
+wrong.defjvp(lambda p, t: (p[0] * p[0], p[0] * t[0]))
+
+@jax.custom_jvp
+def never(x):
+    return x
+
+never.defjvp(lambda p, t: (p[0], t[0]))
+"""
+TRAIN = """
+import sys
+import jax, jax.numpy as jnp
+from rules import energy, wrong
+
+print(sys.argv, sys.path[0], __name__, __file__, sys.modules["__main__"].energy is energy)
+print(jax.grad(lambda x: energy(x, jnp.arange(3.0)).sum())(jnp.ones((2, 3))))
+if "fail" in sys.argv:
+    wrong("text")
+wrong(jnp.ones(2))
+sys.exit("the end" if "text" in sys.argv else 7)
+"""
+TESTS = """
+import jax.numpy as jnp
+from rules import energy
+
+def test_energy():
+    assert energy(jnp.ones((2, 3)), jnp.ones(3)).shape == (2,)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules.py").write_text(RULES)
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "test_rules.py").write_text(TESTS)
+    return tmp_path
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def certgrad(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return python(folder, "-m", "certgrad", *arguments)
+
+
+def test_a_script(folder: Path) -> None:
+    """Its output and exit code are what they were; the report is on stderr; what is saved serves the next audit."""
+    plain = python(folder, "train.py", "-q", "--x=1")
+    done = certgrad(folder, "run", "--no-conformance", "--save", "certgrad-recorded.toml", "train.py", "-q", "--x=1")
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (7, plain.stdout)
+    assert done.stderr.startswith(plain.stderr)
+    report = done.stderr
+    assert 'note: rules:energy (rules.py:5): called once; audited as "n d, d"' in report
+    assert "CG101 rules:wrong.jvp_is_derivative: refuted" in report
+    assert "CG201 rules:never (rules.py:25): not audited: it was not called in this run" in report
+    assert "2 of 3 rules: 1 proved, 0 proved under hypotheses, 0 unproved, 1 refuted" in report
+    assert "note: 'certgrad-recorded.toml' has the declarations of 2 rules" in report
+    again = certgrad(folder, "audit", "--no-conformance", "rules.py")
+    assert "CG202 rules:energy" not in again.stderr
+    assert "CG202 rules:never" in again.stderr
+    assert "note: rules.py: 3 rules found, all audited" in again.stderr
+
+
+def test_a_script_that_fails_is_shown_as_python_shows_it(folder: Path) -> None:
+    plain = python(folder, "train.py", "fail")
+    done = certgrad(folder, "run", "--no-conformance", "-q", "--strict", "train.py", "fail")
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (1, plain.stdout)
+    assert done.stderr.startswith(plain.stderr.rstrip("\n"))
+    assert "rules:energy" in done.stderr
+
+
+def test_a_module(folder: Path) -> None:
+    """The tests of a package, unchanged; findings fail where they are asked to."""
+    done = certgrad(folder, "run", "--no-conformance", "-q", "--strict", "-m", "pytest", "-q", "test_rules.py")
+    assert done.returncode == 1, "a rule was not called, and --strict fails on it"
+    assert "1 passed" in done.stdout
+    assert "Module already imported" not in done.stdout
+    assert "1 of 3 rules: 1 proved" in done.stderr
+
+
+def test_the_option_of_pytest(folder: Path) -> None:
+    done = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--certgrad-record", "test_rules.py")
+    assert done.returncode == 0, done.stdout
+    assert "derivative rules that were called" in done.stdout
+    assert "1 of 3 rules: 1 proved" in done.stdout
+
+
+def test_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for arguments, said in (
+        ((), "Name what to run"),
+        (("nothing.py",), "There is no file 'nothing.py' to run."),
+        (("--save", "no/where.toml", "train.py"), "no is no folder"),
+    ):
+        done = CliRunner().invoke(app, ["run", *arguments])
+        assert done.exit_code == 2
+        assert said in " ".join(done.stderr.split())
