@@ -94,12 +94,14 @@ def measured(traced: TracedGraph) -> Conformance:
     """
     dtypes = traced.specs.dtypes
     reals = {str(d) for d in dtypes if kind_of(d) == "f"}
-    if len(reals) > 1:
-        return Conformance((f"{NOT_COMPARED}: its arguments are of {' and '.join(sorted(reals))}",))
-    dtype = next(iter(reals), "float64" if traced.specs.wide else "float32")
+    default = "float64" if traced.specs.wide else "float32"
+    dtype = reals.pop() if len(reals) == 1 else default
+    uncalled = ""
+    if reals:
+        uncalled = f"its arguments are of {' and '.join(sorted(reals))}"
+    elif traced.specs.wide and dtype != "float64":
+        uncalled = f"it is of {dtype} while JAX computes in 64 bits"
     told = any(a.own is not None and a.spec.dtype == "float" for a in traced.specs.arguments)
-    if traced.specs.wide and dtype != "float64":
-        return Conformance((f"{NOT_COMPARED}: it is of {dtype} while JAX computes in 64 bits",))
     drawn = any(n.kind == "draw" for n in nodes_of(traced))  # other dtypes draw other numbers
     try:
         traces = Traces(GraphSubject(traced))
@@ -108,6 +110,10 @@ def measured(traced: TracedGraph) -> Conformance:
         claimed = WIDTHS if dtype == "float64" and not told and not drawn else (dtype,)
         many = NODES // (1 + len(subject.programs("float64")["vjp"].jaxpr.eqns))
         sizes = FEWEST if drawn else max(FEWEST, many)  # each size draws anew, which takes long
-        return conformance(subject, claimed, Effort(sizes, max(1, many), either=traced.specs.wide))
+        effort = Effort(sizes, 0 if uncalled else max(1, many), either=traced.specs.wide and not uncalled)
+        found = conformance(subject, claimed, effort)
+        if not uncalled or found.difference is not None:
+            return found
+        return Conformance((*found.compared, f"not compared with calls: {uncalled}"))
     except CertgradError as error:
         return Conformance((f"{NOT_COMPARED}: {error}",))

@@ -231,12 +231,12 @@ def _suffix(leaf: Leaf) -> str:
     kind = leaf.dtype.partition("<")[0]
     if kind.startswith(("float", "bfloat")):
         return ""
-    text = next((s for s in ("int", "bool") if kind.lstrip("u").startswith(s)), kind)
+    text = next((s for s in ("int", "bool", "key") if kind.lstrip("u").startswith(s)), kind)
     try:
         parse(f"n:{text} -> ")
     except CertgradError:
-        what = "a PRNG key" if text == "key" else f"an array of {leaf.dtype}"
-        raise _NotSaidError(f"one of its arguments is {what}, which a signature cannot say") from None
+        text = f"one of its arguments is an array of {leaf.dtype}, which a signature cannot say"
+        raise _NotSaidError(text) from None
     return f":{text}"
 
 

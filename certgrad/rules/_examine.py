@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.generality.instances import evaluate_size, family
 from certgrad.obligations.prove.problem import trace_rules
-from certgrad.obligations.tracing.jax_internals import primitives_of, symbols, trace
+from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of, symbols, trace
 
 from ._layers import backward_of
 from ._returned import absent, recorded
@@ -46,7 +46,7 @@ def examine(rule: UserRule) -> Examined:
     rules = rule.rules(instance.statics)
     try:
         arrays = [
-            jax.ShapeDtypeStruct(s, "int32" if d == "int" else "bool" if d == "bool" else "float32")
+            jax.ShapeDtypeStruct(s, {"int": "int32", "bool": "bool", "key": key_dtype()}.get(d, "float32"))
             for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
         ]
         count = len(arrays)

@@ -58,11 +58,11 @@ def test_a_wrong_rule_in_the_middle_of_a_transformer() -> None:
         (
             "dot_general",
             {"operands": [Ref(node=0), Ref(node=4)]},
-            "operand 0 (%0) is f64[4, 8], but the operation takes f64[5, 4]",
+            "operand 0 (%0) is f32[4, 8], but the operation takes f32[5, 4]",
         ),
         ("dot_general", {"operands": [Ref(node=12), Ref(node=2)]}, "operand 0 is %12, which does not come before it"),
-        ("relu", {"outputs": [ArrayType(shape=["8", "5"], dtype="float64")]}, "is declared f64[8, 5]"),
-        ("relu", {"outputs": [ArrayType(shape=["5", "8"], dtype="float32")]}, "is declared f32[5, 8]"),
+        ("relu", {"outputs": [ArrayType(shape=["8", "5"], dtype="float32")]}, "is declared f32[8, 5]"),
+        ("relu", {"outputs": [ArrayType(shape=["5", "8"], dtype="float64")]}, "is declared f64[5, 8]"),
     ],
     ids=["swapped parents", "a cycle", "a wrong shape", "a wrong dtype"],
 )

@@ -115,7 +115,7 @@ def test_graphs_inside_nodes() -> None:
     assert "inside its body: it takes " in (check(replaced(LOOPS, SCAN.id, operands=fewer.operands)) or "")
     if "num_carry" in SCAN.params:  # JAX 0.11 does not say how many are carried
         swapped = check(replaced(LOOPS, SCAN.id, outputs=SCAN.outputs[::-1]))
-        assert "inside its body: output 0 is f64[d], but f64[n, d] at the node" in (swapped or "")
+        assert "inside its body: output 0 is f32[d], but f32[n, d] at the node" in (swapped or "")
     assert "a node of this kind has 1" in (check(replaced(LOOPS, SCAN.id, bodies=[])) or "")
     names = [n.name for n in body.nodes if n.kind == "cond"]
     assert names == ["cond"]

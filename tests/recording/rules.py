@@ -66,3 +66,14 @@ def never(x):
 
 
 never.defvjp(lambda x: (x, None), lambda r, g: (g,))
+
+
+@jax.custom_vjp
+def dropout(x, key):
+    return jnp.where(jax.random.bernoulli(key, 0.5, x.shape), x, 0.0)
+
+
+dropout.defvjp(
+    lambda x, key: (dropout(x, key), key),
+    lambda key, g: (jnp.where(jax.random.bernoulli(key, 0.5, g.shape), g, 0), None),
+)

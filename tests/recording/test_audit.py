@@ -64,18 +64,25 @@ def test_a_rule_made_in_a_function_is_one_and_its_worst_case_counts():
 
 def test_what_cannot_be_audited_has_a_reason():
     def work():
-        rules.never(jax.random.key(0))
+        rules.never(jnp.ones(3, complex))
         rules.square(jnp.ones((0, 3)))
         jax.jit(lambda k: rules.power(jnp.ones(2), k))(jnp.ones(2))
 
     found = recorded(work)
     assert {name: remarks(one) for name, one in found.items()} == {
-        "never": [("CG201", "not audited: one of its arguments is a PRNG key, which a signature cannot say")],
+        "never": [
+            ("CG201", "not audited: one of its arguments is an array of complex64, which a signature cannot say")
+        ],
         "power": [
             ("CG201", "not audited: its argument k, which it takes as it is, was a traced value (float32[2])"),
         ],
         "square": [("CG201", "not audited: calls with empty arrays: sizes are at least 1")],
     }
+
+
+def test_a_random_key_is_an_argument():
+    (found,) = recorded(lambda: rules.dropout(jnp.ones(3), jax.random.key(0))).values()
+    assert verdict(found) == "proved"
 
 
 def test_calls_that_are_left_out_beside_a_proof_are_named():

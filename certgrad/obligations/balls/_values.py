@@ -9,6 +9,8 @@ from functools import cache
 from math import isinf, isnan
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from certgrad.obligations.balls import _scalars as s
@@ -73,7 +75,9 @@ def filled(value: Value) -> Array:
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether a dtype stands for the reals here."""
+    """Whether a dtype stands for the reals here. Of random keys the balls know nothing: raises Unsupported."""
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
+        raise Unsupported("random keys")
     return np.dtype(dtype).kind == "f" or str(dtype) in ("bfloat16",) or str(dtype).startswith("float")
 
 

@@ -18,7 +18,7 @@ from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
 from ..tracing.jax_dimensions import sizes_as_integers
-from ..tracing.jax_internals import keys_from
+from ..tracing.jax_internals import equations_of, keys_from, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
 
@@ -33,6 +33,8 @@ class Compared:
         self.title = self.op.name
         self.names = instance.names
         programs = [p.jaxpr for p in self.programs("float64").values()]
+        self.draws = any(sampler(eqn) for jaxpr in programs for eqn in equations_of(jaxpr))
+        """It draws random numbers: others in each dtype, and others while JAX computes in 64 bits."""
         rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
         self.roots = [*rules, *self.op.code]
         self.functions = list(filter(is_users, reachable_from(self.roots)))

@@ -51,7 +51,8 @@ def traced(
     floats = [k for k, d in enumerate(dtypes) if d == "float"]
     rules = op.rules(statics)
     with jax.enable_x64(True):
-        args = [jax.ShapeDtypeStruct(shape, _DTYPES[d]) for shape, d in zip(shapes, dtypes, strict=True)]
+        own: Mapping[str, Any] = {**_DTYPES, "key": jax.eval_shape(jax.random.key, 0).dtype}
+        args = [jax.ShapeDtypeStruct(shape, own[d]) for shape, d in zip(shapes, dtypes, strict=True)]
         tangents = [args[k] for k in floats]
         params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
         first = _trace("forward", rules.forward, args, params)

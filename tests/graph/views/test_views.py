@@ -130,10 +130,10 @@ def test_a_large_graph_shows_runs_of_nodes() -> None:
 def test_dot(perceptron: GraphCertificate, refuted: GraphCertificate) -> None:
     text = render_dot(perceptron)
     assert text.startswith('digraph "mlp" {\n  label="mlp: proved under hypotheses"')
-    assert '  n9 [label="%9 max\\nf64[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater one, ' in text
+    assert '  n9 [label="%9 max\\nf32[n, h]\\nx ≠ 0" fillcolor="#fdf0c4" tooltip="%9 max: the greater one, ' in text
     assert "\n  n8 -> n9;\n" in text
     assert text.endswith("  n18 -> out0;\n}\n")
-    assert "f64[n, h]\\nrefuted" in render_dot(refuted)
+    assert "f32[n, h]\\nrefuted" in render_dot(refuted)
     assert 'fillcolor="#f7c8c8" penwidth=2' in render_dot(refuted)
     assert 'digraph "<b onclick=\\"x\\">&\\\\n" {' in render_dot(refuted)
 

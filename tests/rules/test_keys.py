@@ -1,0 +1,36 @@
+"""Rules that take random keys: what they draw is some constant of the key."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+
+
+def dropped(x, key):
+    return jnp.where(jax.random.bernoulli(key, 0.5, x.shape), x / 0.5, 0.0)
+
+
+def dropout(again):
+    """A dropout whose backward makes the mask anew, from the key or from another."""
+    rule = jax.custom_vjp(lambda x, key: dropped(x, key))
+    rule.defvjp(lambda x, key: (dropped(x, key), key), lambda key, g: (dropped(g, again(key)), None))
+    return rule
+
+
+def test_what_is_drawn_again_from_the_same_key():
+    report = certgrad.check(dropout(lambda key: key), "n d, :key -> n d")
+    assert report.verdict == "proved", report
+    assert any("which draw other numbers" in text for text in report.claims[0].measured)
+
+
+@pytest.mark.parametrize("other", [lambda key: jax.random.split(key)[0], lambda key: jax.random.fold_in(key, 0)])
+def test_what_is_drawn_from_another_key(other):
+    assert certgrad.check(dropout(other), "n, :key -> n").verdict == "unproved"
+
+
+def test_a_key_that_is_returned():
+    rule = jax.custom_vjp(lambda key: key)
+    rule.defvjp(lambda key: (key, None), lambda _, g: (g,))
+    report = certgrad.check(rule, ":key")
+    assert report.verdict == "unproved"
