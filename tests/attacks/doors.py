@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -13,6 +16,12 @@ import numpy as np
 
 import certgrad
 from certgrad.errors import CertgradError
+from certgrad.graph.certificate import GraphCertificate
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.tree import Statement
+from certgrad.hypotheses.tree import arrays as arrays_in
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls.statements import evaluate
 from certgrad.training import SGD, certify_step
 
 from .attack import Attack
@@ -21,17 +30,51 @@ QUICK = 24
 """One attack in so many is tried at each run of the tests; all of them, through every door, with `-m slow`."""
 
 
+Names = Mapping[str, int]
+
+
 class Outcome(NamedTuple):
     """What a door says of an attack. The hypotheses are those on sizes too, and the ranks that the claim is about."""
 
     verdict: str
     hypotheses: tuple[str, ...] = ()
+    trees: tuple[tuple[Statement, Names], ...] = ()
+    """Of the hypotheses that have one, what they say, and which argument each of their arrays is."""
 
     def is_wrong_for(self, attack: Attack) -> bool:
         """Whether it is called proved where no listed hypothesis excludes the points at which it is wrong."""
-        if not self.verdict.startswith("proved"):
+        if not self.verdict.startswith("proved") or any(is_false(*tree, attack) for tree in self.trees):
             return False
         return not any(text in hypothesis for text in attack.excluded_by for hypothesis in self.hypotheses)
+
+
+def is_false(statement: Statement, names: Names, attack: Attack) -> bool:
+    """Whether a hypothesis is false, or undefined, at the attack's point: what is claimed is not about that."""
+    values = attack.wrong_at()
+    arrays = {name: exactly(np.asarray(values[k])) for name, k in names.items() if k < len(values)}
+    try:
+        return evaluate(statement, arrays, sizes_of(attack, values)) is not True
+    except (UnfitError, BallError):
+        return False
+
+
+def exactly(array: np.ndarray) -> np.ndarray:
+    """The entries as rationals, integers or booleans."""
+    if array.dtype.kind == "f":
+        return np.array([Fraction(float(x)) for x in array.flat], dtype=object).reshape(array.shape)
+    return array
+
+
+def sizes_of(attack: Attack, values: tuple[Any, ...]) -> dict[str, int]:
+    """What the names of dimensions stand for at these values."""
+    found: dict[str, int] = {}
+    for text, value in zip(parts(attack.signature)[0], values, strict=True):
+        dims = text.partition(":")[0].split()
+        if "*s" not in dims:
+            for dim, size in zip(dims, np.shape(value), strict=True):
+                if known := re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:\+(\d+))?", dim):
+                    found[known[2]] = (size - int(known[3] or 0)) // int(known[1] or 1)
+    return found
 
 
 def attacks() -> Iterator[Attack]:
@@ -101,12 +144,25 @@ def loss_graph(attack: Attack) -> Any:
 def by_check(attack: Attack) -> Outcome:
     report = certgrad.check(attack.rule(), attack.signature, domain=attack.domain, **attack.declared)
     scopes = {case.scope for claim in report.claims for case in claim.cases}
-    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})))
+    names = {name: k for k, name in enumerate(inspect.signature(attack.rule()).parameters)}
+    trees = tuple((h.tree, names) for claim in report.claims for h in claim.hypotheses)
+    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})), trees)
 
 
 def by_certify(attack: Attack) -> Outcome:
     found = certgrad.certify(loss_graph(attack))
-    return Outcome(found.verdict, (*(h.text for h in found.hypotheses), *found.dimensions))
+    texts = [h.text for h in found.hypotheses]
+    return Outcome(found.verdict, (*texts, *found.dimensions), of_inputs(found, texts))
+
+
+def of_inputs(certificate: GraphCertificate, texts: Collection[str]) -> tuple[tuple[Statement, Names], ...]:
+    """The hypotheses of these texts that are about the graph's inputs alone, with which input each array is."""
+    numbers = {node.id: k for k, node in enumerate(certificate.graph.inputs)}
+    found = []
+    for step in certificate.steps:
+        names = {name: numbers[ref.node] for name, ref in step.arguments.items() if ref.node in numbers}
+        found += [(h.tree, names) for h in step.hypotheses if h.text in texts and arrays_in(h.tree) <= names.keys()]
+    return tuple(found)
 
 
 def by_equal(attack: Attack) -> Outcome:
@@ -115,14 +171,18 @@ def by_equal(attack: Attack) -> Outcome:
     found = certgrad.equal(
         pullback(attack.rule(), n), pullback(attack.plain, n), ", ".join([*inputs, *outputs]), domain=attack.domain
     )
-    return Outcome(found.verdict, tuple(str(h).replace("args_0", "x") for h in found.hypotheses))
+    names = {f"args_{k}": k for k in range(n)}
+    trees = tuple((h.tree, names) for h in found.claim.hypotheses)
+    return Outcome(found.verdict, tuple(str(h).replace("args_0", "x") for h in found.hypotheses), trees)
 
 
 def by_certify_step(attack: Attack) -> Outcome:
     inputs, _ = parts(attack.signature)
     real = [f"x{i}" for i, s in enumerate(inputs) if ":" not in s]
-    found = certify_step(loss_graph(attack), SGD, real)
-    return Outcome(found.verdict, tuple(getattr(h, "text", str(h)) for h in found.hypotheses))
+    graph = loss_graph(attack)
+    found = certify_step(graph, SGD, real)
+    listed = [h.removeprefix("gradient: ") for h in found.hypotheses if h.startswith("gradient: ")]
+    return Outcome(found.verdict, tuple(found.hypotheses), of_inputs(certgrad.certify(graph), listed))
 
 
 DOORS: dict[str, Callable[[Attack], Outcome]] = {

@@ -8,7 +8,7 @@ return: code that runs elsewhere and not in the trace is not what was proved.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
@@ -30,15 +30,16 @@ from ._state import held_by
 
 Ran = dict[CodeType, set[int]]
 """For each code object, the offsets of its instructions that ran."""
+MOST = 2_000_000
+"""So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
 
 def executed(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
     """Instructions that run in traces at numbers or in calls, at each of the places, and in no trace of the proof."""
-    found = _elsewhere(subject, places, dtype)
-    if found is not None:  # a cache may have kept the trace from running what it ran before
-        _forget(subject)
-        found = _elsewhere(subject, places, dtype)
-    return found
+    if _elsewhere(subject, places[:1], dtype) is None:
+        return None
+    _forget(subject)  # a cache may have kept the trace from running what it ran before
+    return _elsewhere(subject, places, dtype)
 
 
 def _elsewhere(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
@@ -85,38 +86,53 @@ def _told(found: tuple[CodeType, int], how: str) -> Difference:
 
 
 def _in(block: Callable[[], object], subject: Compared) -> Ran | None:
-    """What ran in a block; none if it was refused."""
+    """What ran in a block; none if it was refused, or ran for too long."""
+    left = [MOST]
     try:
-        with _watched(subject) as ran:
+        with _watched(subject, left) as ran:
             block()
     except CertgradError:
         return None
-    return ran
+    if left[0] > 0:
+        return ran
+    subject.unseen[f"the way through the code (more than {MOST:,} instructions)"] = None
+    return None
 
 
 @contextmanager
-def _watched(subject: Compared) -> Iterator[Ran]:
-    """The instructions of users' code that this thread runs. A debugger sees nothing of them."""
+def _watched(subject: Compared, left: list[int]) -> Iterator[Ran]:
+    """The instructions of users' code that this thread runs, while some are `left`. A debugger sees nothing of them."""
     ran: Ran = {}
     graph = subject.op.rules_of_nodes
     reached = {f.__code__ for f in subject.functions}
+    known: dict[int, tuple[CodeType, Any]] = {}
+    """By identity, as a code object takes long to hash: with what watches it, if it is looked at."""
 
-    def local(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "opcode":
-            ran[frame.f_code].add(frame.f_lasti)
+    def watcher(code: CodeType, names: Mapping[str, Any]) -> Any:
+        if code.co_filename.startswith("<") and code not in reached:  # what Python's own code generates
+            return None
+        if not is_users_code(code, names) or (graph and INSTALLED in code.co_filename):
+            return None
+        add = ran.setdefault(code, set()).add
+
+        def local(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "opcode":
+                add(frame.f_lasti)
+                left[0] -= 1
+                if left[0] <= 0:
+                    sys.settrace(None)
+                    frame.f_trace_opcodes = False
+                    return None
+            return local
+
         return local
 
     def entered(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
-        if code not in ran:
-            if code.co_filename.startswith("<") and code not in reached:  # what Python's own code generates
-                return None
-            if not is_users_code(code, frame.f_globals):
-                return None
-            if graph and INSTALLED in code.co_filename:
-                return None
-            ran[code] = set()
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        if id(code) not in known:
+            known[id(code)] = code, watcher(code, frame.f_globals)
+        if (local := known[id(code)][1]) is not None:
+            frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return local
 
     before = sys.gettrace()

@@ -241,6 +241,13 @@ def test_code_that_no_trace_ran_is_not_what_was_proved(name):
     assert any(f"({os.path.basename(__file__)}:" in reason for reason in reasons), reasons
 
 
+def test_a_rule_that_runs_long_is_watched_for_a_while(monkeypatch):
+    monkeypatch.setattr("certgrad.obligations.conformance._executed.MOST", 500)
+    report = certgrad.check(scaled(lambda x: sum(0.5**k for k in range(200)) * 0.0 + 1.0), "n -> n")
+    assert report.verdict == "proved"
+    assert any("the way through the code" in text for text in report.claims[0].measured)
+
+
 def memoised(n):
     return 1.0 * (n // n)
 
