@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from certgrad.errors import CertgradError
 
 from ..generality.decisions import rendering
-from ..tracing.jax_internals import Program, serialised_all
+from ..tracing.jax_internals import Program, equations_of, kind_of, serialised_all
 from ._agreement import differs
 from ._compared import Compared
 from ._points import sized
@@ -108,8 +109,9 @@ def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndar
     Nothing shows how much rounding of 64 bits a long program gathers, but that of 32 bits does: it is as many units.
     """
     exact, own = references(program, operands, sizes, dtype)
-    how = differs(found, own, exact, dtype)
-    if not how or dtype != "float64":
+    coarsest = _coarsest(program, dtype)
+    how = differs(found, own, exact, coarsest)
+    if not how or coarsest != "float64":
         return how
     _, coarse = references(program, [_cast(x, np.float32) for x in operands], sizes, "float32")
     with np.errstate(all="ignore"):
@@ -125,17 +127,22 @@ def _cast(x: np.ndarray, dtype: Any) -> np.ndarray:
 def references(
     program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The program's outputs at operands of a dtype: computed in 64 bits, and in that dtype."""
+    """The program's outputs at operands of a dtype: computed in 64 bits, and as it is in that dtype."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
-    if dtype == "float64":
+    if _coarsest(program, dtype) == "float64":
         return own, own
-    wide = {np.dtype(t): np.float64 for t in (dtype, "float64")}
-    exact = run(
-        program,
-        [x.astype(wide[x.dtype]) if x.dtype in wide else x for x in operands],
-        Setting(sizes, also=np.dtype(dtype)),
-    )
-    return exact, own
+    wide = [x.astype(np.float64) if kind_of(x.dtype) == "f" else x for x in operands]
+    return run(program, wide, Setting(sizes, exact=True)), own
+
+
+def _coarsest(program: Program, dtype: str) -> str:
+    """Of the dtype and those that the program itself names, the one that rounds most."""
+    named = {str(v.aval.dtype) for eqn in equations_of(program.jaxpr) for v in eqn.outvars if _is_float(v)}
+    return max({dtype, *named - {"float64"}}, key=lambda d: float(ml_dtypes.finfo(d).eps))
+
+
+def _is_float(v: Any) -> bool:
+    return hasattr(v.aval, "dtype") and kind_of(v.aval.dtype) == "f"
 
 
 def said(how: Mapping[str, str]) -> str:

@@ -52,11 +52,13 @@ class Setting:
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     real: Any = np.float64
-    also: Any = np.float64
-    """A dtype that is replaced by `real` as float64 is."""
+    exact: bool = False
+    """Whether all floats, also those that the program names, stand for 64-bit ones."""
 
     def dtype(self, dtype: Any) -> Any:
-        return self.real if dtype in (np.float64, self.also) else dtype
+        if dtype == np.float64 or (self.exact and kind_of(dtype) == "f"):
+            return self.real
+        return dtype
 
     def size(self, value: Any) -> Any:
         """A parameter with its dimensions set."""

@@ -140,7 +140,8 @@ def rounds_to(form: ClosedForm, value: float, dtype: str = "float64") -> bool:
 
 
 def _unit(value: float, dtype: str) -> Fraction:
-    return Fraction(float(np.spacing(np.dtype(dtype).type(value))))
+    """One in the last place. Of half the value, as nothing lies above the largest."""
+    return 2 * Fraction(float(np.spacing(np.dtype(dtype).type(value / 2))))
 
 
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:
