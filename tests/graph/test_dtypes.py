@@ -138,3 +138,23 @@ def test_execution_in_another_dtype_is_that_of_the_same_program() -> None:
         np.testing.assert_allclose(same.value_and_grad(x)[1][0], np.cos(x), rtol=1e-14)
         with pytest.raises(UsageError, match=r"was traced in float32, and in float64 it is another program"):
             other.value_and_grad(x)
+
+
+def test_a_mask_of_the_lowest_number_of_its_dtype():
+    def attention(x):
+        causal = jnp.tril(jnp.ones((x.shape[0], x.shape[0]), bool))
+        return jnp.sum(jax.nn.softmax(jnp.where(causal, x @ x.T, jnp.finfo(x.dtype).min)) @ x)
+
+    assert certify(trace(attention, "4 3")).verdict == "proved"
+
+
+def test_parts_in_half_precision_round_as_they_do():
+    """A weak number beside bfloat16 is of bfloat16 as well: another rounding, and no other function."""
+
+    def block(x, w):
+        h = jnp.tanh(x.astype(jnp.bfloat16) @ w.astype(jnp.bfloat16))
+        return jnp.sum((x + h).astype(jnp.float32) ** 2)
+
+    found = certify(trace(block, "64 8", "8 8"))
+    assert found.verdict == "proved", found.findings
+    assert any("weak float32" in text for text in found.measured)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.errors import CertgradError
 from certgrad.obligations.balls.statements import inside
 
 from ..balls import Input
@@ -21,6 +20,7 @@ from ..tracing.jax_dimensions import sizes_as_integers
 from ..tracing.jax_internals import equations_of, keys_from, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
+from ._values import Setting
 
 
 class Compared:
@@ -88,19 +88,15 @@ class Compared:
         whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]
         values[: len(whole)] = [x if t is None else x.astype(t) for x, t in zip(values, whole, strict=False)]
         values[:count] = [keys_from(x) if d == "key" else x for x, d in zip(values[:count], shapes.dtypes, strict=True)]
-        wanted = self.programs("float64")["forward"].jaxpr
-        outs = [tuple(int(d) for d in v.aval.shape) for v in self._outputs(sizes, wanted)]
+        outs = self._outputs(sizes)
         tangents = directions([shapes.inputs[k] for k in shapes.floats], rng)
         return Point(values[:count], tangents, directions(outs, rng), values[count:])
 
-    def _outputs(self, sizes: Sizes, general: Any) -> Sequence[Any]:
-        """The outputs at these sizes, whose shapes are numbers."""
-        for dtype in ("float64", "float32"):
-            try:
-                return self.at(sizes, dtype)["forward"].jaxpr.outvars
-            except CertgradError:
-                continue
-        return general.outvars
+    def _outputs(self, sizes: Sizes) -> list[tuple[int, ...]]:
+        """The shapes of the outputs at these sizes."""
+        setting = Setting(sizes)
+        outvars = self.programs("float64")["forward"].jaxpr.outvars
+        return [tuple(setting.size(d) for d in v.aval.shape) for v in outvars]
 
     def _inside(self, values: Mapping[str, Any]) -> bool:
         return inside((*self.op.domain, *(c for c in self.op.params.values() if c)), values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from types import CodeType, FrameType
@@ -34,10 +35,18 @@ MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
 
-def executed(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
-    """Instructions that run in traces at numbers or in calls, at each of the places, and in no trace of the proof."""
-    if _elsewhere(subject, places[:1], dtype) is None:
-        return None
+def executed(
+    subject: Compared, places: Sequence[Sizes], dtype: str, at_number: Ran | None, in_calls: Ran | None
+) -> Difference | None:
+    """Instructions that run in traces at numbers or in calls, at each of the places, and in no trace of the proof.
+
+    What ran in a trace at numbers and in calls that were made anyway tells whether to look at all.
+    """
+    ran = _in(partial(subject.anew, dtype), subject) if subject.names else at_number
+    if ran is not None and not _beyond(ran, [at_number]):
+        _add(ran, at_number)
+        if not _beyond(ran, [in_calls]):
+            return None
     _forget(subject)  # a cache may have kept the trace from running what it ran before
     return _elsewhere(subject, places, dtype)
 
@@ -87,22 +96,31 @@ def _told(found: tuple[CodeType, int], how: str) -> Difference:
 
 def _in(block: Callable[[], object], subject: Compared) -> Ran | None:
     """What ran in a block; none if it was refused, or ran for too long."""
-    left = [MOST]
     try:
-        with _watched(subject, left) as ran:
+        with watched(subject) as seen:
             block()
     except CertgradError:
         return None
-    if left[0] > 0:
-        return ran
-    subject.unseen[f"the way through the code (more than {MOST:,} instructions)"] = None
-    return None
+    return seen.whole
+
+
+@dataclass
+class Seen:
+    """What ran, while instructions are left to be watched."""
+
+    ran: Ran = field(default_factory=dict)
+    left: int = 0
+
+    @property
+    def whole(self) -> Ran | None:
+        """All that ran, if it was watched to the end."""
+        return self.ran if self.left > 0 else None
 
 
 @contextmanager
-def _watched(subject: Compared, left: list[int]) -> Iterator[Ran]:
-    """The instructions of users' code that this thread runs, while some are `left`. A debugger sees nothing of them."""
-    ran: Ran = {}
+def watched(subject: Compared) -> Iterator[Seen]:
+    """The instructions of users' code that this thread runs. A debugger sees nothing of them."""
+    seen = Seen(left=MOST)
     graph = subject.op.rules_of_nodes
     reached = {f.__code__ for f in subject.functions}
     known: dict[int, tuple[CodeType, Any]] = {}
@@ -113,13 +131,13 @@ def _watched(subject: Compared, left: list[int]) -> Iterator[Ran]:
             return None
         if not is_users_code(code, names) or (graph and INSTALLED in code.co_filename):
             return None
-        add = ran.setdefault(code, set()).add
+        add = seen.ran.setdefault(code, set()).add
 
         def local(frame: FrameType, event: str, _: Any) -> Any:
             if event == "opcode":
                 add(frame.f_lasti)
-                left[0] -= 1
-                if left[0] <= 0:
+                seen.left -= 1
+                if seen.left <= 0:
                     sys.settrace(None)
                     frame.f_trace_opcodes = False
                     return None
@@ -138,9 +156,11 @@ def _watched(subject: Compared, left: list[int]) -> Iterator[Ran]:
     before = sys.gettrace()
     sys.settrace(entered)
     try:
-        yield ran
+        yield seen
     finally:
         sys.settrace(before)
+        if seen.left <= 0:
+            subject.unseen[f"the way through the code (more than {MOST:,} instructions)"] = None
 
 
 def _add(ran: Ran, more: Ran | None) -> None:
