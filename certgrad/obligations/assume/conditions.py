@@ -12,7 +12,7 @@ from typing import Literal
 
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
-from certgrad.obligations.terms.power import content
+from certgrad.obligations.terms.power import UndefinedTermError, content
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
@@ -186,8 +186,8 @@ def discharged(clause: Clause, facts: Facts, cases: bool = True) -> bool:
 def _fails(guards: Iterable[tuple[Poly, bool]], facts: Facts) -> bool:
     """A guard of several terms has the other value where the facts hold: they decide the predicates in it."""
     for guard, value in guards:
-        if len(guard) > 1:
-            constant = decided(guard, facts).constant()
+        if len(guard) > 1 and (found := _decided(guard, facts)) is not None:
+            constant = found.constant()
             if constant is not None and (constant != 0) != value:
                 return True
     return False
@@ -203,10 +203,19 @@ def _by_cases(alternatives: tuple[Atomic, ...], facts: Facts, depth: int) -> boo
         here = facts.extended([Fact(p, sign, universal=False)])
         if not facts.signs(p) & sign or here.contradictory:
             continue
-        there = tuple(Atomic(a.relation, decided(a.poly, here)) for a in alternatives)
+        polys = [(a.relation, _decided(a.poly, here)) for a in alternatives]
+        there = tuple(Atomic(relation, poly) for relation, poly in polys if poly is not None)
         if not any(holds(a, here) for a in there) and not _by_cases(there, here, depth - 1):
             return False
     return True
+
+
+def _decided(poly: Poly, facts: Facts) -> Poly | None:
+    """The term where the facts hold; None where it has no value there, so that nothing said of it holds."""
+    try:
+        return decided(poly, facts)
+    except UndefinedTermError:
+        return None
 
 
 def holds(atomic: Atomic, facts: Facts) -> bool:

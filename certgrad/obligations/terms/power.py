@@ -60,6 +60,8 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
             continue
         taken[a] = e
     rest = poly * monomial({a: -e for a, e in taken.items()}) if taken else poly
+    if rest.is_zero:  # a divisor with predicates inside, 0 in every lane that is left: nothing can be taken out
+        taken, rest = {}, poly
     c = rest.sorted_items()[0][1]
     if only_positive:
         c = abs(c)

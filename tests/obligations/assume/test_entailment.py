@@ -54,3 +54,16 @@ def test_a_guard_of_several_predicates_fails_where_they_are_known():
     assert discharged(impossible, Facts(positive))
     assert not discharged(impossible, Facts(positive[:1]))
     assert not discharged(clause("!= 0", number(0), (outside, False)), Facts(positive))
+
+
+def test_what_has_no_value_in_a_case_does_not_hold_there():
+    """1/([y > 0] + [y > 0]·exp(x)) ≠ 1 has no value where y is not above 0."""
+    inverse = power(pred(Y) + pred(Y) * exp_of(X), -1)
+    assert not discharged(clause("!= 0", inverse - ONE), NOTHING)
+    assert not discharged(clause("!= 0", number(0), (inverse - ONE, True)), NOTHING)
+
+
+def test_a_divisor_that_is_zero_in_every_lane_that_is_left():
+    """[y ≤ 0]/([y > 0] + [y > 0]·exp(x)): multiplied by its divisor nothing is left."""
+    inverse = power(pred(Y) + pred(Y) * exp_of(X), -1)
+    assert not discharged(clause("> 0", inverse * (ONE - pred(Y))), NOTHING)
