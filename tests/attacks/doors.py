@@ -83,7 +83,8 @@ def sizes_of(attack: Attack, values: tuple[Any, ...]) -> dict[str, int]:
             for dim, size in zip(dims, np.shape(value), strict=True):
                 if known := re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:\+(\d+))?", dim):
                     found[known[2]] = (size - int(known[3] or 0)) // int(known[1] or 1)
-    return found
+    halves = {f"floordiv({n}, {k})": size // k for n, size in found.items() for k in (2, 3, 4)}
+    return found | halves | {f"mod({n}, {k})": size % k for n, size in found.items() for k in (2, 3, 4)}
 
 
 def attacks() -> Iterator[Attack]:
