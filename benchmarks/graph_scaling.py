@@ -34,7 +34,7 @@ import numpy as np
 from certgrad.accel._sweep import Sweep
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
-from certgrad.graph._jaxpr import Numbers
+from certgrad.graph._numbers import Numbers
 from examples.models.transformers import gpt2_in_full
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 128_000)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from certgrad.accel._sweep import Sweep
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph._certify import Certification, certification
-from certgrad.graph._jaxpr import Numbers, OwnNumbers
+from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.certificate import GraphCertificate
 from certgrad.graph.ir import Ref

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.graph._induction import Induction, Judgement, sized
-from certgrad.graph._jaxpr import Numbers, evaluate
+from certgrad.graph._jaxpr import evaluate
+from certgrad.graph._numbers import Numbers
 from certgrad.graph._run import Run, dimension
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.tracing.jax_internals import scan_loop

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from certgrad.graph import _bounds, _jaxpr
-from certgrad.graph._jaxpr import IDEAL
+from certgrad.graph._numbers import IDEAL
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
 from certgrad.obligations.auditing.witnesses import _as_data

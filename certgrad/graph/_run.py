@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.graph._jaxpr import Numbers, evaluate_equation
+from certgrad.graph._jaxpr import evaluate_equation
+from certgrad.graph._numbers import Numbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
 from certgrad.obligations.tracing.jax_internals import scan_loop

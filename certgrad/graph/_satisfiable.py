@@ -13,7 +13,8 @@ import jax
 import numpy as np
 from flint import arb, fmpq
 
-from certgrad.graph._jaxpr import IDEAL, UnknownDimensionError
+from certgrad.graph._jaxpr import UnknownDimensionError
+from certgrad.graph._numbers import IDEAL
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref

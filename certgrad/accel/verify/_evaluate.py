@@ -20,7 +20,7 @@ from certgrad.accel.verify._steps import Asked, Walk
 from certgrad.errors import CertgradError
 from certgrad.graph._cases import OneProgram, program_text
 from certgrad.graph._induction import sized
-from certgrad.graph._jaxpr import IDEAL
+from certgrad.graph._numbers import IDEAL
 from certgrad.graph._refutation import broken_decision
 from certgrad.graph._run import Key, Run
 from certgrad.graph._satisfiable import operations

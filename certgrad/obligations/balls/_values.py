@@ -74,6 +74,7 @@ def filled(value: Value) -> Array:
     return np.full(value.primal.shape, None, dtype=object)
 
 
+@cache
 def is_float(dtype: Any) -> bool:
     """Whether a dtype stands for the reals here. Of random keys the balls know nothing: raises Unsupported."""
     if jnp.issubdtype(dtype, jax.dtypes.extended):

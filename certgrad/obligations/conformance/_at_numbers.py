@@ -108,12 +108,12 @@ def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndar
 
     Nothing shows how much rounding of 64 bits a long program gathers, but that of 32 bits does: it is as many units.
     """
-    exact, own = references(program, operands, sizes, dtype)
     coarsest = _coarsest(program, dtype)
+    exact, own = references(program, operands, sizes, dtype, coarsest)
     how = differs(found, own, exact, coarsest)
     if not how or coarsest != "float64":
         return how
-    _, coarse = references(program, [_cast(x, np.float32) for x in operands], sizes, "float32")
+    _, coarse = references(program, [_cast(x, np.float32) for x in operands], sizes, "float32", "float32")
     with np.errstate(all="ignore"):
         units = [(x - y) * FINER if y.dtype == np.float64 else 0 * y for x, y in zip(coarse, own, strict=True)]
     off = [y + np.where(np.isfinite(d), d, 0) for d, y in zip(units, own, strict=True)]
@@ -125,11 +125,11 @@ def _cast(x: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def references(
-    program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str
+    program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str, coarsest: str
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The program's outputs at operands of a dtype: computed in 64 bits, and as it is in that dtype."""
     own = run(program, operands, Setting(sizes, np.dtype(dtype)))
-    if _coarsest(program, dtype) == "float64":
+    if coarsest == "float64":
         return own, own
     wide = [x.astype(np.float64) if kind_of(x.dtype) == "f" else x for x in operands]
     return run(program, wide, Setting(sizes, exact=True)), own

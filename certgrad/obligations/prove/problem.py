@@ -71,10 +71,9 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
             "held": real,
             "int": np.int64 if wide else np.int32,
             "bool": np.bool_,
-            "key": key_dtype(),
         }
         exact = shapes.exact or [""] * len(shapes.dtypes)
-        own = [e or dtypes[d] for d, e in zip(shapes.dtypes, exact, strict=True)]
+        own = [e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)]
         args = [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)]
         tangents = [args[k] for k in shapes.floats]
         scalars = [abstract((), real, weak=True)] * params

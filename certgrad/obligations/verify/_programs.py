@@ -40,6 +40,10 @@ class Programs:
         return {name: program for name in names if (program := getattr(self, name)) is not None}
 
 
+def _dtype(kind: str) -> Any:
+    return jax.eval_shape(jax.random.key, 0).dtype if kind == "key" else _DTYPES[kind]
+
+
 def traced(
     op: Subject, statics: Mapping[str, Any], shapes: Sequence[tuple[Any, ...]], dtypes: Sequence[str]
 ) -> Programs:
@@ -51,8 +55,7 @@ def traced(
     floats = [k for k, d in enumerate(dtypes) if d == "float"]
     rules = op.rules(statics)
     with jax.enable_x64(True):
-        own: Mapping[str, Any] = {**_DTYPES, "key": jax.eval_shape(jax.random.key, 0).dtype}
-        args = [jax.ShapeDtypeStruct(shape, own[d]) for shape, d in zip(shapes, dtypes, strict=True)]
+        args = [jax.ShapeDtypeStruct(shape, _dtype(d)) for shape, d in zip(shapes, dtypes, strict=True)]
         tangents = [args[k] for k in floats]
         params = [jax.ShapeDtypeStruct((), np.float64, weak_type=True) for _ in op.params]
         first = _trace("forward", rules.forward, args, params)

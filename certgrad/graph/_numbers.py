@@ -1,0 +1,55 @@
+"""The dtypes that a traced program runs in: its own, or others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.tracing.jax_internals import kind_of
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The dtypes that a program runs in, whatever it was traced in: all its real numbers, and its signed integers."""
+
+    real: Any
+    integer: Any
+
+    def dtype(self, dtype: Any) -> Any:
+        if kind_of(dtype) == "f":
+            return np.dtype(self.real)
+        return np.dtype(self.integer) if dtype in (np.dtype("int32"), np.dtype("int64")) else dtype
+
+    def value(self, value: Any) -> Any:
+        """A literal or a constant: the number that is meant, also where it is written in fewer digits."""
+        own = getattr(value, "dtype", None)
+        if own is not None and kind_of(own) not in "fi":
+            return value
+        array = np.asarray(value)
+        wanted = self.dtype(array.dtype)
+        if wanted == array.dtype:
+            return value
+        return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
+
+
+@dataclass(frozen=True)
+class OwnNumbers(Numbers):
+    """The dtypes that a program was traced in."""
+
+    def dtype(self, dtype: Any) -> Any:
+        return dtype
+
+
+IDEAL = Numbers(np.float64, np.int64)
+"""All real numbers in one dtype: as they are read where casts do not round."""
+
+
+def meant(array: np.ndarray) -> np.ndarray:
+    """Floats of fewer bits as the shortest decimals that round to them: 0.1, not 0.10000000149011612."""
+    if kind_of(array.dtype) != "f" or array.dtype == np.float64:
+        return array.astype(np.float64)
+    if (found := np.unique(array)).size == 1:  # most constants repeat one number
+        return np.full(array.shape, float(str(found[0])))
+    return np.asarray([float(str(x)) for x in array.flat], np.float64).reshape(array.shape)
