@@ -178,7 +178,7 @@ class RuleItem(pytest.Item):
         known = {f.code for f in wanted if f in self.baseline}
         self._warn_of_stale({f for f in wanted if f.code in known})
         failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
-        failing |= {"surrogate", "proved up to rounding"} if self.strict else set()
+        failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict else set()
         left = [f for f in wanted if f.code not in known]
         texts = {r.code: r.text for r in result.remarks}
         said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]

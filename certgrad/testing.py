@@ -18,19 +18,22 @@ def assert_certified(
     domain: str | Sequence[str] = (),
     surrogate: str = "",
     approximates: Callable | str | None = None,
+    sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
     hypotheses: Sequence[str] | None = None,
 ) -> Report:
     """Assert that the derivative rule of a function is proved, and return the report.
 
     The arguments are those of `certgrad.check`. A surrogate passes, and so does a rule that is proved for the function
     that it `approximates`. A rule without a gradient for an argument fails, unless `differentiable` leaves that
-    argument out. With `hypotheses`, the proof may rest on these alone. Findings that the project's baseline lists, or
-    that its configuration or a comment on the rule ignores, pass as they do in `certgrad audit`.
+    argument out; and so does one that is proved at sizes alone, unless `sizes` names some. With `hypotheses`, the proof
+    may rest on these alone. Findings that the project's baseline lists, or that its configuration or a comment on the
+    rule ignores, pass as they do in `certgrad audit`.
 
     Raises:
         AssertionError: the rule is not proved; the message is the report.
         UsageError: pyproject.toml or the baseline cannot be read.
     """
+    from certgrad.obligations.certificate import AT_SIZES
     from certgrad.rules import check
     from certgrad.rules._accepted import accepted
     from certgrad.rules._findings import NO_GRADIENT
@@ -43,10 +46,13 @@ def assert_certified(
         domain=domain,
         surrogate=surrogate,
         approximates=approximates,
+        sizes=sizes,
     )
     passed = accepted(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):
         raise AssertionError(f"not certified:\n{report}")
+    if not sizes and any(c.verdict == AT_SIZES and c.code not in passed for c in report.claims):
+        raise AssertionError(f"not certified for all sizes (to accept some, name them by `sizes`):\n{report}")
     if report.without_gradient and NO_GRADIENT not in passed:
         missing = ", ".join(report.without_gradient)
         raise AssertionError(f"{report.name} gives no gradient for {missing}; name the others by `differentiable`.")

@@ -5,7 +5,7 @@ order, no timestamps, no paths, no floats.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -18,7 +18,15 @@ FORMAT = 4
 KERNEL = "5"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
-VerdictName = Literal["proved", "proved under hypotheses", "proved up to rounding", "refuted", "unproved", "surrogate"]
+VerdictName = Literal[
+    "proved",
+    "proved under hypotheses",
+    "proved up to rounding",
+    "proved at sizes",
+    "refuted",
+    "unproved",
+    "surrogate",
+]
 ObligationKind = Literal["jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference"]
 
 CODES: dict[str, str] = {
@@ -169,6 +177,10 @@ class Certificate(Struct, frozen=True):
     without_gradient: list[str] | UnsetType = UNSET
     """Float arguments for which the rule returns `None`: the verdict says nothing of them. Absent where there are none.
     """
+    sizes: list[dict[str, int]] | UnsetType = UNSET
+    """The sizes that the verdict is about, where it is `proved at sizes`, or where it was refuted at numbers. Absent
+    where it is about all shapes of the signature.
+    """
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
 
@@ -176,7 +188,24 @@ class Certificate(Struct, frozen=True):
 def stated(certificate: Certificate) -> str:
     """The verdict with what it leaves out: `proved; no gradient for w`."""
     missing = certificate.without_gradient or []
-    return f"{certificate.verdict}; no gradient for {', '.join(missing)}" if missing else certificate.verdict
+    at = f" {sized(certificate.sizes or [], SHOWN)}" if certificate.verdict == AT_SIZES else ""
+    return f"{certificate.verdict}{at}" + (f"; no gradient for {', '.join(missing)}" if missing else "")
+
+
+def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:
+    """Sizes in words: `n = 2, 3, 128`, or `n = 2, d = 3; n = 128, d = 64`; of many, the first and how many more."""
+    found = sizes[:limit]
+    more = f" and {len(sizes) - len(found)} more" if len(sizes) > len(found) else ""
+    if found and all(len(one) == 1 for one in found):
+        return f"{next(iter(found[0]))} = {', '.join(str(v) for one in found for v in one.values())}{more}"
+    return "; ".join(", ".join(f"{name} = {value}" for name, value in one.items()) for one in found) + more
+
+
+def not_for_all(certificate: Certificate) -> str:
+    """Why what is proved at sizes is not proved for all; empty for other verdicts."""
+    cases = [case for claim in certificate.claims for case in claim.cases if case.verdict == AT_SIZES]
+    reason = next((case.reason for case in cases if case.reason), "")
+    return f"not proved for sizes left open: {reason}" if certificate.verdict == AT_SIZES else ""
 
 
 def checksum(certificate: Certificate) -> str:
@@ -190,11 +219,14 @@ def sealed(certificate: Certificate) -> Certificate:
     return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
+SHOWN = 3
+"""Of the sizes that a verdict is about, so many are named beside it."""
 HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")
+"""The verdicts of what is proved of the program as it is written, for all shapes of its signature."""
 PROOFS: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding")
 """What holds, if only of the program with its literals moved."""
-"""The verdicts of what is proved of the program as it is written."""
-ORDER: tuple[VerdictName, ...] = (*HOLDS, "proved up to rounding", "surrogate", "unproved", "refuted")
+AT_SIZES: VerdictName = "proved at sizes"
+ORDER: tuple[VerdictName, ...] = (*PROOFS, AT_SIZES, "surrogate", "unproved", "refuted")
 
 
 def worst(verdicts: list[VerdictName]) -> VerdictName:

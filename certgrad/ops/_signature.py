@@ -8,7 +8,7 @@ it. `:int` or `:bool` after an array says that it holds no floats, `:key` that i
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from certgrad.errors import SignatureError
@@ -116,6 +116,11 @@ class ArraySpec:
             axis += ranks[dim.name] if isinstance(dim, Star) else 1
         raise SignatureError(f"The array '{self}' has no dim '{name}'. Name one of its dims, as in axis_of(\"n\").")
 
+    def at(self, sizes: Mapping[str, int]) -> "ArraySpec":
+        """With numbers for the names; a star group is one axis."""
+        dims = (str(sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes)) for d in self.dims)
+        return replace(self, dims=tuple(map(Dim, dims)))
+
     def __str__(self) -> str:
         text, dtype = " ".join(map(str, self.dims)), self.exact or self.dtype
         return text if dtype == "float" else f"{text}:{dtype}"
@@ -140,6 +145,10 @@ class Signature:
         return tuple(
             dict.fromkeys(name for spec in specs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names)
         )
+
+    def at(self, sizes: Mapping[str, int]) -> "Signature":
+        """With numbers for the names; a star group is one axis."""
+        return Signature(tuple(s.at(sizes) for s in self.inputs), tuple(s.at(sizes) for s in self.outputs))
 
     def __str__(self) -> str:
         left, right = (", ".join(map(str, specs)) for specs in (self.inputs, self.outputs))

@@ -113,9 +113,10 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
     said = {**static, **kept}
     count = sum(c.count for c in calls)
     apart, joined = (
-        Declaration(_signature(held, t), said, origin=RECORDED) for t in (lengths.apart(), lengths.joined())
+        Declaration(_signature(held, t), said, sizes=lengths.sizes(t), origin=RECORDED)
+        for t in (lengths.apart(), lengths.joined())
     )
-    return Claim(apart, joined, count)
+    return Claim(apart, replace(joined, sizes=None), count)
 
 
 def _said(name: str, argument: Static) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,10 @@ def _entry(declared: Declaration) -> str:
     if declared.static:
         inner = ", ".join(f"{name} = {_value(name, v)}" for name, v in declared.static.items())
         lines.append(f"static = {{ {inner} }}")
+    if declared.sizes:
+        given = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
+        tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in one.items()) + " }" for one in given)
+        lines.append(f"sizes = [{', '.join(tables)}]")
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,8 @@ Axis = tuple[int, int]
 MAX_TRIES = 240
 MAX_APART = 8
 """So many axes that always agree are tried in all ways."""
+MAX_SIZES = 2
+"""Of the sizes of calls, so many are looked at where a proof at names does not close."""
 NEAR = 3
 """Lengths that differ by so little, always by the same, may belong together: n and n+1."""
 _PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107)
@@ -63,6 +65,20 @@ class Lengths:
     def joined(self) -> list[str]:
         """The shapes, with one name for the axes that always agree; a length of 1 stays one."""
         return self._named([(g, "1" if {*self.values[g[0]]} == {1} else "{}") for g in self.together])
+
+    def sizes(self, texts: Sequence[str]) -> list[dict[str, int]]:
+        """What the names in shapes were in the calls, each once; those of a few calls alone."""
+        dims = [text.split() for text in texts]
+        out: list[dict[str, int]] = []
+        for call in range(len(next(iter(self.values.values()), ()))):
+            found: dict[str, int] = {}
+            for a, k in self.axes:
+                for name in Dim(dims[a][k]).names:  # one at most: n, n+1, 8*n
+                    at_0, at_1 = (Dim(dims[a][k]).evaluate({name: v}) for v in (0, 1))
+                    found[name] = (self.values[a, k][call] - at_0) // (at_1 - at_0)
+            if found and found not in out:
+                out.append(found)
+        return out[:MAX_SIZES]
 
     def _parts(self, group: list[Axis]) -> Iterator[tuple[list[Axis], bool]]:
         """The smallest sets of axes that can change their length together, and whether they can alone."""

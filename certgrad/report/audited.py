@@ -4,7 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from certgrad.hypotheses.tree import Statement
-from certgrad.obligations.certificate import HOLDS, ORDER, CaseClaim, Certificate, Claim, Hypothesis, VerdictName
+from certgrad.obligations.certificate import (
+    AT_SIZES,
+    HOLDS,
+    ORDER,
+    PROOFS,
+    CaseClaim,
+    Certificate,
+    Claim,
+    Hypothesis,
+    VerdictName,
+)
 from certgrad.report.wording import number, symbols, without_implied
 
 SHORT_NAMES = {
@@ -71,8 +81,10 @@ def _whole(certificate: Certificate, claim: Claim) -> CaseClaim:
 
 
 def is_discharged(verdict: VerdictName) -> bool:
-    """Whether the verdict is a proof, with or without hypotheses, if only of the program with its literals moved."""
-    return verdict in HOLDS or verdict == "proved up to rounding"
+    """Whether the verdict is a proof, with or without hypotheses, if only of the program with its literals moved, or
+    of some sizes.
+    """
+    return verdict in (*PROOFS, AT_SIZES)
 
 
 def count(certificates: Sequence[Certificate]) -> dict[VerdictName, int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from certgrad.obligations.certificate import Certificate, stated
+from certgrad.obligations.certificate import Certificate, not_for_all, stated
 from certgrad.report.audited import conditions, conventions, findings_of, signatures, summary
 from certgrad.report.text import block, obligations
 
@@ -13,6 +13,9 @@ def render(certificates: Sequence[Certificate], missing: int = 0) -> str:
     """An audit: the summary, the table, the findings. `missing` rules were found and not audited."""
     parts = [summary(certificates, missing) + ".", table(certificates)]
     found = findings_of(certificates)
+    limited = [f"`{c.op}`: {why}" for c in certificates if (why := not_for_all(c))]
+    if limited:
+        parts += ["## At sizes", "\n".join(f"- {' '.join(line.split())}" for line in limited)]
     if found:
         parts += ["## Findings", *(f"```text\n{block(finding)}\n```" for finding in found)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"

@@ -6,7 +6,7 @@ from io import StringIO
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from certgrad.obligations.certificate import Ball, Certificate, Witness, stated
+from certgrad.obligations.certificate import Ball, Certificate, Witness, not_for_all, stated
 from certgrad.report.audited import (
     SHORT_NAMES,
     Audited,
@@ -25,6 +25,7 @@ _STYLES = {
     "proved": "green",
     "proved under hypotheses": "cyan",
     "proved up to rounding": "cyan",
+    "proved at sizes": "blue",
     "surrogate": "magenta",
     "unproved": "yellow",
     "refuted": "bold red",
@@ -51,7 +52,9 @@ def render(
         shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
         for finding in shown:
             parts += [block(finding, width, entry.where), ""]
-        if entry.reproduction and any(f.case.witness for f in shown):
+        if why := not_for_all(entry.certificate):
+            parts += [*fields([(entry.certificate.op, why)], width, ""), ""]
+        if entry.reproduction and any(f.case.verdict == "refuted" for f in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
     return "\n".join([*parts, f"{summary(certificates, missing)} ({duration(seconds)})"]) + "\n"
 
@@ -95,13 +98,14 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None
         table.add_column(name, overflow="fold")
     table.add_column(header[5], justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(
-            *(
-                Text(cell, style=_STYLES.get(cell.removesuffix(COVERED), "") if k == 2 else "")
-                for k, cell in enumerate(row)
-            )
-        )
+        table.add_row(*(Text(cell, style=_style(cell) if k == 2 else "") for k, cell in enumerate(row)))
     return _print(table, width)
+
+
+def _style(verdict: str) -> str:
+    """Of the verdict that a cell begins with."""
+    found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
+    return _STYLES.get(found, "")
 
 
 def _print(table: "Table", width: int | None) -> str:

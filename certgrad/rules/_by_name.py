@@ -112,6 +112,8 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
         yield Remark(INFERRED, f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does")
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")
+    for text in report.left_out:
+        yield Remark(LEFT_OUT, f"no claim is made at {text}")
     if report.without_gradient:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
     if report.approximates:
@@ -119,4 +121,5 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
 
 
 def _options(d: Declaration) -> dict[str, Any]:
-    return {name: getattr(d, name) for name in ("static", "differentiable", "domain", "surrogate", "approximates")}
+    names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes")
+    return {name: getattr(d, name) for name in names}

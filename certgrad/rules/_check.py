@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from certgrad.errors import RuleError, TraceError, UsageError
+from certgrad.errors import CertgradError, RuleError, TraceError, UsageError
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import (
+    AT_SIZES,
     ORDER,
+    PROOFS,
     CaseClaim,
     Certificate,
     Claim,
@@ -25,11 +27,15 @@ from certgrad.obligations.certificate import (
 from certgrad.obligations.tracing.jax_internals import from_library
 
 from ._approximation import approximation
+from ._at_sizes import SECONDS, Sizes, at_sizes, first_sizes, read_sizes
 from ._causes import diagnosed
+from ._choices import at_choices
 from ._examine import examine, settled
+from ._fails import Failure, failure, refuted, runs
+from ._infer import traces
 from ._layers import place_of
 from ._report import OTHER_VALUE, ArgumentClaim, Report
-from ._reproduction import reproduction
+from ._reproduction import of_failure, reproduction
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
@@ -51,6 +57,7 @@ def check(
     approximates: Callable | str | None = None,
     name: str = "",
     conformance: bool = True,
+    sizes: Sizes | Sequence[Sizes] | None = (),
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -76,6 +83,9 @@ def check(
         name: what the report calls it; the function's own name if empty.
         conformance: compare the traced programs with traces at numbers and with calls, which can take a proof away. If
             not, the claim says so.
+        sizes: where the rule is not proved for all sizes, it is tried at small ones, and first at these
+            (`{"n": 128, "d": 64}`, or several such); what is proved there is `proved at sizes`, which is no proof for
+            all. None: it is not tried.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
 
@@ -83,66 +93,126 @@ def check(
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
     """
 
-    def made(
-        excluded: Sequence[str] = (),
-        only: Sequence[str] | None = differentiable,
-        statics: Mapping[str, Any] | None = static,
-        integers: bool = False,
-        value_only: bool = False,
-    ) -> UserRule:
-        return UserRule(
-            function,
-            signature,
-            static=statics,
-            differentiable=only,
-            domain=domain,
-            name=name,
-            excluded=excluded,
-            integers=integers,
-            ideal=None if integers or value_only else approximates,
-            value_only=value_only,
-            conformance=conformance,
-        )
-
     if surrogate and approximates is not None:
         raise UsageError(
             "`surrogate` says that a rule is no derivative, and `approximates` of what it is one: say one."
         )
-    rule = made()
+
+    def alone(signature: str | Sequence[Any], static: Mapping[str, Any] | None, at: Sizes | None = None) -> _Rule:
+        return _Rule(function, signature, static, differentiable, domain, approximates, name, conformance, at)
+
+    whole = alone(signature, static)
+    report = _looked_at(whole, surrogate, sizes)
+    if surrogate or report.verdict not in (*PROOFS, AT_SIZES):
+        return report
+    # Of the shapes of outputs the author speaks at the defaults alone.
+    inputs = signature.partition("->")[0] if isinstance(signature, str) else signature
+
+    def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
+        other = alone(inputs, {**(static or {}), **chosen})
+        try:
+            here = first_sizes(other.made())
+            if runs(alone(inputs, static, here).made()) and not runs(replace(other, at=here).made()):
+                return None
+            return _looked_at(other, "", sizes)
+        except CertgradError as error:
+            return str(error)
+
+    return at_choices(report, whole.made(), at_value)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """What the author says of a rule."""
+
+    function: Callable
+    signature: str | Sequence[Any]
+    static: Mapping[str, Any] | None
+    differentiable: Sequence[str] | None
+    domain: str | Sequence[str]
+    approximates: Callable | str | None
+    name: str
+    conformance: bool
+    at: Sizes | None = None
+    """Numbers for the sizes that the signature leaves open."""
+
+    def made(
+        self,
+        excluded: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+        statics: Mapping[str, Any] | None = None,
+        integers: bool = False,
+        value_only: bool = False,
+    ) -> UserRule:
+        """The rule as the audit sees it, or a part of what is claimed of it."""
+        found = UserRule(
+            self.function,
+            self.signature,
+            static=self.static if statics is None else statics,
+            differentiable=self.differentiable if only is None else only,
+            domain=self.domain,
+            name=self.name,
+            excluded=excluded,
+            integers=integers,
+            ideal=None if integers or value_only else self.approximates,
+            value_only=value_only,
+            conformance=self.conformance,
+            at=self.at,
+        )
+        if self.at is not None:
+            found.seconds = SECONDS
+        return found
+
+
+def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | None) -> Report:
+    """The report with sizes left open, and where that is unproved at numbers."""
+
+    def at_numbers(one: Sizes) -> Report | None:
+        there = replace(said, at=one)
+        rule = there.made()
+        if not traces(rule):
+            found = failure(rule)
+            return None if found is None else _failed(rule, found)
+        return _checked(there, surrogate)
+
+    rule = said.made()
+    given = read_sizes(sizes or (), rule)
     try:
-        return _checked(rule, made, static, surrogate, named=differentiable is not None)
+        report = _checked(said, surrogate)
+        if report.verdict != "unproved" or surrogate or sizes is None:
+            return report
+        return at_sizes(report, rule, given, at_numbers)
     except SystemExit as error:
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
 
 
-def _checked(
-    rule: UserRule, made: Callable[..., UserRule], static: Mapping[str, Any] | None, surrogate: str, named: bool
-) -> Report:
+def _checked(said: _Rule, surrogate: str) -> Report:
     started = time.process_time()
+    rule, named = said.made(), said.differentiable is not None
     found = examine(rule)
     zeros = found.without_gradient if named else ()
     if named:  # what the author names has a gradient: JAX takes `None` for zeros, and so does the claim
         found = replace(found, without_gradient=())
     if found.without_gradient:
-        rule = made(found.without_gradient)
+        rule = said.made(found.without_gradient)
     settled(rule, found)
     if surrogate:  # whether it is the derivative after all is of little interest
         rule.seconds = SURROGATE_SECONDS
     certificate = untraced(rule, f"an output is of {found.strange}") if found.strange else _certificate(rule)
     approximates = ""
     if rule.ideal is not None:
-        value = made(found.without_gradient, value_only=True)
+        value = said.made(found.without_gradient, value_only=True)
         settled(value, found)
         approximates = approximation(value, rule)
         certificate = _with_value(certificate, approximates, _certificate(value))
     if found.integers and not found.strange:
-        certificate = _with_integers(certificate, _certificate(made(found.without_gradient, integers=True)))
+        certificate = _with_integers(certificate, _certificate(said.made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
 
         def alone(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
             chosen = {"only": [argument]} if argument else {"excluded": found.without_gradient}
-            one = made(**chosen, statics=static if statics is None else statics)
+            one = said.made(**chosen, statics=statics)
             settled(one, found)
             return one
 
@@ -157,6 +227,11 @@ def _checked(
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(found.without_gradient)))
     report = _report(rule, certificate, surrogate, arguments)
     return replace(report, approximates=approximates)
+
+
+def _failed(rule: UserRule, found: Failure) -> Report:
+    report = _report(rule, refuted(rule, found), "")
+    return replace(report, reproduction=of_failure(rule, found))
 
 
 def _report(

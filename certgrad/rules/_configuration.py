@@ -32,7 +32,7 @@ from ._findings import ALL_CODES, REMARKS
 from ._statics import from_table
 
 _KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "recorded", "signatures")
-_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates")
+_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates", "sizes")
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
 """The file that `certgrad run --save` is expected to write, beside pyproject.toml."""
@@ -214,5 +214,9 @@ def _declared(name: str, value: Any, file: Path) -> Declaration:
         said = options.get(key, [])
         if not (isinstance(said, str) and key == "domain") and key in options:
             _texts(said, f"'{key}' of {where[0].lower()}{where[1:]}")
+    given = options.get("sizes", [])
+    given = [given] if isinstance(given, dict) else given
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise UsageError(f"'sizes' of {where[0].lower()}{where[1:]} is no table such as {{ n = 128 }} and no list.")
     static = {name: from_table(value) for name, value in options.get("static", {}).items()}
     return Declaration(**{**options, "static": static}, origin="configured")

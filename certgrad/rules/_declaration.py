@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from certgrad.errors import UsageError
 
+from ._statics import Default
+
 F = TypeVar("F", bound=Callable)
 _ATTRIBUTE = "__certgrad__"
 _KINDS = {"float": "", "int": ":int", "uint": ":int", "bool": ":bool"}
@@ -28,6 +30,7 @@ class Declaration:
     domain: str | Sequence[str] = ()
     surrogate: str = ""
     approximates: Callable | str | None = None
+    sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = ()
     origin: str = "declared"
 
 
@@ -39,6 +42,7 @@ def declare(
     domain: str | Sequence[str] = (),
     surrogate: str = "",
     approximates: Callable | str | None = None,
+    sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
 ) -> Callable[[F], F]:
     """Say beside a rule what `certgrad audit` needs to know of it; takes the arguments of `certgrad.check`.
 
@@ -46,7 +50,7 @@ def declare(
     @jax.custom_vjp
     def scale(x, w): ...
     """
-    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates)
+    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates, sizes)
 
     def mark(function: F) -> F:
         setattr(function, _ATTRIBUTE, found)
@@ -95,7 +99,7 @@ def _annotated(plain: Callable) -> Declaration | None:
         if text is not None:
             inputs.append(text)
         elif p.default is not p.empty:
-            static[p.name] = p.default
+            static[p.name] = Default(p.default)
         else:
             return None
     outputs = result if isinstance(result, tuple) else getattr(result, "__args__", None) or (result,)

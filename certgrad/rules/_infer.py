@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
@@ -17,7 +18,7 @@ from certgrad.obligations.prove.problem import trace_rules
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped
 from ._parameters import nondifferentiable
-from ._statics import real
+from ._statics import Default, real
 from ._user_rule import UserRule
 
 CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
@@ -35,7 +36,7 @@ def inferred(function: Callable) -> list[Declaration]:
     except (TypeError, ValueError):
         return []
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    static = {p.name: p.default for p in parameters if p.default is not p.empty}
+    static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
     # Without a value an argument that is no array can only be proved for every number.
     static |= {
         n: real() for n in nondifferentiable(unwrapped(function), [p.name for p in parameters]) if n not in static
@@ -50,7 +51,11 @@ def inferred(function: Callable) -> list[Declaration]:
         if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
             break
         declared = Declaration(", ".join(specs), static, origin="inferred")
-        if _traces(function, declared):
+        try:
+            rule = UserRule(function, declared.signature, static=declared.static)
+        except CertgradError:
+            continue
+        if traces(rule):
             out.append(declared)
     return out
 
@@ -69,10 +74,10 @@ def _ordered(candidates: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
     )
 
 
-def _traces(function: Callable, declared: Declaration) -> bool:
+def traces(rule: UserRule) -> bool:
+    """The first case of the rule traces, in 64 bits or in 32."""
     for wide in (True, False):
         try:
-            rule = UserRule(function, declared.signature, static=declared.static)
             instance = family(rule, rule.cases[0]).prove[0]
             programs = rule.rules(instance.statics)
             trace_rules(programs, instance.shapes(), len(rule.params), rule.name, wide)

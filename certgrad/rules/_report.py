@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from textwrap import indent
 
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, stated
+from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, not_for_all, stated
 from certgrad.obligations.conformance import NOT_COMPARED
 
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
@@ -67,6 +67,8 @@ class Report(Judged):
     """One for each float argument that the claim is about."""
     notes: tuple[str, ...] = ()
     """What was ignored, and what need not be."""
+    left_out: tuple[str, ...] = ()
+    """Values of static arguments, other than the defaults, at which nothing is claimed, each with the reason."""
     location: str = ""
     """File and line of the function, in full."""
     reproduction: str = ""
@@ -85,6 +87,11 @@ class Report(Judged):
     def hypotheses(self) -> list[str]:
         """The conditions under which the claims hold, as formulas."""
         return sorted({h.text for claim in self.claims for h in claim.hypotheses})
+
+    @property
+    def sizes(self) -> list[dict[str, int]]:
+        """The sizes that the verdict is about; empty where it is about all."""
+        return list(self.certificate.sizes or ())
 
     @property
     def dtypes(self) -> str:
@@ -121,10 +128,13 @@ class Report(Judged):
             lines.append(self.approximates)
         if self.hypotheses:
             lines.append("under: " + ", ".join(self.hypotheses))
+        if why := not_for_all(self.certificate):
+            lines.append(why)
         if self.dtypes:
             lines.append(f"for {self.dtypes}")
         if NOT_COMPARED in self.compared:
             lines.append(NOT_COMPARED)
+        lines += [f"no claim at {text}" for text in self.left_out]
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))
         if any(a.verdict in ("refuted", "unproved") for a in self.arguments):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import jax
+import numpy as np
 
 from certgrad.obligations.certificate import Certificate, Witness
+from certgrad.obligations.tracing.jax_internals import kind_of
 
-from ._layers import keywords_of
+from ._fails import Failure
+from ._layers import REVERSE, keywords_of
 from ._user_rule import UserRule
 
 
@@ -24,6 +28,51 @@ def reproduction(rule: UserRule, certificate: Certificate) -> str:
     return ""
 
 
+def of_failure(rule: UserRule, found: Failure) -> str:
+    """Python that calls the function, and then its derivative, which raises."""
+    statics = rule.statics_of(found.case, found.numbers)
+    moving = list(rule.moving)
+    points = ", ".join(moving)
+    lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), ""]
+    lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
+    lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})")]
+    lines += [f"«outs» = «f»({points})", "print('the function returns', [y.shape for y in «outs»])"]
+    if rule.kind in REVERSE:
+        lines.append(f"jax.vjp(«f», {points})[1]([jnp.ones_like(y) for y in «outs»])  # {found.error}")
+    else:
+        ones = ", ".join(f"jnp.ones_like({n})" for n in moving)
+        lines.append(f"jax.jvp(«f», [{points}], [{ones}])  # {found.error}")
+    return _written(lines, rule.arg_names)
+
+
+def _of_floats(name: str, points: str, call: str) -> list[str]:
+    """A function of the arrays that move, which returns the float outputs of a call."""
+    return [
+        f"def {name}({points}):",
+        f"    «leaves» = jax.tree.leaves({call})",
+        "    return [y for y in «leaves» if jnp.issubdtype(y.dtype, jnp.floating)]",
+        "",
+    ]
+
+
+def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
+    """The script, with names of its own (those in guillemets) that no argument has."""
+
+    def own(match: re.Match[str]) -> str:
+        name = match[1]
+        while name in taken:
+            name += "_"
+        return name
+
+    return re.sub(r"«(\w+)»", own, "\n".join(lines) + "\n")
+
+
+def _floats(value: Any) -> str:
+    if kind_of(value.dtype) == "k":
+        return f"jax.random.wrap_key_data(jnp.array({jax.random.key_data(value).tolist()}, dtype='uint32'))"
+    return f"jnp.array({np.asarray(value).tolist()}, dtype='{value.dtype}')"
+
+
 def numbers(rule: UserRule, witness: Witness) -> dict[str, float]:
     """The values that the witness gives to the numbers that are left open."""
     return {n: float(Fraction(str(witness.inputs[n]))) for n in rule.params}
@@ -34,56 +83,46 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
     lines = [
         "import jax, jax.numpy as jnp, numpy as np",
         'jax.config.update("jax_enable_x64", True)',
-        *_import("function", *_place(rule)),
+        *_import("«function»", *_place(rule)),
     ]
-    expected = "f"
+    expected = "«f»"
     if rule.ideal is not None and kind != "rule_runs_forward":
-        expected = "ideal"
+        expected = "«ideal»"
         module, name = (getattr(rule.ideal, a, "") or "" for a in ("__module__", "__qualname__"))
-        lines += _import("approximated", module, name)
+        lines += _import("«approximated»", module, name)
     lines.append("")
     for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
         lines.append(f"{name} = {_array(witness.inputs[name], spec.dtype)}")
-    tangents = [f"d{n}" for n in moving]
+    tangents = [f"«d{n}»" for n in moving]
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
     points = ", ".join(moving)
+    call = f"«function»({_call(rule, statics)})"
     if kind == "rule_runs_forward":
         lines += [
             "",
-            f"def f({points}):",
-            f"    return function({_call(rule, statics)})",
+            f"def «f»({points}):",
+            f"    return {call}",
             "",
-            f"print('the function:', f({points}))",
-            f"print('under vjp:   ', jax.vjp(f, {points})[0])",
+            f"print('the function:', «f»({points}))",
+            f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
-        return "\n".join(lines) + "\n"
-    lines += [
-        "",
-        f"def f({points}):",
-        f"    leaves = jax.tree.leaves(function({_call(rule, statics)}))",
-        "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
-        "",
-    ]
+        return _written(lines, rule.arg_names)
+    lines += ["", *_of_floats("«f»", points, call)]
     if rule.ideal is not None:
-        lines += [
-            f"def ideal({points}):",
-            f"    leaves = jax.tree.leaves(approximated({_call_ideal(rule, statics)}))",
-            "    return [y for y in leaves if jnp.issubdtype(y.dtype, jnp.floating)]",
-            "",
-        ]
+        lines += _of_floats("«ideal»", points, f"«approximated»({_call_ideal(rule, statics)})")
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
-    lines.append(f"seeds = [{seeds}]" if witness.seeds else f"seeds = [jnp.ones_like(y) for y in f({points})]")
-    moved = lambda sign: ", ".join(f"{n} {sign} h * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
+    lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
+    moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
     lines += [
-        "h = 1e-6",
-        f"change = [(a - b) / (2 * h) for a, b in zip({expected}({moved('+')}), {expected}({moved('-')}))]",
-        "expected = sum(np.vdot(c, s) for c, s in zip(change, seeds))",
-        f"cotangents = jax.vjp(f, {points})[1](seeds)",
-        f"returned = sum(np.vdot(c, d) for c, d in zip(cotangents, [{', '.join(tangents)}]))",
-        "print('expected', expected, 'returned', returned)",
+        "«h» = 1e-6",
+        f"«change» = [(a - b) / (2 * «h») for a, b in zip({expected}({moved('+')}), {expected}({moved('-')}))]",
+        "«expected» = sum(np.vdot(c, s) for c, s in zip(«change», «seeds»))",
+        f"«cotangents» = jax.vjp(«f», {points})[1](«seeds»)",
+        f"«returned» = sum(np.vdot(c, d) for c, d in zip(«cotangents», [{', '.join(tangents)}]))",
+        "print('expected', «expected», 'returned', «returned»)",
     ]
-    return "\n".join(lines) + "\n"
+    return _written(lines, rule.arg_names)
 
 
 def _place(rule: UserRule) -> tuple[str, str]:
@@ -95,7 +134,7 @@ def _place(rule: UserRule) -> tuple[str, str]:
 def _import(variable: str, module: str, name: str) -> list[str]:
     """How to get at a function: by its name, where its module has it under that."""
     if not all(part.replace(".", "").isidentifier() for part in (module, name)):
-        what = "the function under audit" if variable == "function" else "the function that it approximates"
+        what = "the function under audit" if variable == "«function»" else "the function that it approximates"
         return [f"{variable} = ...  # {what}"]
     root, *rest = name.split(".")
     return [f"from {module} import {root}", f"{variable} = {'.'.join([root, *rest])}"]

@@ -36,6 +36,13 @@ class Each:
 
 
 @dataclass(frozen=True)
+class Default:
+    """The value that an argument has where nobody says another."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
 class Named:
     """A value that is no number or text, under a text that is the same in every run."""
 

@@ -37,7 +37,7 @@ from ._layers import (
 )
 from ._open_number import OpenNumber
 from ._parameters import POSITIONAL, Parameters
-from ._statics import combinations, plain, reals, text_of
+from ._statics import Default, combinations, plain, reals, text_of
 from ._structure import Argument, Declared, flat_signature, named, read
 
 REVERSE_ONLY = OF_RULES[1:]
@@ -67,6 +67,7 @@ class UserRule(Subject):
         ideal: the function that the rule is the derivative of, where that is another one: claim the derivative alone.
         value_only: claim the value alone.
         conformance: compare what was traced with what happens at numbers and in calls.
+        at: the claim is about these sizes of the names alone.
 
     Raises:
         SignatureError: the signature does not fit the function.
@@ -87,6 +88,7 @@ class UserRule(Subject):
         ideal: Callable | str | None = None,
         value_only: bool = False,
         conformance: bool = True,
+        at: Mapping[str, int] | None = None,
     ) -> None:
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
@@ -115,6 +117,9 @@ class UserRule(Subject):
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))
+        if at is not None:
+            self.signature = self.signature.at(at)
+            self.outputs_declared = self.outputs_declared and tuple(s.at(at) for s in self.outputs_declared)
         self.cases = tuple(self._cases())
         if self.sees_zeros and self.excluded:
             also = {ALSO: ", ".join(self.excluded)}
@@ -208,7 +213,9 @@ class UserRule(Subject):
             )
         optional = optional[: count - len(required)]
         taken = [n for n in free if n in required or n in optional]
-        said |= {n: p.default for n, p in parameters.items() if n not in taken and n not in said}
+        said |= {n: Default(p.default) for n, p in parameters.items() if n not in taken and n not in said}
+        self.unsaid: Mapping[str, Any] = {n: v.value for n, v in said.items() if isinstance(v, Default)}
+        said |= self.unsaid
         self.rest = [f"{rest}_{k}" for k in range(count - len(taken))]
         if self.rest and not self.parameters.reaches_rest:
             raise UsageError(

@@ -140,7 +140,7 @@ def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
         remarks=list(result.remarks),
         notes=list(result.notes),
         seconds=seconds,
-        reproduction=report.reproduction if report is not None and report.witness is not None else "",
+        reproduction=report.reproduction if report is not None else "",
     )
 
 

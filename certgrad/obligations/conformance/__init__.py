@@ -15,7 +15,7 @@ from certgrad._threads import ALONE
 
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, plan_of
-from ._compared import Compared
+from ._compared import Compared, arguments
 from ._executed import executed, watched
 from ._numbers import assignments, in_code
 from ._outside import watched_outside
@@ -30,7 +30,19 @@ PLACES = ((3, 2, 4, 5), (4, 3, 2, 7))
 """The sizes of the dimensions in calls."""
 NOT_COMPARED = "not compared with what happens at numbers and in calls"
 
-__all__ = ["ALL_DTYPES", "NOT_COMPARED", "WIDTHS", "Compared", "Conformance", "Difference", "Effort", "conformance"]
+__all__ = [
+    "ALL_DTYPES",
+    "NOT_COMPARED",
+    "WIDTHS",
+    "Compared",
+    "Conformance",
+    "Difference",
+    "Effort",
+    "arguments",
+    "assignments",
+    "conformance",
+    "in_code",
+]
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from certgrad._subject import Subject
 from certgrad.obligations.balls.statements import inside
 
 from ..balls import Input
@@ -15,12 +18,29 @@ from ..balls._draw import seeded
 from ..generality.instances import Instance
 from ..generality.reach import is_users, reachable, reachable_from, rules_in
 from ..generality.traces import Traces
-from ..prove.problem import trace_rules
+from ..prove.problem import Shapes, trace_rules
 from ..tracing.jax_dimensions import sizes_as_integers
 from ..tracing.jax_internals import equations_of, keys_from, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
 from ._values import Setting
+
+
+def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
+    """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
+    inputs = [
+        Input(name, dims, {"held": "float", "key": "int"}.get(dtype, dtype))  # type: ignore[arg-type]
+        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+    ] + [Input(p) for p in op.params]
+    conditions = (*op.domain, *(c for c in op.params.values() if c))
+    values = drawn(inputs, [*shapes.inputs, *[()] * len(op.params)], partial(inside, conditions), rng)
+    if values is None:
+        return None
+    whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]
+    values[: len(whole)] = [x if t is None else x.astype(t) for x, t in zip(values, whole, strict=False)]
+    count = len(op.arg_names)
+    values[:count] = [keys_from(x) if d == "key" else x for x, d in zip(values[:count], shapes.dtypes, strict=True)]
+    return values
 
 
 class Compared:
@@ -77,17 +97,10 @@ class Compared:
     def _drawn(self, sizes: Sizes, key: str) -> Point | None:
         rng = seeded(self.title, "conformance", str(self.instance.inputs), key)
         shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
-        inputs = [
-            Input(name, dims, {"held": "float", "key": "int"}.get(dtype, dtype))  # type: ignore[arg-type]
-            for name, dims, dtype in zip(self.op.arg_names, self.instance.inputs, self.instance.dtypes, strict=True)
-        ] + [Input(p) for p in self.op.params]
-        count = len(self.op.arg_names)
-        values = drawn(inputs, [*shapes.inputs, *[()] * len(self.op.params)], self._inside, rng)
+        values = arguments(self.op, self.instance, shapes, rng)
         if values is None:
             return None
-        whole = [np.dtype(e) if e and d == "int" else None for e, d in zip(shapes.exact, shapes.dtypes, strict=False)]
-        values[: len(whole)] = [x if t is None else x.astype(t) for x, t in zip(values, whole, strict=False)]
-        values[:count] = [keys_from(x) if d == "key" else x for x, d in zip(values[:count], shapes.dtypes, strict=True)]
+        count = len(self.op.arg_names)
         outs = self._outputs(sizes)
         tangents = directions([shapes.inputs[k] for k in shapes.floats], rng)
         return Point(values[:count], tangents, directions(outs, rng), values[count:])
@@ -97,9 +110,6 @@ class Compared:
         setting = Setting(sizes)
         outvars = self.programs("float64")["forward"].jaxpr.outvars
         return [tuple(setting.size(d) for d in v.aval.shape) for v in outvars]
-
-    def _inside(self, values: Mapping[str, Any]) -> bool:
-        return inside((*self.op.domain, *(c for c in self.op.params.values() if c)), values)
 
     def callables(self, sizes: Sizes) -> Called:
         """The function and its rules as they run, numbers left open given as Python's own."""

@@ -1,0 +1,148 @@
+"""A rule that is not proved for sizes left open, at numbers: those that are given, small ones, and those of its code.
+
+Shapes that Python insists are numbers, loops over an axis and masks made by numpy are no obstacle there. What is proved
+is proved of these sizes alone, and the verdict says so; a refutation is a refutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import msgspec
+
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate, Claim, sealed, sized, worst
+from certgrad.obligations.conformance import assignments, in_code
+from certgrad.obligations.generality.reach import is_users, reachable
+
+from ._infer import traces
+from ._merged import merged
+from ._report import Report
+from ._user_rule import UserRule
+
+Sizes = Mapping[str, int]
+SECONDS = 10.0
+"""For one proof at numbers."""
+SMALL = ((2, 3, 5, 4), (3, 2, 4, 5), (4, 4, 4, 4), (1, 1, 1, 1))
+DIVISIBLE = ((8, 16, 24, 32), (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), (64, 64, 64, 64), (128, 128, 128, 128))
+"""For code that asks for sizes that divide."""
+WANTED = 3
+"""At so many sizes it is proved, beside those that are given and those of its code."""
+OF_CODE = 4
+ENTRIES = 4096
+"""Sizes of the code at which an array has more entries are not tried."""
+
+
+def read_sizes(said: Sizes | Sequence[Sizes], rule: UserRule) -> list[Sizes]:
+    """The sizes that an author gives. Raises UsageError where they do not fit the signature."""
+    found = [said] if isinstance(said, Mapping) else list(said)
+    names = names_of(rule)
+    for one in found:
+        if not isinstance(one, Mapping) or not all(type(v) is int and v > 0 for v in one.values()):
+            raise UsageError(f"The sizes {one!r} of {rule.name} ({rule.where}) are no positive integers by name.")
+        if {*one} != {*names}:
+            raise UsageError(
+                f"The sizes of {rule.name} ({rule.where}) are given for {', '.join(one) or 'nothing'}; "
+                f"its signature names {', '.join(names) or 'none'}."
+            )
+    return found
+
+
+def names_of(rule: UserRule) -> list[str]:
+    """What a signature leaves open: sizes, and groups of axes."""
+    return [*rule.signature.stars, *rule.signature.names]
+
+
+def first_sizes(rule: UserRule) -> Sizes:
+    """Small sizes for what a signature leaves open."""
+    return _row(names_of(rule), SMALL[0])
+
+
+def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
+    return {name: sizes[k % len(sizes)] for k, name in enumerate(names)}
+
+
+def at_sizes(
+    report: Report, rule: UserRule, given: Sequence[Sizes], checked: Callable[[Sizes], Report | None]
+) -> Report:
+    """The report at numbers, if something is proved or refuted there; else the one that is given.
+
+    Args:
+        report: what came of the rule with sizes left open; unproved.
+        rule: that rule.
+        given: sizes to look at first.
+        checked: the report at sizes; None where the function does not run.
+    """
+    if not names_of(rule):  # at its only sizes a rule can fail, and is looked at already
+        found = None if traces(rule) else checked({})
+        return found or report
+    proofs: list[tuple[Sizes, Report]] = []
+    left = WANTED
+    for sizes, counts in _tried(rule, given):
+        if counts and left == 0:
+            continue
+        found = checked(sizes)
+        if found is None:
+            continue
+        if found.verdict == "refuted":
+            return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
+        if found.verdict in PROOFS:
+            proofs.append((sizes, found))
+            left -= counts
+        elif not proofs:
+            return report
+    if not proofs:
+        return report
+    reason = next((c.reason for claim in report.claims for c in claim.cases if c.reason), "")
+    proved = [sizes for sizes, _ in proofs]
+    certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
+    certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
+    first = proofs[0][1]
+    arguments = tuple(replace(a, verdict=AT_SIZES) for a in first.arguments)
+    return replace(first, certificate=certificate, arguments=arguments)
+
+
+def _tried(rule: UserRule, given: Sequence[Sizes]) -> Iterator[tuple[Sizes, bool]]:
+    """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
+    names = names_of(rule)
+    numbers = in_code(filter(is_users, reachable(rule)))
+    of_code = [s for s in assignments(names, numbers) if {*s.values()} & {*numbers} and _entries(rule, s) <= ENTRIES]
+    small, divisible = ([_row(names, row) for row in rows] for rows in (SMALL, DIVISIBLE))
+    found = [*((s, False) for s in given), *((s, True) for s in small)]
+    found += [*((s, False) for s in of_code[:OF_CODE]), *((s, True) for s in divisible)]
+    seen: list[Sizes] = []
+    for sizes, counts in found:
+        if sizes not in seen:
+            seen.append(sizes)
+            yield sizes, counts
+
+
+def _entries(rule: UserRule, sizes: Sizes) -> int:
+    """How many entries the largest argument has."""
+    shapes = [spec.at(sizes).dims for spec in rule.signature.inputs]
+    return max((prod(int(str(d)) for d in dims) for dims in shapes), default=0)
+
+
+def _about(certificate: Certificate, sizes: Sizes, proved: Sequence[Sizes], reason: str = "") -> Certificate:
+    """The certificate of a rule at sizes, which says so: those that it is about, and those of the whole claim.
+
+    `reason` is why it is not proved for all.
+    """
+    text = sized([sizes])
+
+    def turned(claim: Claim) -> Claim:
+        cases = [
+            msgspec.structs.replace(c, scope=text, verdict=AT_SIZES, reason=reason)
+            if c.verdict in PROOFS
+            else msgspec.structs.replace(c, scope=text)
+            for c in claim.cases
+        ]
+        statement = f"at {sized(proved)}, {claim.statement}" if sizes else claim.statement
+        verdict = AT_SIZES if claim.verdict in PROOFS else claim.verdict
+        return msgspec.structs.replace(claim, cases=cases, verdict=verdict, statement=statement)
+
+    claims = [turned(c) for c in certificate.claims]
+    verdict = worst([c.verdict for c in claims])
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict, sizes=[dict(sizes)]))

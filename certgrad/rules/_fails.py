@@ -1,0 +1,133 @@
+"""A rule that fails where its function runs is wrong: the function has no derivative there, but an error."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+
+from certgrad.obligations.auditing.untraced import untraced
+from certgrad.obligations.balls import seeded
+from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.obligations.conformance import arguments
+from certgrad.obligations.generality.instances import Instance, family
+from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+
+from ._layers import REVERSE
+from ._user_rule import UserRule
+
+_OF_PLATFORM = ("pallas", "mlir.py", "jaxlib", "triton")
+"""Where an error comes from that says of the platform, and not of the rule, that something is missing."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call under which a rule fails, and how."""
+
+    case: int
+    arrays: dict[str, np.ndarray]
+    numbers: dict[str, float]
+    error: str
+
+
+def runs(rule: UserRule) -> bool:
+    """Whether the function runs at a point of its domain; the rule is at numbers."""
+    case = rule.cases[0]
+    instance = family(rule, case).prove[0]
+    found = _point(rule, instance)
+    if found is None:
+        return False
+    try:
+        with wide_floats(False):
+            rule.rules(instance.statics).forward(list(map(_given, found[0])), found[1])
+    except Exception:
+        return False
+    return True
+
+
+def failure(rule: UserRule) -> Failure | None:
+    """The first case of a rule at numbers in which the function runs at a point of its domain, and the rule does not.
+
+    Only a rule of the user's own can fail: what JAX cannot differentiate has none.
+    """
+    if not rule.kind:
+        return None
+    for k, case in enumerate(rule.cases):
+        instance = family(rule, case).prove[0]
+        found = _failing(rule, instance)
+        if found is not None:
+            arrays, scalars, error = found
+            named = dict(zip(rule.arg_names, arrays, strict=True))
+            return Failure(k, named, dict(zip(rule.params, scalars, strict=True)), error)
+    return None
+
+
+def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], str] | None:
+    point = _point(rule, instance)
+    if point is None:
+        return None
+    arrays, scalars = point
+    programs = rule.rules(instance.statics)
+    with wide_floats(False):
+        given = list(map(_given, arrays))
+        try:
+            outs = programs.forward(list(given), list(scalars))
+        except Exception:
+            return None
+        if rule.kind in REVERSE:
+            error = _error(programs.vjp, given, [jnp.ones_like(y) for y in outs], scalars)
+        else:
+            moving = [x for x, n in zip(given, rule.arg_names, strict=True) if n in rule.moving]
+            assert programs.jvp is not None
+            error = _error(programs.jvp, given, [jnp.ones_like(x) for x in moving], scalars)
+    return (arrays, scalars, error) if error else None
+
+
+def _point(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float]] | None:
+    """Arrays in the domain, floats in 32 bits, and the numbers that are left open."""
+    values = arguments(rule, instance, instance.shapes(), seeded(rule.name, "fails", str(instance.inputs)))
+    if values is None:
+        return None
+    values = [x.astype(np.float32) if x.dtype == np.float64 else x for x in values]
+    count = len(rule.arg_names)
+    return values[:count], [float(x) for x in values[count:]]
+
+
+def _given(x: np.ndarray) -> Any:
+    return x if kind_of(x.dtype) == "k" else jnp.asarray(x)
+
+
+def _error(run: Callable[..., Any], arrays: Sequence[Any], more: Sequence[Any], scalars: Sequence[float]) -> str:
+    try:
+        run(list(arrays), list(more), list(scalars))
+    except (jax.errors.JaxRuntimeError, MemoryError):
+        return ""
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if any(part in frame.filename for frame in frames[-3:] for part in _OF_PLATFORM):
+            return ""
+        lines = inspect.cleandoc(str(error)).splitlines()
+        return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    return ""
+
+
+def refuted(rule: UserRule, found: Failure) -> Certificate:
+    """The certificate of a rule that fails."""
+    certificate = untraced(rule, "the rule fails")
+    kind = "vjp_is_adjoint" if rule.kind in REVERSE else "jvp_is_derivative"
+    claims = []
+    for claim in certificate.claims:
+        if claim.kind == kind:
+            cases = list(claim.cases)
+            reason = f"the function runs and its rule fails: {found.error}"
+            cases[found.case] = msgspec.structs.replace(cases[found.case], verdict="refuted", reason=reason)
+            claim = msgspec.structs.replace(claim, cases=cases, verdict="refuted")
+        claims.append(claim)
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict="refuted"))

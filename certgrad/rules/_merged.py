@@ -1,0 +1,47 @@
+"""Certificates of one rule, at several sizes or static values, as one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from certgrad.obligations.certificate import Certificate, each_once, sealed, worst
+
+
+def merged(certificates: Sequence[Certificate]) -> Certificate:
+    """The conjunction of certificates with the same obligations."""
+    first = certificates[0]
+
+    def all_of(name: str, parts: Sequence[Any]) -> list[Any]:
+        return [x for part in parts for x in getattr(part, name) or ()]
+
+    claims = []
+    for k, claim in enumerate(first.claims):
+        same = [c.claims[k] for c in certificates]
+        claims.append(
+            msgspec.structs.replace(
+                claim,
+                verdict=worst([c.verdict for c in same]),
+                cases=all_of("cases", same),
+                hypotheses=each_once(all_of("hypotheses", same)),
+                **{name: sorted({*all_of(name, same)}) for name in ("facts", "idealisations", "measured")},
+            )
+        )
+    found = all_of("sizes", certificates)
+    sizes = [s for k, s in enumerate(found) if s not in found[:k]]
+    return sealed(
+        msgspec.structs.replace(
+            first,
+            signature=list(dict.fromkeys(all_of("signature", certificates))),
+            verdict=worst([c.verdict for c in claims]),
+            claims=claims,
+            sizes=sizes or msgspec.UNSET,
+            digest=hashlib.blake2b("\n".join(c.digest for c in certificates).encode(), digest_size=32).hexdigest(),
+            rules_used=sorted({*all_of("rules_used", certificates)}),
+            traced=all_of("traced", certificates),
+            literals=list({m.literal: m for m in all_of("literals", certificates)}.values()),
+        )
+    )
