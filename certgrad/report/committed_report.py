@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import AT_SIZES, Certificate
 from certgrad.report import json, markdown, trust
 from certgrad.report.audited import count, findings_of, summary
 from certgrad.report.files import write_atomically
@@ -45,7 +45,9 @@ def _front_page(certificates: Sequence[Certificate]) -> str:
 
 def _counts(certificates: Sequence[Certificate]) -> str:
     counts = count(certificates).items()
-    rows = [f"| {verdict} | {number} |" for verdict, number in counts if number or verdict != "surrogate"]
+    rows = [
+        f"| {verdict} | {number} |" for verdict, number in counts if number or verdict not in (AT_SIZES, "surrogate")
+    ]
     return "\n".join(["## Counts", "", f"{summary(certificates)}.", "", "| verdict | ops |", "| --- | --- |", *rows])
 
 

@@ -6,7 +6,7 @@ What is refuted is printed in full, like any finding; what is unproved in a line
 import re
 from collections.abc import Mapping, Sequence
 
-from certgrad.obligations.certificate import ORDER, Certificate
+from certgrad.obligations.certificate import AT_SIZES, ORDER, Certificate
 from certgrad.report.audited import Audited, conditions, conventions, count, findings_of
 from certgrad.report.markdown import code, row, tabulated
 from certgrad.report.text import block, duration, fill, grid
@@ -16,7 +16,7 @@ _LEGEND = (
     "program is its derivative, and jax.vjp is the adjoint of that, for all shapes. The verdict is the worst of the "
     "configurations'. In the last column stands what JAX returns where it may have a kink."
 )
-_SELDOM = ("proved up to rounding", "surrogate")
+_SELDOM = ("proved up to rounding", AT_SIZES, "surrogate")
 _GROUPS = {"primitives": False, "functions": True}
 
 

@@ -30,7 +30,9 @@ DIVISIBLE = ((8, 16, 24, 32), (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), 
 """For code that asks for sizes that divide."""
 WANTED = 3
 """At so many sizes it is proved, beside those that are given and those of its code."""
-OF_CODE = 4
+OF_CODE = 3
+LEAST = 3
+"""Smaller numbers of the code are among the small sizes anyway."""
 ENTRIES = 4096
 """Sizes of the code at which an array has more entries are not tried."""
 
@@ -79,6 +81,7 @@ def at_sizes(
         found = None if traces(rule) else checked({})
         return found or report
     proofs: list[tuple[Sizes, Report]] = []
+    left_out: list[str] = []
     left = WANTED
     for sizes, counts in _tried(rule, given):
         if counts and left == 0:
@@ -87,28 +90,35 @@ def at_sizes(
         if found is None:
             continue
         if found.verdict == "refuted":
+            if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
+                found = replace(found, arguments=report.arguments)
             return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
         if found.verdict in PROOFS:
             proofs.append((sizes, found))
             left -= counts
-        elif not proofs:
+        elif not (proofs or given):
             return report
+        else:
+            left_out.append(f"{sized([sizes])}: {found.verdict}: {found.reason}")
     if not proofs:
         return report
-    reason = next((c.reason for claim in report.claims for c in claim.cases if c.reason), "")
     proved = [sizes for sizes, _ in proofs]
-    certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
+    certificate = merged([_about(r.certificate, sizes, proved, report.reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
     first = proofs[0][1]
     arguments = tuple(replace(a, verdict=AT_SIZES) for a in first.arguments)
-    return replace(first, certificate=certificate, arguments=arguments)
+    return replace(first, certificate=certificate, arguments=arguments, left_out=tuple(left_out))
 
 
 def _tried(rule: UserRule, given: Sequence[Sizes]) -> Iterator[tuple[Sizes, bool]]:
     """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
     names = names_of(rule)
-    numbers = in_code(filter(is_users, reachable(rule)))
-    of_code = [s for s in assignments(names, numbers) if {*s.values()} & {*numbers} and _entries(rule, s) <= ENTRIES]
+    numbers = {n for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
+    of_code = [
+        sizes
+        for sizes in assignments(names, sorted(numbers))
+        if {*sizes.values()} & numbers and _entries(rule, sizes) <= ENTRIES
+    ]
     small, divisible = ([_row(names, row) for row in rows] for rows in (SMALL, DIVISIBLE))
     found = [*((s, False) for s in given), *((s, True) for s in small)]
     found += [*((s, False) for s in of_code[:OF_CODE]), *((s, True) for s in divisible)]

@@ -83,9 +83,8 @@ def at_choices(report: Report, rule: UserRule, checked: Callable[[Mapping[str, A
         elif found.verdict in (*PROOFS, AT_SIZES):
             certificates.append(found.certificate)
         else:
-            reasons = (c.reason for claim in found.claims for c in claim.cases if c.reason)
-            left.append(f"{at}: {found.verdict}: {next(reasons, '')}")
+            left.append(f"{at}: {found.verdict}: {found.reason}")
     same = [c for c in certificates if [x.kind for x in c.claims] == [x.kind for x in report.claims]]
     if len(same) > 1:
         report = replace(report, certificate=merged(same))
-    return replace(report, left_out=tuple(left))
+    return replace(report, left_out=(*report.left_out, *left))

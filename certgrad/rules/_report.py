@@ -108,6 +108,11 @@ class Report(Judged):
         return found
 
     @property
+    def reason(self) -> str:
+        """Why it is not proved, as of the first case that is not."""
+        return next((c.reason for claim in self.claims for c in claim.cases if c.reason), "")
+
+    @property
     def residual(self) -> str:
         """The difference of the two sides, where it did not vanish."""
         return next((c.residual for claim in self.claims for c in claim.cases if c.residual), "")

@@ -108,7 +108,6 @@ def square(bwd):
         (summing, "summing changes TOTAL"),
         (helped, "counted changes CALLS"),
         (catching_anything, "catching_anything catches TracerBoolConversionError"),
-        (suppressing, "suppressing catches TypeError"),
         (by_the_type, "by_the_type compares the type of a value"),
         (drawing, "drawing calls random"),
         (drawing_with_numpy, "drawing_with_numpy calls np.random"),
@@ -121,6 +120,11 @@ def test_what_a_trace_does_not_show_is_not_proved(bwd, said):
     report = certgrad.check(square(bwd), "n -> n")
     assert report.verdict == "unproved"
     assert said in report.claims[0].cases[0].reason
+
+
+def test_a_size_that_the_code_names_is_looked_at_where_nothing_is_proved_for_all():
+    report = certgrad.check(square(suppressing), "n -> n")
+    assert report.verdict == "refuted" and report.sizes == [{"n": 7}]
 
 
 def innocent(x, g):
