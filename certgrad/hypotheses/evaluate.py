@@ -17,6 +17,7 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
+from .size_texts import NoSizeError, size_at
 
 MAX_TERMS = 10_000
 """How many values variables go through at most."""
@@ -448,9 +449,10 @@ class _Steps:
 
 
 def _size(scope: Scope, name: str) -> int:
-    if name not in scope.sizes:
-        raise UnfitError(f"'{name}' is no dimension")
-    return scope.sizes[name]
+    try:
+        return size_at(name, scope.sizes)
+    except (KeyError, NoSizeError, ZeroDivisionError):
+        raise UnfitError(f"'{name}' is no dimension") from None
 
 
 def _axis(scope: Scope, axis: t.Axis) -> int:

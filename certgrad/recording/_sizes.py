@@ -121,13 +121,15 @@ class Lengths:
         return None
 
     def _multiple(self, part: list[Axis]) -> str:
-        """`8*n` where the rule runs at multiples of 8 alone; else the number itself, or a name if calls differ."""
+        """`8*n` where the rule runs at multiples of 8 alone; else the number itself, or a name if calls differ, or if
+        too few tries are left to tell.
+        """
         values = self.values[part[0]]
         common = gcd(*values)
         for factor in (f for f in (2, 4, 8, 16, 32, 64, 128, common) if common % f == 0 and f > 1):
             if self._changes(part, factor):
                 return f"{factor}*{{}}"
-        return str(values[0]) if len({*values}) == 1 else "{}"
+        return str(values[0]) if len({*values}) == 1 and self._tries > 0 else "{}"
 
     def _changes(self, part: list[Axis], factor: int = 1) -> bool:
         return self._at(_all(part, factor * self._fresh[0]))

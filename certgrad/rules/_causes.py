@@ -26,7 +26,7 @@ from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.tracing.jax_internals import live_inputs
 
-from ._constants import held_constant
+from ._constants import compared_constants, held_constant
 from ._missing import missing_term
 from ._plausible import Trial
 from ._report import ArgumentClaim
@@ -85,12 +85,14 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause, missing = _shape_cause(worst.reason), ""
+        cause, missing, domain = _shape_cause(worst.reason), "", ""
         if worst.verdict == "refuted":
             k = cases.index(worst) % len(one.cases)
-            cause = cause or likely_cause(*_at_the_case(name, one, rule, k, worst, made), until)
+            if not cause:
+                cause, domain = likely_cause(*_at_the_case(name, one, rule, k, worst, made), until)
             missing = "" if INTENDED in cause else missing_term(one, k)
-        out.append(ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause, missing))
+        claim = ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause, missing, domain)
+        out.append(claim)
     return tuple(out)
 
 
@@ -119,20 +121,22 @@ def _shape_cause(reason: str) -> str:
     return ""
 
 
-def likely_cause(one: UserRule, rule: UserRule, until: float) -> str:
-    """The mistake that explains the cotangent of the only argument that `one` moves; empty if none does in time."""
+def likely_cause(one: UserRule, rule: UserRule, until: float) -> tuple[str, str]:
+    """The mistake that explains the cotangent of the only argument that `one` moves, and the domain outside of which
+    alone it is one; empty if none does in time.
+    """
     trial = Trial(one)
     plain = replace(trial.rules, jvp=None, primal=None)
     if trial.plausible(plain, {}, ()) and holds(one, plain):
-        return ""  # right at these shapes: it is wrong at others, which the witness shows
+        return "", ""  # right at these shapes: it is wrong at others, which the witness shows
     for text, rules, fixed, domain in _hypotheses(one, rule, trial.rules):
         if time.process_time() > until:
-            return ""
+            return "", ""
         if trial.plausible(rules, fixed, domain) and holds(one, rules, fixed, domain):
-            return text
+            return text, " and ".join(domain)
     if trial.nonlinear():
-        return f"it is not linear in the cotangent of the output; {INTENDED}"
-    return ""
+        return f"it is not linear in the cotangent of the output; {INTENDED}", ""
+    return "", ""
 
 
 def holds(one: UserRule, rules: Rules, fixed: dict[str, str] | None = None, domain: tuple[str, ...] = ()) -> bool:
@@ -297,9 +301,24 @@ def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:
         if spec.dtype == "int":
             text = f"right only where {name} ≥ 0: the forward counts negative indices from the end"
             yield text, plain, {}, (f"{name} >= 0",)
-        elif spec.dtype in ("float", "held"):
-            for sign, shown in (("!=", "≠"), (">", ">"), ("<", "<")):
-                yield f"right only where {name} {shown} 0", plain, {}, (f"{name} {sign} 0",)
+    held = zip(one.arg_names, one.signature.inputs, strict=True)
+    floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
+    numbers = sorted(["0", *compared_constants(one, plain)], key=float)
+    for name, _ in floats:  # what excludes least comes first
+        for sign, ordered in (("!=", numbers), (">", numbers), ("<", numbers[::-1])):
+            for number in ordered:
+                yield _right_where(plain, f"{name} {sign} {number}")
+    for (a, dims), (b, others) in combinations(floats, 2):
+        if dims == others or not others or not dims:
+            for sign in ("!=", ">", "<"):
+                yield _right_where(plain, f"{a} {sign} {b}")
+    for name, _ in floats:
+        for low, high in sorted(combinations(numbers, 2), key=lambda ends: float(ends[0]) - float(ends[1])):
+            yield _right_where(plain, f"{name} > {low}", f"{name} < {high}")
+
+
+def _right_where(plain: Rules, *domain: str) -> Hypothesis:
+    return f"right only where {' and '.join(domain).replace('!=', '≠')}", plain, {}, domain
 
 
 def _at_sizes(one: UserRule, plain: Rules) -> Iterator[Hypothesis]:

@@ -30,11 +30,11 @@ from ._approximation import approximation
 from ._at_sizes import SECONDS, Sizes, at_sizes, first_sizes, read_sizes
 from ._causes import diagnosed
 from ._choices import at_choices
-from ._examine import examine, settled
+from ._examine import Examined, examine, settled
 from ._fails import Failure, failure, refuted, runs
 from ._infer import traces
 from ._layers import place_of
-from ._report import OTHER_VALUE, ArgumentClaim, Report
+from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._reproduction import of_failure, reproduction
 from ._user_rule import UserRule
 
@@ -208,6 +208,7 @@ def _checked(said: _Rule, surrogate: str) -> Report:
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(said.made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
+    right_where = ""
     if certificate.verdict in ("refuted", "unproved") and not surrogate:
 
         def alone(argument: str, statics: Mapping[str, Any] | None) -> UserRule:
@@ -220,13 +221,27 @@ def _checked(said: _Rule, surrogate: str) -> Report:
             replace(a, cause=NONE.format(a.name)) if a.cause and a.name in zeros else a
             for a in diagnosed(rule, certificate, alone, time.process_time() - started)
         )
-        certificate = explained(certificate, rule, arguments)
+        right_where = _right_where(said, found, arguments) if certificate.verdict == "refuted" else ""
+        certificate = explained(certificate, rule, arguments, right_where)
     if surrogate:
         certificate = _as_surrogate(certificate, surrogate)
     if found.without_gradient:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(found.without_gradient)))
     report = _report(rule, certificate, surrogate, arguments)
-    return replace(report, approximates=approximates)
+    return replace(report, approximates=approximates, right_where=right_where)
+
+
+def _right_where(said: _Rule, found: Examined, arguments: Sequence[ArgumentClaim]) -> str:
+    """The domain in which the whole rule is proved: where those of its arguments are right that are so somewhere."""
+    wrong = [a for a in arguments if a.verdict not in PROOFS]
+    domains = list(dict.fromkeys(a.domain for a in wrong if a.domain))
+    if not domains:
+        return ""
+    own = (said.domain,) if isinstance(said.domain, str) and said.domain else tuple(said.domain)
+    rule = replace(said, domain=(*own, *domains)).made(found.without_gradient)
+    settled(rule, found)
+    rule.seconds = SECONDS
+    return " and ".join(domains) if _certificate(rule).verdict in PROOFS else ""
 
 
 def _failed(rule: UserRule, found: Failure) -> Report:
@@ -251,10 +266,14 @@ def _report(
     )
 
 
-def explained(certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim]) -> Certificate:
+def explained(
+    certificate: Certificate, rule: UserRule, arguments: Sequence[ArgumentClaim], right_where: str = ""
+) -> Certificate:
     """With reasons that say which argument's cotangent is wrong, where, and what the likely cause is."""
     wrong = [f"likely cause in the cotangent of {a.name}: {a.cause}" for a in arguments if a.cause]
     wrong += [a.missing for a in arguments if a.missing]
+    if right_where:
+        wrong.append(PROVED_WHERE.format(right_where))
     places = {"vjp_is_adjoint": rule.vjp_rule, "rule_runs_forward": rule.fwd_rule, "jvp_is_derivative": rule.jvp_rule}
 
     def reason(kind: str, case: CaseClaim) -> str:

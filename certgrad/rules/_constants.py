@@ -12,7 +12,15 @@ import jax.numpy as jnp
 
 from certgrad._subject import Rules
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, source_line, trace
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import (
+    equations_of,
+    evaluate,
+    is_literal,
+    primal_body,
+    source_line,
+    trace,
+)
 
 from ._user_rule import UserRule
 
@@ -39,6 +47,24 @@ _WORDS = {
     "rsqrt": "inverse root",
 }
 _FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
+
+
+_COMPARED = "lt le gt ge eq ne max min clamp broadcast_in_dim convert_element_type jit".split()
+"""What compares numbers, and what hands them on to that."""
+MAX_CONSTANTS = 4
+LARGEST = 1e6
+
+
+def compared_constants(one: UserRule, rules: Rules) -> list[str]:
+    """Numbers other than 0 that the programs may compare with, smallest first, as a domain writes them."""
+    try:
+        programs = trace_rules(rules, family(one, one.cases[0]).prove[0].shapes(), 0, one.name).all()
+    except Exception:  # what the rule does when it is traced
+        return []
+    equations = (e for p in programs.values() for e in equations_of(p.jaxpr) if e.primitive.name in _COMPARED)
+    values = {float(x.val) for e in equations for x in e.invars if is_literal(x) and jnp.ndim(x.val) == 0}
+    found = sorted(c for c in values if c and abs(c) < LARGEST)[:MAX_CONSTANTS]
+    return [str(int(c)) if c == int(c) else repr(c) for c in found]
 
 
 def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[list], list]]]:

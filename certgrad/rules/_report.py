@@ -8,6 +8,7 @@ from textwrap import indent
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, not_for_all, stated
 from certgrad.obligations.conformance import NOT_COMPARED
 
+PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
 
 
@@ -24,6 +25,8 @@ class ArgumentClaim:
     """The likely cause, found by proving that the rule is right but for this mistake."""
     missing: str = ""
     """What must be added to the cotangent, where that is a short formula."""
+    domain: str = ""
+    """Where it is right, in the words of `domain=`, if it is wrong outside of that alone."""
 
 
 class Judged:
@@ -67,6 +70,8 @@ class Report(Judged):
     """One for each float argument that the claim is about."""
     notes: tuple[str, ...] = ()
     """What was ignored, and what need not be."""
+    right_where: str = ""
+    """The `domain=` with which a refuted rule is proved as a whole, if one was found."""
     left_out: tuple[str, ...] = ()
     """Values of static arguments, other than the defaults, at which nothing is claimed, each with the reason."""
     location: str = ""
@@ -139,6 +144,8 @@ class Report(Judged):
             lines.append(f"for {self.dtypes}")
         if NOT_COMPARED in self.compared:
             lines.append(NOT_COMPARED)
+        if self.right_where:
+            lines.append(PROVED_WHERE.format(self.right_where))
         lines += [f"no claim at {text}" for text in self.left_out]
         if self.undifferentiated:
             lines.append("no claim about: " + ", ".join(self.undifferentiated))

@@ -88,7 +88,7 @@ def test_no_cause_is_named_where_the_shapes_that_are_tried_are_right():
         (
             lambda _, g: (float(g[0]),),
             "refuted",
-            "an output of type float32[] corresponding to an input of type float32[2]",
+            "type float32[] corresponding to an input of type float32[2]",
         ),
     ],
 )

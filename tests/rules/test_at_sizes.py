@@ -75,7 +75,8 @@ def _doubled_at(n):
 
 def test_small_sizes_are_tried_where_sizes_must_be_numbers():
     report = certgrad.check(unrolled, "n d -> d")
-    assert report.verdict == "proved at sizes" and not report.proved
+    assert report.verdict == "proved at sizes"
+    assert not report.proved
     assert report.sizes == [{"n": 2, "d": 3}, {"n": 3, "d": 2}, {"n": 4, "d": 4}]
     assert stated(report.certificate) == "proved at sizes n = 2, d = 3; n = 3, d = 2; n = 4, d = 4"
     claim = report.claims[0]
@@ -89,14 +90,17 @@ def test_small_sizes_are_tried_where_sizes_must_be_numbers():
 def test_sizes_that_are_given_come_first():
     report = certgrad.check(in_eights, "n", sizes={"n": 24})
     assert report.verdict == "proved at sizes"
-    assert report.sizes[0] == {"n": 24} and len(report.sizes) >= 3
+    assert report.sizes[0] == {"n": 24}
+    assert len(report.sizes) >= 3
     assert all(one["n"] % 8 == 0 for one in report.sizes)
 
 
 def test_a_refutation_at_numbers_is_one():
     report = certgrad.check(wrong_in_eights, "n")
-    assert report.verdict == "refuted" and report.sizes == [{"n": 8}]
-    assert report.witness is not None and len(report.witness.inputs["x"]) == 8
+    assert report.verdict == "refuted"
+    assert report.sizes == [{"n": 8}]
+    assert report.witness is not None
+    assert len(report.witness.inputs["x"]) == 8
 
 
 def test_a_size_that_the_code_names_is_looked_at():
@@ -116,7 +120,8 @@ def test_what_is_proved_for_all_sizes_is_no_matter_of_numbers():
 
     square.defvjp(lambda x: (square(x), x), lambda x, g: (2 * x * g,))
     report = certgrad.check(square, "n", sizes={"n": 24})
-    assert report.verdict == "proved" and report.sizes == []
+    assert report.verdict == "proved"
+    assert report.sizes == []
 
 
 @pytest.mark.parametrize(
@@ -146,7 +151,8 @@ def test_a_given_size_that_is_not_proved_is_named():
         return f
 
     report = certgrad.check(refuses(0), "n", sizes={"n": 6})
-    assert report.verdict == "proved at sizes" and report.left_out == ()
+    assert report.verdict == "proved at sizes"
+    assert report.left_out == ()
 
 
 def test_an_assertion_fails_unless_sizes_are_accepted():
@@ -162,7 +168,8 @@ def test_a_rule_that_returns_another_shape_is_refuted_by_the_call():
 
     shifted.defvjp(lambda x, y: (shifted(x, y), None), lambda _, g: (g, g.sum()))
     report = certgrad.check(shifted, "n d, m")
-    assert report.verdict == "refuted" and report.sizes == [{"n": 2, "d": 3, "m": 5}]
+    assert report.verdict == "refuted"
+    assert report.sizes == [{"n": 2, "d": 3, "m": 5}]
     assert "the function runs and its rule fails: ValueError" in report.claims[0].cases[0].reason
     with pytest.raises(ValueError, match="Custom VJP bwd rule"):
         _run(report.reproduction, shifted)
@@ -180,7 +187,8 @@ def test_a_rule_that_raises_at_one_size_is_refuted():
 
     square.defvjp(lambda x: (square(x), x), bwd)
     report = certgrad.check(square, "n")
-    assert report.verdict == "refuted" and report.sizes == [{"n": 4}]
+    assert report.verdict == "refuted"
+    assert report.sizes == [{"n": 4}]
     with pytest.raises(ValueError, match="four"):
         _run(report.reproduction, square)
 
@@ -204,7 +212,8 @@ def test_a_rule_in_forward_mode_can_fail():
 
     total.defjvp(lambda p, t: (total(*p), t[0]))
     report = certgrad.check(total, "n")
-    assert report.verdict == "refuted" and report.claims[0].kind == "jvp_is_derivative"
+    assert report.verdict == "refuted"
+    assert report.claims[0].kind == "jvp_is_derivative"
     with pytest.raises(TypeError, match="JVP"):
         _run(report.reproduction, total)
 
@@ -273,7 +282,8 @@ def test_values_that_are_proved_are_cases_of_the_claim():
 
     scaled.defvjp(lambda x, twice, kind: (scaled(x, twice, kind), x), bwd)
     report = certgrad.check(scaled, "n -> ")
-    assert report.verdict == "proved" and report.left_out == ()
+    assert report.verdict == "proved"
+    assert report.left_out == ()
     found = [c.statics for c in report.claims[0].cases]
     assert found == [
         {"twice": "False", "kind": "sum"},
@@ -290,5 +300,6 @@ def test_a_value_at_which_nothing_is_proved_is_left_out_of_the_claim():
     transformed.defvjp(lambda x, exotic: (transformed(x, exotic), x), lambda exotic, x, g: (2 * x * g,))
     report = certgrad.check(transformed, "n")
     assert report.verdict == "proved"
-    assert len(report.left_out) == 1 and report.left_out[0].startswith("exotic = True: unproved: ")
+    assert len(report.left_out) == 1
+    assert report.left_out[0].startswith("exotic = True: unproved: ")
     assert "no claim at exotic = True" in str(report)

@@ -66,6 +66,41 @@ def test_a_mistake_is_named(name):
     assert said is None or report.cause in report.claims[0].cases[0].reason
 
 
+def take_bwd(residuals, g):
+    x, i = residuals
+    return jnp.zeros_like(x).at[jnp.maximum(i, 0)].add(g), None
+
+
+SOMEWHERE = {
+    "sign": (jnp.abs, lambda r, g: (g,), "n", "x > 0"),
+    "one value": (lambda x: x, lambda r, g: (jnp.where(r[0] == 0, 0, g),), "n", "x != 0"),
+    "above a clip": (lambda x: jnp.clip(x, 0, 6), lambda r, g: (g * (r[0] > 0),), "n", "x < 6"),
+    "under a clip": (lambda x: jnp.maximum(x, 0.5), lambda r, g: (g,), "n", "x > 0.5"),
+    "another argument": (jnp.maximum, lambda r, g: (g, 0 * g), "n, n", "x1 > x2"),
+    "an interval": (
+        lambda x: jnp.where(x < -1, -x, jnp.where(x > 2, x * x, x)),
+        lambda r, g: (g,),
+        "n",
+        "x > -1 and x < 2",
+    ),
+    "an index": (lambda x, i: x[i], take_bwd, "n, m:int", "i >= 0"),
+    "nowhere": (jnp.sin, lambda r, g: (g * jnp.sin(r[0]),), "n", ""),
+}
+
+
+@pytest.mark.parametrize("name", SOMEWHERE)
+def test_where_a_wrong_rule_is_right_is_proved(name):
+    f, bwd, signature, domain = SOMEWHERE[name]
+    function = (lambda x1, x2: f(x1, x2)) if f is jnp.maximum else (lambda x: f(x)) if f in (jnp.abs, jnp.sin) else f
+    rule = custom_vjp(function, lambda *args: (function(*args), args), bwd)
+    report = certgrad.check(rule, signature)
+    assert report.verdict == "refuted"
+    assert report.right_where == domain
+    if domain:
+        assert f'declare domain="{domain}"' in str(report)
+        assert certgrad.check(rule, signature, domain=domain).proved
+
+
 def test_a_forgotten_term_is_found_where_it_is_made():
     without_mean = custom_vjp(
         layer_norm, layer_norm_fwd, lambda r, g: (r[1] * (g - r[0] * (g * r[0]).mean(-1, keepdims=True)),)

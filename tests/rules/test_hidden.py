@@ -124,7 +124,8 @@ def test_what_a_trace_does_not_show_is_not_proved(bwd, said):
 
 def test_a_size_that_the_code_names_is_looked_at_where_nothing_is_proved_for_all():
     report = certgrad.check(square(suppressing), "n -> n")
-    assert report.verdict == "refuted" and report.sizes == [{"n": 7}]
+    assert report.verdict == "refuted"
+    assert report.sizes == [{"n": 7}]
 
 
 def innocent(x, g):

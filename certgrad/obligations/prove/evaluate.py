@@ -10,6 +10,7 @@ from math import prod
 
 from flint import arb, arb_mat, fmpq
 
+from certgrad.hypotheses.size_texts import size_at
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
@@ -18,7 +19,6 @@ from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
-from certgrad.obligations.terms.sizes import size_at
 from certgrad.obligations.terms.variables import Var
 
 from .evaluate_functions import function

@@ -8,6 +8,7 @@ from itertools import product
 
 from flint import arb, fmpq
 
+from certgrad.hypotheses.size_texts import names_in
 from certgrad.obligations.assume.conditions import STEP, Atomic, Clause, of_solver
 from certgrad.obligations.balls import precision
 from certgrad.obligations.laws.order import different_entries, sole_maximum
@@ -15,7 +16,6 @@ from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.sizes import names_in
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, indices_of
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.hypotheses.size_texts import NoSizeError, most
 from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.atoms import Access, Dim, IndexNumber, Max, Sum
@@ -26,7 +27,6 @@ from certgrad.obligations.terms.index_terms import as_index, index_pred
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import PREDICATES
-from certgrad.obligations.terms.sizes import NoSizeError, most
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
 from certgrad.obligations.tracing.jax_internals import bits_of, kind_of
