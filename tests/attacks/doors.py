@@ -43,10 +43,14 @@ class Outcome(NamedTuple):
     hypotheses: tuple[str, ...] = ()
     trees: tuple[tuple[Statement, Names], ...] = ()
     """Of the hypotheses that have one, what they say, and which argument each of their arrays is."""
+    shapes: frozenset[tuple[tuple[int, ...], ...]] | None = None
+    """The shapes of the arguments that the claim is about, where it is about some sizes alone."""
 
     def is_wrong_for(self, attack: Attack) -> bool:
         """Whether it is called proved where no listed hypothesis excludes the points at which it is wrong."""
         if not self.verdict.startswith("proved") or any(is_false(*tree, attack) for tree in self.trees):
+            return False
+        if self.shapes is not None and tuple(map(np.shape, attack.wrong_at())) not in self.shapes:
             return False
         return not any(text in hypothesis for text in attack.excluded_by for hypothesis in self.hypotheses)
 
@@ -83,8 +87,7 @@ def sizes_of(attack: Attack, values: tuple[Any, ...]) -> dict[str, int]:
             for dim, size in zip(dims, np.shape(value), strict=True):
                 if known := re.fullmatch(r"(?:(\d+)\*)?([a-z]\w*)(?:\+(\d+))?", dim):
                     found[known[2]] = (size - int(known[3] or 0)) // int(known[1] or 1)
-    halves = {f"floordiv({n}, {k})": size // k for n, size in found.items() for k in (2, 3, 4)}
-    return found | halves | {f"mod({n}, {k})": size % k for n, size in found.items() for k in (2, 3, 4)}
+    return found
 
 
 def attacks() -> Iterator[Attack]:
@@ -156,7 +159,16 @@ def by_check(attack: Attack) -> Outcome:
     scopes = {case.scope for claim in report.claims for case in claim.cases}
     names = {name: k for k, name in enumerate(inspect.signature(attack.rule()).parameters)}
     trees = tuple((h.tree, names) for claim in report.claims for h in claim.hypotheses)
-    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})), trees)
+    shapes = None
+    if report.verdict == "proved at sizes":
+        cases = (case for claim in report.claims for case in claim.cases)
+        shapes = frozenset(tuple(map(numbers_in, parts(case.signature)[0])) for case in cases)
+    return Outcome(report.verdict, (*map(str, report.hypotheses), *sorted(scopes - {"all shapes"})), trees, shapes)
+
+
+def numbers_in(shape: str) -> tuple[int, ...]:
+    """A shape at numbers."""
+    return tuple(map(int, shape.partition(":")[0].split()))
 
 
 def by_certify(attack: Attack) -> Outcome:
