@@ -10,6 +10,7 @@ import typer
 from certgrad.cli import _code, _console, _output
 from certgrad.cli._errors import ExitCode, guarded
 from certgrad.cli._output import Format
+from certgrad.report import text
 
 if TYPE_CHECKING:
     from certgrad.recording import Program, Record
@@ -27,6 +28,8 @@ class Wanted:
     conformance: bool = True
     quiet: bool = False
     seconds: float = 60
+    graphs: bool = False
+    """Also certify what was differentiated."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def run(program: "Program", wanted: Wanted) -> int:
     from certgrad.recording import Record
     from certgrad.recording import run as run_program
 
-    record = Record()
+    record = Record(wanted.graphs)
     ended = run_program(program, record.noticing())
     if ended.interrupted:
         return ended.status
@@ -67,6 +70,38 @@ def run(program: "Program", wanted: Wanted) -> int:
 
 def report(record: "Record", wanted: Wanted) -> Said:
     """Audit what was recorded."""
+    rules = _rules(record, wanted)
+    if not wanted.graphs:
+        return rules
+    found = _graphs(record, wanted)
+    return Said([*rules.notes, *found.notes], rules.text + found.text, rules.failed or found.failed)
+
+
+def _graphs(record: "Record", wanted: Wanted) -> Said:
+    """Certify what was differentiated."""
+    if record.functions is None:
+        return Said([], "certgrad: nothing was differentiated\n")
+    from certgrad.obligations.certificate import HOLDS
+    from certgrad.recording import certified
+
+    found = list(certified(record.functions, wanted.seconds))
+    failing = {*wanted.failing, *(["refuted"] if wanted.strict or wanted.failing else [])}
+    failed = any(one.verdict in failing or (wanted.strict and one.verdict not in HOLDS) for one in found)
+    held = sum(one.verdict in HOLDS for one in found)
+    lines = ["", "functions that were differentiated, at the shapes of their calls"]
+    for one in found:
+        times = "once" if one.count == 1 else f"{one.count} times"
+        under = f" ({', '.join(one.hypotheses[:3])}{' …' if len(one.hypotheses) > 3 else ''})" if one.hypotheses else ""
+        where = f" ({one.where})" if one.where else ""
+        lines.append(f"{one.name}{where}: {one.verdict}{under} at {one.shapes or 'no arrays'}, called {times}")
+        if one.verdict not in HOLDS:
+            lines.append(text.fill(one.reason, None, "  "))
+    notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
+    return Said(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
+
+
+def _rules(record: "Record", wanted: Wanted) -> Said:
+    """Audit the rules that were called."""
     if record.notes is None:
         return Said([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select

@@ -75,6 +75,12 @@ def run(
             help="Compare the traces of rules with what happens at numbers and in calls.",
         ),
     ] = True,
+    graphs: Annotated[
+        bool,
+        typer.Option(
+            "--graphs", help="Also certify the functions given to jax.grad, value_and_grad, vjp and linearize."
+        ),
+    ] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long the audit of one rule may take.")] = 60,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
 ) -> None:
@@ -96,4 +102,4 @@ def run(
         raise UsageError(f"--save {save}: {save.parent} is no folder.")
     outputs = tuple(_output.parse(output or []))
     failing = tuple(v.value for v in fail_on or [])
-    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, seconds))
+    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, seconds, graphs))

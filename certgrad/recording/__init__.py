@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._audit import Recorded, audited
+    from ._functions import Functions, certified
     from ._notes import Notes
     from ._notice import noticed
     from ._program import Ended, Program, run
@@ -16,17 +17,31 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Ended": "_program",
+    "Functions": "_functions",
     "Notes": "_notes",
     "Program": "_program",
     "Record": "_record",
     "Recorded": "_audit",
     "audited": "_audit",
+    "certified": "_functions",
     "noticed": "_notice",
     "run": "_program",
     "save": "_save",
 }
 
-__all__ = ["Ended", "Notes", "Program", "Record", "Recorded", "audited", "noticed", "run", "save"]
+__all__ = [
+    "Ended",
+    "Functions",
+    "Notes",
+    "Program",
+    "Record",
+    "Recorded",
+    "audited",
+    "certified",
+    "noticed",
+    "run",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 from ._notice import noticed
 
 if TYPE_CHECKING:
+    from ._functions import Functions
     from ._notes import Notes
 
 
 class Record:
     """What is noted inside of `noticing()`."""
 
-    def __init__(self) -> None:
+    def __init__(self, graphs: bool = False) -> None:
         self.notes: Notes | None = None
         """None where no rule was called."""
+        self.functions: Functions | None = None
+        """What was differentiated, if that is noted; None where nothing was."""
+        self._graphs = graphs
 
     def noticing(self) -> AbstractContextManager[None]:
         """Note the calls inside the block."""
-        return noticed(self._told)
+        return noticed(self._told, self._differentiated if self._graphs else None)
 
     def begin(self) -> None:
         """Note calls from now on, where there is no block to speak of."""
@@ -37,3 +41,10 @@ class Record:
 
             self.notes = Notes()
         self.notes.told(custom, args, kwargs)
+
+    def _differentiated(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
+        if self.functions is None:
+            from ._functions import Functions
+
+            self.functions = Functions()
+        self.functions.told(function, has_aux, args, kwargs)

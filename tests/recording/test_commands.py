@@ -53,6 +53,23 @@ if "fail" in sys.argv:
 wrong(jnp.ones(2))
 sys.exit("the end" if "text" in sys.argv else 7)
 """
+FIT = """
+import jax
+import jax.numpy as jnp
+
+def loss(params, x):
+    out = jnp.tanh(x @ params["w"]) @ params["v"]
+    return (out**2).mean(), out
+
+@jax.jit
+def step(params, x):
+    (value, out), gradient = jax.value_and_grad(loss, has_aux=True)(params, x)
+    return gradient
+
+step({"w": jnp.ones((3, 4)), "v": jnp.ones((4, 2))}, jnp.ones((5, 3)))
+print(jax.grad(lambda x: jnp.log(x).sum())(jnp.ones(3)))
+print(jax.jit(lambda a: jax.grad(lambda x: a * x)(1.0))(2.0))
+"""
 TESTS = """
 import jax.numpy as jnp
 from rules import energy
@@ -105,6 +122,21 @@ def test_a_script_that_fails_is_shown_as_python_shows_it(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (1, plain.stdout)
     assert done.stderr.startswith(plain.stderr.rstrip("\n"))
     assert "rules:energy" in done.stderr
+
+
+def test_what_is_differentiated(folder: Path) -> None:
+    """Under jit and with an auxiliary output; the program is as ever, and what closes over a traced value is named."""
+    (folder / "fit.py").write_text(FIT)
+    plain = python(folder, "fit.py")
+    done = certgrad(folder, "run", "--graphs", "--strict", "fit.py")
+    assert (done.returncode, done.stdout) == (1, plain.stdout)
+    report = done.stderr
+    assert "fit:loss (fit.py:5): proved at float32[4, 2], float32[3, 4], float32[5, 3], called once" in report
+    assert "(fit.py:15): proved under hypotheses (log at fit.py:15: every element of `x` > 0)" in report
+    assert "not certified at no arrays, called once" in report
+    assert "it closes over a traced value (float32[])" in report
+    assert report.endswith("2 of 3 certified\n")
+    assert certgrad(folder, "run", "--graphs", "fit.py").returncode == plain.returncode == 0
 
 
 def test_a_module(folder: Path) -> None:

@@ -1,0 +1,171 @@
+"""What a run differentiated, and its certificates: the functions given to `jax.grad`, `value_and_grad`, `vjp` and
+`linearize`, with the shapes of their calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from certgrad.errors import CertgradError
+from certgrad.graph import certify, trace
+from certgrad.rules._layers import place_of, plain_function, unwrapped
+
+from ._audit import module_name
+from ._likeness import Likeness
+from ._limit import OverError, limited
+from ._notes import OTHERS
+
+MAX_FUNCTIONS = 64
+MAX_SHAPES = 2
+"""Of one function, the calls of so many different shapes are looked at."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """The arguments of a call: shapes and dtypes for arrays, and what is no array as it is."""
+
+    tree: Any
+    """Of the arguments by position, and those by name."""
+    leaves: tuple[Any, ...]
+
+    @property
+    def specs(self) -> tuple[Any, ...]:
+        """The arguments by position, then those by name as one, without what is no array."""
+        args, kwargs = jax.tree.unflatten(self.tree, [x if _is_shape(x) else None for x in self.leaves])
+        return (*args, kwargs)
+
+    def filled(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """With arrays for their shapes, those nested as in `specs`."""
+        arrays = iter(jax.tree.leaves(list(values)))
+        args, kwargs = jax.tree.unflatten(self.tree, [next(arrays) if _is_shape(x) else x for x in self.leaves])
+        return list(args), kwargs
+
+
+@dataclass
+class Function:
+    """A function that was differentiated."""
+
+    function: Callable[..., Any]
+    has_aux: bool
+    points: dict[Hashable, Point] = field(default_factory=dict)
+    count: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Differentiated:
+    """What came of a function: the verdict of its certificate, or why there is none."""
+
+    name: str
+    where: str
+    count: int
+    verdict: str
+    hypotheses: tuple[str, ...] = ()
+    shapes: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+
+class Functions:
+    """What was differentiated in this process."""
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, Function] = {}
+        self.more = 0
+        """Calls of functions that are not kept."""
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    def told(self, function: Any, has_aux: bool, args: tuple, kwargs: dict) -> None:
+        """Note a call. Calls in processes that the program forks are theirs alone."""
+        plain = plain_function(unwrapped(function))
+        package = str(getattr(plain, "__module__", "")).partition(".")[0]
+        if os.getpid() != self._process or package in OTHERS:
+            return
+        with self._lock:
+            likeness = Likeness(function)
+            key = (likeness.key, has_aux)
+            if key not in self.found and len(self.found) >= MAX_FUNCTIONS:
+                self.more += 1
+                return
+            found = self.found.setdefault(key, Function(function, has_aux))
+            found.count += 1
+            if likeness.traced:  # its trace has ended by the time of the audit, and must not be kept
+                found.function, found.problem = plain, f"it closes over a traced value ({likeness.traced[0]})"
+                return
+            leaves, tree = jax.tree.flatten((args, dict(kwargs)))
+            shapes = [_shape(x) for x in leaves]
+            place = (str(tree), *map(str, shapes))
+            if place not in found.points and len(found.points) < MAX_SHAPES:
+                found.points[place] = Point(tree, tuple(shapes))
+
+
+def _is_shape(x: Any) -> bool:
+    return isinstance(x, jax.ShapeDtypeStruct)
+
+
+def _shape(x: Any) -> Any:
+    """The shape and dtype of an array, without its values; numbers are arrays here, as JAX takes them."""
+    if isinstance(x, (bool, int, float)) or (hasattr(x, "shape") and hasattr(x, "dtype")):
+        kind = jax.typeof(x)
+        return jax.ShapeDtypeStruct(kind.shape, kind.dtype)
+    return x
+
+
+def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
+    """The certificates, at the shapes of the calls."""
+    for found in functions.found.values():
+        plain = plain_function(unwrapped(found.function))
+        module = module_name(str(getattr(plain, "__module__", "")))
+        name = f"{module}:{getattr(plain, '__qualname__', type(plain).__name__)}"
+        file, line = place_of(plain)
+        where = f"{Path(file).name}:{line}" if line else ""
+        if found.problem:
+            yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
+        for point in found.points.values():
+            started = time.perf_counter()
+            verdict, hypotheses, reason = "not certified", tuple[str, ...](), ""
+            try:
+                with limited(seconds):
+                    certificate = certify(trace(_in_arguments(found, point), *point.specs, name=name))
+                verdict, hypotheses = certificate.verdict, tuple(h.text for h in certificate.hypotheses)
+                reason = "; ".join(certificate.findings)
+            except OverError:
+                reason = f"it took more than {seconds:g} seconds"
+            except CertgradError as error:
+                reason = str(error)
+            except Exception as error:  # whatever the program does when it is traced again
+                reason = f"{type(error).__name__}: {error}"
+            spent = time.perf_counter() - started
+            shapes = _shown(point)
+            yield Differentiated(name, where, found.count, verdict, hypotheses, shapes, reason, spent)
+
+
+def _in_arguments(found: Function, point: Point) -> Callable[..., Any]:
+    """The function of its arguments: it is certified in all that are floats, also those that were held."""
+
+    def run(*values: Any) -> Any:
+        args, kwargs = point.filled(values)
+        out = found.function(*args, **kwargs)
+        return out[0] if found.has_aux else out
+
+    with suppress(TypeError, ValueError):
+        run.__signature__ = inspect.signature(found.function)  # type: ignore[attr-defined]  # for the arguments' names
+    return run
+
+
+def _shown(point: Point) -> str:
+    """The shapes of the arrays in arguments: `float32[8, 3], int32[8]`."""
+    arrays = list(filter(_is_shape, point.leaves))
+    texts = [f"{x.dtype}[{', '.join(map(str, x.shape))}]" for x in arrays[:6]]
+    return ", ".join([*texts, *(["…"] if len(arrays) > 6 else [])])
