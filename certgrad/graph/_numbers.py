@@ -28,8 +28,9 @@ class Numbers:
         if own is not None and kind_of(own) not in "fi":
             return value
         array = np.asarray(value)
-        wanted = self.dtype(array.dtype)
-        if wanted == array.dtype:
+        own = array.dtype if own is None else own  # JAX's literals are floats of Python's that have a dtype
+        wanted = self.dtype(own)
+        if wanted == own:
             return value
         return meant(array).astype(wanted) if wanted == np.float64 else array.astype(wanted)
 
