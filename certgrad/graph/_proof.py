@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import msgspec
@@ -53,6 +54,8 @@ from ._operation import (
 )
 from ._refutation import failure_of
 
+MOVING = 4
+"""Of a rule that is told which arguments move, so many at most."""
 CASES = 40
 """Sizes that a rule treats on their own: beyond that many, the others are excluded."""
 
@@ -206,9 +209,6 @@ def _prove_at(
 ) -> Proof:
     shapes = active_shapes(operation, sizes)
     try:
-        refused = _refused(operation)
-        if refused:
-            raise UnprovedError(refused)
         programs = traced_programs(operation, run, sizes)
         if any(_jaxpr.captures(p) for p in programs.all().values()):
             raise UnprovedError("a rule closes over a value that is being traced; pass it as an argument")
@@ -218,7 +218,37 @@ def _prove_at(
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
-    return _judged_once(operation, shapes, programs, names, {} if judged is None else judged)
+    proof = _judged_once(operation, shapes, programs, names, {} if judged is None else judged)
+    return _where_fewer_move(proof, operation, run, sizes, shapes) if _sees_what_moves(operation) else proof
+
+
+def _sees_what_moves(operation: Operation) -> bool:
+    """The rule is told which of its arguments move: what moves in a graph may have a tangent that JAX knows is 0."""
+    return operation.equation.eqn.params.get("symbolic_zeros") is True and not operation.title.startswith("op ")
+
+
+def _where_fewer_move(
+    proof: Proof, operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], shapes: ActiveShapes
+) -> Proof:
+    """The proof with what is asked where only some of the arguments move; none, where one of these is not proved."""
+    if len(operation.active) > MOVING:
+        reason = f"a custom_jvp with symbolic zeros, of more than {MOVING} arguments that move"
+        return Proof(failed_lemma(operation, shapes, proof.dims, reason), proof.dims)
+    for count in range(1, len(operation.active)):
+        for active in combinations(operation.active, count):
+            if not proof.holds:
+                return proof
+            fewer = replace(operation, active=active)
+            here = active_shapes(fewer, sizes)
+            part = _judged_once(fewer, here, traced_programs(fewer, run, sizes), proof.dims, {})
+            if part.lemma.verdict not in (*HOLDS, proof.lemma.verdict):
+                reasons = (o.reason for o in part.lemma.obligations if o.verdict not in PROOFS)
+                moving = ", ".join(operation.names[k] for k in active)
+                reason = f"where only {moving} moves: {next(reasons, part.lemma.verdict)}"
+                return Proof(failed_lemma(operation, shapes, proof.dims, reason), proof.dims)
+            proof.stated |= {s: c for s, c in part.stated.items() if s not in proof.stated}
+            proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
+    return proof
 
 
 def _judged_once(
@@ -243,13 +273,6 @@ def _judged_once(
     if found is None:
         found = judged[key] = _judged(operation, shapes, programs, names)
     return replace(found, programs=programs, stated={**found.stated}, dimensions=[*found.dimensions], signs={})
-
-
-def _refused(operation: Operation) -> str:
-    params = operation.equation.eqn.params
-    if params.get("symbolic_zeros") is True and not operation.title.startswith("op "):
-        return "a custom_jvp with symbolic zeros: its rule sees which arguments move"
-    return ""
 
 
 def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...]) -> Proof:

@@ -22,7 +22,7 @@ MOVES = frozenset(
 )
 """Primitives that put entries elsewhere as they are."""
 AWARE = MOVES | frozenset(
-    "select_n max min exp neg add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
+    "select_n max min clamp exp neg add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
     "convert_element_type".split()
 )
 

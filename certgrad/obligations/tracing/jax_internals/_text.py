@@ -88,7 +88,7 @@ class Serialiser:
             if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
                 source = name(eqn.invars[0])
                 if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
-                    if eqn.invars[0] in numbers:
+                    if not is_literal(eqn.invars[0]) and eqn.invars[0] in numbers:
                         numbers[eqn.outvars[0]] = numbers[eqn.invars[0]]
                     return f"lit({source[4:-1].removesuffix('.0')})"
             if len(eqn.outvars) == 1 and not eqn.outvars[0].aval.shape and kind_of(eqn.outvars[0].aval.dtype) == "f":
