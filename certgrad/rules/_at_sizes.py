@@ -25,7 +25,7 @@ from ._user_rule import UserRule
 Sizes = Mapping[str, int]
 SECONDS = 10.0
 """For one proof at numbers."""
-SMALL = ((2, 3, 5, 4), (3, 2, 4, 5), (4, 4, 4, 4), (1, 1, 1, 1))
+SMALL = ((2, 3, 5, 4), (1, 1, 1, 1), (3, 2, 4, 5), (4, 4, 4, 4))
 DIVISIBLE = ((8, 16, 24, 32), (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), (64, 64, 64, 64), (128, 128, 128, 128))
 """For code that asks for sizes that divide."""
 WANTED = 3

@@ -11,7 +11,7 @@ from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Base, Exp, Fn
 from certgrad.obligations.terms.functions import FUNCTIONS
-from certgrad.obligations.terms.index_terms import as_index
+from certgrad.obligations.terms.index_terms import as_index, index_number
 from certgrad.obligations.terms.polynomials import ONE, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, log_of
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
@@ -28,7 +28,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
     """Clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
-        for simple in _split(_unguarded(clause), facts):
+        for simple in (part for one in _each_factor(clause) for part in _split(_unguarded(one), facts)):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
     return _strict(_in_either_case(list(out.values())))
@@ -63,6 +63,38 @@ def _exponents(a: Atomic) -> Atomic:
     return Atomic(a.relation, difference if c > 0 else -difference)
 
 
+def _each_factor(clause: Clause) -> list[Clause]:
+    """A clause that can never hold, where a product of predicates is 0, says that each of these is 1."""
+    if len(clause.guards) != 1 or not _never(clause):
+        return [clause]
+    ((guard, value),) = clause.guards
+    wanted = ONE - guard if value else guard
+    if (single := wanted.single()) is not None and single[1] == 1 and len(single[0]) > 1:
+        return [replace(clause, guards=((poly_of(a), False),)) for a, _ in single[0]]
+    if (between := _between_places(wanted)) is not None:
+        above, beyond = between
+        return [replace(clause, guards=(g,)) for g in ((poly_of(above), False), (poly_of(beyond), True))]
+    return [clause]
+
+
+def _between_places(poly: Poly) -> tuple[IxPred, IxPred] | None:
+    """[a ≥ 0] and [b ≥ 0] where the term is their difference, up to its sign, and b ≥ 0 implies a ≥ 0: it is not 0
+    where the first holds and the second does not.
+    """
+    if len(poly) != 2 or {c for _, c in poly.items()} != {1, -1}:
+        return None
+    atoms = [mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None for mono, _ in poly.items()]
+    for a, b in (atoms, atoms[::-1]):
+        if isinstance(a, IxPred) and isinstance(b, IxPred) and not feasible([holding(b), failing(a)], {}):
+            return a, b
+    return None
+
+
+def _never(clause: Clause) -> bool:
+    """The clause holds where its guards fail alone."""
+    return all(a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives)
+
+
 def _unguarded(clause: Clause) -> Clause:
     """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
 
@@ -70,9 +102,7 @@ def _unguarded(clause: Clause) -> Clause:
     """
     if clause.guards and clause.origin == IN_RANGE and len(clause.alternatives) == 1:
         return _always_in_range(clause)
-    if not clause.guards or not all(
-        a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives
-    ):
+    if not clause.guards or not _never(clause):
         return clause
     opposites: list[Atomic] = []
     for guard, value in clause.guards:
@@ -80,8 +110,12 @@ def _unguarded(clause: Clause) -> Clause:
         atom = wanted.atom()
         if isinstance(atom, Pred):
             opposites.append(Atomic("> 0", atom.poly))
-        elif isinstance(atom := (ONE - wanted).atom(), Pred):
-            opposites.append(Atomic(">= 0", -atom.poly))
+        elif isinstance(other := (ONE - wanted).atom(), Pred):
+            opposites.append(Atomic(">= 0", -other.poly))
+        elif isinstance(atom, IxPred):
+            opposites.append(Atomic(">= 0", index_number(atom.ix)))
+        elif isinstance(other, IxPred):
+            opposites.append(Atomic(">= 0", index_number(other.ix.scaled(-1).shifted(-ONE))))
         else:
             return clause
     return replace(clause, alternatives=tuple(opposites), guards=())
