@@ -33,7 +33,7 @@ from ._programs import (
 )
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
-from ._tracing import abstract, from_library, symbols, trace, wide_floats
+from ._tracing import abstract, from_library, symbols, trace, unremembered, wide_floats
 from ._values import (
     DimExpr,
     bits_function,
