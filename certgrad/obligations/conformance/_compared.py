@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from certgrad.errors import CertgradError
 from certgrad.obligations.balls.statements import inside
 
 from ..balls import Input
 from ..balls._draw import seeded
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable, reachable_from, rules_in
+from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import trace_rules
-from ..tracing.jax_dimensions import sizes_as_integers
 from ..tracing.jax_internals import equations_of, keys_from, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
@@ -62,10 +62,9 @@ class Compared:
 
     def anew(self, dtype: str) -> None:
         """Trace it once more at sizes left open, as for a proof. Raises TraceError or RuleError."""
-        shapes = self.instance.shapes()
-        rules = self.op.rules(shapes.statics)
-        with sizes_as_integers(reachable(self.op)):
-            trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64")
+        found = self._of(dtype).again(self.instance, wide=dtype == "float64")
+        if isinstance(found, CertgradError):
+            raise found
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""
