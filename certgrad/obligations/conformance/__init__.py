@@ -16,7 +16,7 @@ from certgrad._threads import ALONE
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, plan_of
 from ._compared import Compared
-from ._executed import executed
+from ._executed import WAY, executed
 from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
@@ -101,6 +101,10 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     at = f" at {' and '.join(sized(subject.names, p) for p in looked.values())}" if subject.names else ""
     if done:
         compared.append(f"calls{at} in {', '.join(done)}")
+    ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
+    if ran and not any(text.startswith(WAY) for text in subject.unseen):
+        there = f" at {sized(subject.names, places[0])}" if subject.names else ""
+        compared.append(f"{WAY} in {' and '.join(ran)}{there}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")
     if effort.either and subject.draws:

@@ -32,6 +32,7 @@ from ._state import held_by
 
 Ran = dict[CodeType, set[int]]
 """For each code object, the offsets of its instructions that ran."""
+WAY = "the way through the code"
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
@@ -56,7 +57,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
     if ran is None:
         return None
     if subject.names:
-        at_numbers = [_in(partial(subject.at, place, dtype, anew=True), subject) for place in places]
+        at_numbers = [_in(partial(subject.at, place, dtype), subject) for place in places]
         if more := _beyond(ran, at_numbers):
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
@@ -160,7 +161,7 @@ def watched(subject: Compared) -> Iterator[Seen]:
     finally:
         sys.settrace(before)
         if seen.left <= 0:
-            subject.unseen[f"the way through the code (more than {MOST:,} instructions)"] = None
+            subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
 
 
 def _add(ran: Ran, more: Ran | None) -> None:

@@ -66,7 +66,7 @@ def under_x64(subject: Compared, sizes: Sizes, dtypes: Sequence[str]) -> Differe
 
 def _traced(subject: Compared, sizes: Sizes, dtype: str, wide: bool = False) -> Programs | None:
     try:
-        return subject.at(sizes, dtype, anew=True, wide=wide)
+        return subject.at(sizes, dtype, wide=wide)
     except CertgradError:
         return None
 

@@ -5,7 +5,7 @@ dimensions as polynomials.
 """
 
 from ._eager import EndlessError, computed_by, seen_platform, typed
-from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
+from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import (
     at_least,
