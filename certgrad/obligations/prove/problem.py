@@ -23,7 +23,15 @@ from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, key_dtype, part_of, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    abstract,
+    dim_poly,
+    key_dtype,
+    part_of,
+    trace,
+    wide_floats,
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ def trace_rules(
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
         jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
+        primal: Program | None
         if together and rules.both and rules.primal:
             both = _traced(rules.both, (args, seeds, scalars), f"the vjp of {where}")
             vjp, primal = _taken_apart(both, len(args), len(outs))
@@ -105,9 +114,7 @@ def trace_rules(
 def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program]:
     """The vjp and the primal: the outputs come first, and the seeds, as many, stand behind the arguments."""
     jaxpr = both.jaxpr
-    vjp = SimpleNamespace(
-        invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:]
-    )
+    vjp = SimpleNamespace(invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:])
     inputs = [*range(args), *range(args + outs, len(jaxpr.invars))]
     return Program(vjp, both.consts, None, both.decisions), part_of(both, inputs, range(outs))
 
