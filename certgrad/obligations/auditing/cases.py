@@ -116,7 +116,8 @@ def _different(programs: Programs, others: Programs) -> str | None:
 
 
 def _impure(traces: Traces, instance: Instance) -> str:
-    same = traces.again(instance) == traces.at(instance).text
+    again = traces.again(instance)
+    same = isinstance(again, Trace) and again.text == traces.at(instance).text
     return "" if same else "it traces differently a second time: it is impure"
 
 

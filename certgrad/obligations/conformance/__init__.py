@@ -16,11 +16,10 @@ from certgrad._threads import ALONE
 from ._at_numbers import Difference, at_numbers
 from ._calls import called, plan_of
 from ._compared import Compared, arguments
-from ._executed import executed, watched
+from ._executed import WAY, executed
 from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
-from ._precision import Precision
 from ._surroundings import elsewhere, under_x64
 
 WIDTHS = ("float64", "float32")
@@ -97,23 +96,16 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
         compared.append(f"traces at {names} = {shown}")
     places = [dict(zip(subject.names, _cycled(row, len(subject.names)), strict=True)) for row in PLACES]
     places = places if subject.names else places[:1]
-    found, ran = elsewhere(subject, places[0], widths[0])
-    if found is not None:
+    if (found := elsewhere(subject, places[0], widths[0])) is not None:
         return Conformance((), found)
     either = effort.either and not subject.draws
     if either and (found := under_x64(subject, places[0], dtypes)) is not None:
         return Conformance((), found)
     plan = plan_of(places, dtypes, effort.calls, either)
-    first = {p: calls for p, calls in plan.items() if p == Precision(widths[0])}
-    with watched(subject) as seen:
-        found, refused = called(subject, first)
+    found, refused = called(subject, plan)
     if found is not None:
         return Conformance((), found)
-    if (found := executed(subject, places, widths[0], ran, seen.whole)) is not None:
-        return Conformance((), found)
-    found, more = called(subject, {p: calls for p, calls in plan.items() if p not in first})
-    refused += more
-    if found is not None:
+    if (found := executed(subject, places, widths[0], bool(plan))) is not None:
         return Conformance((), found)
     gone = {text.partition(" (")[0] for text in refused}
     done = [str(p) for p in plan if str(p) not in gone]
@@ -121,6 +113,10 @@ def _conformance(subject: Compared, dtypes: Sequence[str], effort: Effort) -> Co
     at = f" at {' and '.join(sized(subject.names, p) for p in looked.values())}" if subject.names else ""
     if done:
         compared.append(f"calls{at} in {', '.join(done)}")
+    ran = ["a trace"] * bool(subject.names) + ["calls"] * bool(done)
+    if ran and not any(text.startswith(WAY) for text in subject.unseen):
+        there = f" at {sized(subject.names, places[0])}" if subject.names else ""
+        compared.append(f"{WAY} in {' and '.join(ran)}{there}")
     if refused:
         compared.append(f"no calls in {', '.join(refused)}")
     if effort.either and subject.draws:

@@ -108,12 +108,15 @@ def unlike(found: Sequence[np.ndarray], program: Program, operands: list[np.ndar
 
     Nothing shows how much rounding of 64 bits a long program gathers, but that of 32 bits does: it is as many units.
     """
+    own = run(program, operands, Setting(sizes, np.dtype(dtype)))
+    if len(found) == len(own) and all(map(_identical, found, own)):
+        return ""
     coarsest = _coarsest(program, dtype)
-    exact, own = references(program, operands, sizes, dtype, coarsest)
+    exact = own if coarsest == "float64" else _in_64_bits(program, operands, sizes)
     how = differs(found, own, exact, coarsest)
     if not how or coarsest != "float64":
         return how
-    _, coarse = references(program, [_cast(x, np.float32) for x in operands], sizes, "float32", "float32")
+    coarse = run(program, [_cast(x, np.float32) for x in operands], Setting(sizes, np.float32))
     with np.errstate(all="ignore"):
         units = [(x - y) * FINER if y.dtype == np.float64 else 0 * y for x, y in zip(coarse, own, strict=True)]
     off = [y + np.where(np.isfinite(d), d, 0) for d, y in zip(units, own, strict=True)]
@@ -124,15 +127,13 @@ def _cast(x: np.ndarray, dtype: Any) -> np.ndarray:
     return x.astype(dtype) if x.dtype == np.float64 else x
 
 
-def references(
-    program: Program, operands: list[np.ndarray], sizes: Sizes, dtype: str, coarsest: str
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The program's outputs at operands of a dtype: computed in 64 bits, and as it is in that dtype."""
-    own = run(program, operands, Setting(sizes, np.dtype(dtype)))
-    if coarsest == "float64":
-        return own, own
+def _identical(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def _in_64_bits(program: Program, operands: list[np.ndarray], sizes: Sizes) -> list[np.ndarray]:
     wide = [x.astype(np.float64) if kind_of(x.dtype) == "f" else x for x in operands]
-    return run(program, wide, Setting(sizes, exact=True)), own
+    return run(program, wide, Setting(sizes, exact=True))
 
 
 def _coarsest(program: Program, dtype: str) -> str:

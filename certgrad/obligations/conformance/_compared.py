@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from certgrad._subject import Subject
+from certgrad.errors import CertgradError
 from certgrad.obligations.balls.statements import inside
 
 from ..balls import Input
 from ..balls._draw import seeded
 from ..generality.instances import Instance
-from ..generality.reach import is_users, reachable, reachable_from, rules_in
+from ..generality.reach import is_users, reachable_from, rules_in
 from ..generality.traces import Traces
 from ..prove.problem import Shapes, trace_rules
-from ..tracing.jax_dimensions import sizes_as_integers
-from ..tracing.jax_internals import equations_of, keys_from, sampler
+from ..tracing.jax_internals import equations_of, keys_from, part_of, sampler
 from ._points import Point, directions, drawn
 from ._precision import Called, Programs, Sizes
 from ._values import Setting
@@ -52,6 +52,7 @@ class Compared:
         self.instance = instance
         self.title = self.op.name
         self.names = instance.names
+        self._programs: dict[Traces, Programs] = {}
         programs = [p.jaxpr for p in self.programs("float64").values()]
         self.draws = any(sampler(eqn) for jaxpr in programs for eqn in equations_of(jaxpr))
         """It draws random numbers: others in each dtype, and others while JAX computes in 64 bits."""
@@ -65,27 +66,30 @@ class Compared:
 
     def programs(self, dtype: str) -> Programs:
         """Of the traces of a dtype's width, or of the only ones."""
-        return self._of(dtype).at(self.instance).programs.all()
+        traces = self._of(dtype)
+        if traces not in self._programs:
+            programs = traces.at(self.instance).programs.all()
+            if (primal := programs.get("primal")) is not None:  # as a part of one trace with the vjp is
+                jaxpr = primal.jaxpr
+                programs["primal"] = part_of(primal, range(len(jaxpr.invars)), range(len(jaxpr.outvars)))
+            self._programs[traces] = programs
+        return self._programs[traces]
 
     def _of(self, dtype: str) -> Traces:
         return self.traces.get(dtype == "float64", next(iter(self.traces.values())))
 
-    def at(self, sizes: Sizes, dtype: str, anew: bool = False, wide: bool = False) -> Programs:
+    def at(self, sizes: Sizes, dtype: str, wide: bool = False) -> Programs:
         """Traced at numbers, and if `wide` while JAX computes in 64 bits. Raises TraceError or RuleError."""
-        fixed = {n: str(v) for n, v in sizes.items()}
-        if dtype in ("float64", "float32") and not (anew or wide):
-            return self._of(dtype).at(self.instance, fixed, wide=dtype == "float64").programs.all()
-        shapes = self.instance.shapes(fixed)
+        shapes = self.instance.shapes({n: str(v) for n, v in sizes.items()})
         rules = self.op.rules(shapes.statics)
         wide = wide or dtype == "float64"
-        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype)).all()
+        return trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", wide, np.dtype(dtype), True).all()
 
     def anew(self, dtype: str) -> None:
         """Trace it once more at sizes left open, as for a proof. Raises TraceError or RuleError."""
-        shapes = self.instance.shapes()
-        rules = self.op.rules(shapes.statics)
-        with sizes_as_integers(reachable(self.op)):
-            trace_rules(rules, shapes, len(self.op.params), f"'{self.title}'", dtype == "float64")
+        found = self._of(dtype).again(self.instance, wide=dtype == "float64")
+        if isinstance(found, CertgradError):
+            raise found
 
     def point(self, sizes: Sizes, number: int) -> Point | None:
         """A point of the domain, the same in every run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from certgrad.errors import CertgradError
 
 from ..generality.guards import INSTALLED
 from ..generality.reach import is_users_code
+from ..tracing.jax_internals import unremembered
 from ._at_numbers import Difference
 from ._calls import outcome
 from ._compared import Compared
@@ -31,38 +32,38 @@ from ._state import held_by
 
 Ran = dict[CodeType, set[int]]
 """For each code object, the offsets of its instructions that ran."""
+WAY = "the way through the code"
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
 
-def executed(
-    subject: Compared, places: Sequence[Sizes], dtype: str, at_number: Ran | None, in_calls: Ran | None
-) -> Difference | None:
-    """Instructions that run in traces at numbers or in calls, at each of the places, and in no trace of the proof.
+def executed(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool) -> Difference | None:
+    """Instructions that run in traces at numbers or in `calls`, at each of the places, and in no trace of the proof.
 
-    What ran in a trace at numbers and in calls that were made anyway tells whether to look at all.
+    What runs at each place runs at the first: all are looked at only where something is found there, after the caches
+    that outlive a context of JAX are emptied too.
     """
-    ran = _in(partial(subject.anew, dtype), subject) if subject.names else at_number
-    if ran is not None and not _beyond(ran, [at_number]):
-        _add(ran, at_number)
-        if not _beyond(ran, [in_calls]):
-            return None
     _forget(subject)  # a cache may have kept the trace from running what it ran before
-    return _elsewhere(subject, places, dtype)
+    with nullcontext() if subject.op.rules_of_nodes else unremembered():  # (for a graph that takes too long)
+        if not _beyond_traces(subject, places[:1], dtype, calls):
+            return None
+    jax.clear_caches()
+    _forget(subject)
+    return _beyond_traces(subject, places, dtype, calls)
 
 
-def _elsewhere(subject: Compared, places: Sequence[Sizes], dtype: str) -> Difference | None:
+def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool) -> Difference | None:
     ran = _in(partial(subject.anew, dtype), subject)
     if ran is None:
         return None
     if subject.names:
-        at_numbers = [_in(partial(subject.at, place, dtype, anew=True), subject) for place in places]
+        at_numbers = [_in(partial(subject.at, place, dtype), subject) for place in places]
         if more := _beyond(ran, at_numbers):
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
             _add(ran, found)
-    calls = [_in(partial(_called, subject, place, dtype), subject) for place in places]
-    return _told(more, "called") if (more := _beyond(ran, calls)) else None
+    in_calls = [_in(partial(_called, subject, place, dtype), subject) for place in places if calls]
+    return _told(more, "called") if (more := _beyond(ran, in_calls)) else None
 
 
 def _called(subject: Compared, sizes: Sizes, dtype: str) -> None:
@@ -160,7 +161,7 @@ def watched(subject: Compared) -> Iterator[Seen]:
     finally:
         sys.settrace(before)
         if seen.left <= 0:
-            subject.unseen[f"the way through the code (more than {MOST:,} instructions)"] = None
+            subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
 
 
 def _add(ran: Ran, more: Ran | None) -> None:
@@ -169,8 +170,7 @@ def _add(ran: Ran, more: Ran | None) -> None:
 
 
 def _forget(subject: Compared) -> None:
-    """Empty the caches of JAX and of the code itself, which keep functions from being run again."""
-    jax.clear_caches()
+    """Empty the caches of the code itself, which keep functions from being run again."""
     for value in held_by(subject.roots):
         if isinstance(value, _lru_cache_wrapper):
             value.cache_clear()

@@ -19,22 +19,15 @@ from ..generality.decisions import rendering
 from ..tracing.jax_internals import from_library, seen_platform, serialised_all
 from ._at_numbers import Difference, said, values_apart
 from ._compared import Compared
-from ._executed import Ran, watched
 from ._precision import Programs, Sizes
 
 PLATFORMS = ("tpu", "gpu")
 
 
-def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> tuple[Difference | None, Ran | None]:
-    """How the trace depends on its surroundings, and what ran in it."""
-    with _watched_environment() as read, seen_platform("", _of_rule) as asked, watched(subject) as seen:
+def elsewhere(subject: Compared, sizes: Sizes, dtype: str) -> Difference | None:
+    """How the trace depends on its surroundings."""
+    with _watched_environment() as read, seen_platform("", _of_rule) as asked:
         here = _traced(subject, sizes, dtype)
-    return _depends(subject, sizes, dtype, read, asked, here), seen.whole if here is not None else None
-
-
-def _depends(
-    subject: Compared, sizes: Sizes, dtype: str, read: Sequence[str], asked: Sequence[str], here: Programs | None
-) -> Difference | None:
     if read:
         return Difference(
             (), f"it reads the environment ({read[0]}): where that is another, it may do other things", {}
@@ -73,7 +66,7 @@ def under_x64(subject: Compared, sizes: Sizes, dtypes: Sequence[str]) -> Differe
 
 def _traced(subject: Compared, sizes: Sizes, dtype: str, wide: bool = False) -> Programs | None:
     try:
-        return subject.at(sizes, dtype, anew=True, wide=wide)
+        return subject.at(sizes, dtype, wide=wide)
     except CertgradError:
         return None
 

@@ -93,7 +93,7 @@ def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Arra
         return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
 
     for eqn in jaxpr.eqns:
-        params = {k: setting.size(v) for k, v in eqn.params.items()}
+        params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
         dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
         found = _applied(eqn, params, [read(v) for v in eqn.invars], dtypes, setting)
         for v, value, dtype in zip(eqn.outvars, found, dtypes, strict=True):

@@ -19,7 +19,7 @@ from certgrad._subject import Subject
 from certgrad.obligations.tracing.jax_internals import equations_of, from_library
 from certgrad.ops._declare import Op
 
-LIBRARIES = ("jax", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
+LIBRARIES = ("jax", "ml_dtypes", "numpy", "builtins", "math", "functools", "operator", "itertools", "_pytest")
 """pytest's own is one because it writes calls of it into every `assert`."""
 _NO_METHODS = (*LIBRARIES, "jaxlib", "equinox", "flax")
 _RUNS_OPS = tuple(f"certgrad.ops.{name}" for name in ("_execute", "_call", "_declare", "_composed"))

@@ -116,11 +116,9 @@ class Traces:
         made = (self.make(Spec(case, 0, (), self.wide)) for case in range(len(self.families)))
         return [p.jaxpr for one in made if isinstance(one, Trace) for p in one.programs.all().values()]
 
-    def again(self, instance: Instance) -> str:
-        """The text of another trace at an instance: that of the first, unless the rule is impure."""
-        case, number = self._places[id(instance)]
-        found = self._new(instance, Spec(case, number, (), self.wide))
-        return found.text if isinstance(found, Trace) else str(found)
+    def again(self, instance: Instance, wide: bool | None = None) -> Trace | CertgradError:
+        """Another trace at an instance, or the error in its place: the first one, unless the rule is impure."""
+        return self._new(instance, Spec(*self._places[id(instance)], (), self.wide if wide is None else wide))
 
     def fingerprint(self, spec: Spec) -> str:
         """What identifies the result of a trace, or the error in its place. Raises IndexError where no family is."""

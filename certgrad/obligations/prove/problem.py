@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,15 @@ from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.tracing.jax_internals import Program, abstract, dim_poly, key_dtype, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    abstract,
+    dim_poly,
+    key_dtype,
+    part_of,
+    trace,
+    wide_floats,
+)
 
 
 @dataclass(frozen=True)
@@ -58,9 +67,12 @@ class Programs:
         return {name: program for name in names if (program := getattr(self, name)) is not None}
 
 
-def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None) -> Programs:
+def trace_rules(
+    rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True, real: Any = None, together: bool = False
+) -> Programs:
     """Trace all callables, on floats of 64 bits, of 32 if not `wide`, or of the dtype `real`;
-    or on the very dtypes of the shapes.
+    or on the very dtypes of the shapes. If `together`, the primal and the vjp are parts of one trace where one call
+    gives both; of the primal this leaves what its outputs need.
 
     Raises TraceError or RuleError, naming the rule and what it did.
     """
@@ -81,8 +93,13 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
         jvp = _traced(rules.jvp, (args, tangents, scalars), f"the jvp of {where}") if rules.jvp else None
-        vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
-        primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
+        primal: Program | None
+        if together and rules.both and rules.primal:
+            both = _traced(rules.both, (args, seeds, scalars), f"the vjp of {where}")
+            vjp, primal = _taken_apart(both, len(args), len(outs))
+        else:
+            vjp = _traced(rules.vjp, (args, seeds, scalars), f"the vjp of {where}")
+            primal = _traced(rules.primal, (args, scalars), f"the fwd of {where}") if rules.primal else None
         plain = _traced(rules.reference, (args, scalars), f"the reference of {where}") if rules.reference else None
     if jvp is not None:
         _check_outputs(jvp, outs, f"the jvp of {where}", "tangent", "output")
@@ -92,6 +109,14 @@ def trace_rules(rules: Rules, shapes: Shapes, params: int, where: str, wide: boo
     if plain is not None:
         _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
     return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
+
+
+def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program]:
+    """The vjp and the primal: the outputs come first, and the seeds, as many, stand behind the arguments."""
+    jaxpr = both.jaxpr
+    vjp = SimpleNamespace(invars=jaxpr.invars, constvars=jaxpr.constvars, eqns=jaxpr.eqns, outvars=jaxpr.outvars[outs:])
+    inputs = [*range(args), *range(args + outs, len(jaxpr.invars))]
+    return Program(vjp, both.consts, None, both.decisions), part_of(both, inputs, range(outs))
 
 
 def _traced(fn: Callable, specs: tuple, what: str) -> Program:

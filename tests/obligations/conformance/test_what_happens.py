@@ -224,7 +224,13 @@ def a_helper(n):
     return 1.0 if n % 2 else 1.0 * (n // n)
 
 
+@jax.jit
+def jitted(x):
+    return x * (1.0 * (x.shape[0] // x.shape[0])) if is_constant_dim(x.shape[0]) else x
+
+
 OTHER_PATHS = {
+    "under jit, which JAX has traced before": lambda x: jitted(jnp.ones_like(x)),
     "at a size in the code": fast_path,
     "at any": lambda x: a_helper(x.shape[0]) if is_constant_dim(x.shape[0]) else 1.0,
     "within a line": lambda x: 1.0 + 0 * (is_constant_dim(x.shape[0]) and x.shape[0] > 10),
@@ -245,7 +251,7 @@ def test_a_rule_that_runs_long_is_watched_for_a_while(monkeypatch):
     monkeypatch.setattr("certgrad.obligations.conformance._executed.MOST", 500)
     report = certgrad.check(scaled(lambda x: sum(0.5**k for k in range(200)) * 0.0 + 1.0), "n -> n")
     assert report.verdict == "proved"
-    assert any("the way through the code" in text for text in report.claims[0].measured)
+    assert any("not compared: the way through the code" in text for text in report.claims[0].measured)
 
 
 def memoised(n):
@@ -294,9 +300,10 @@ def test_files_and_callers(tmp_path):
 
 def test_what_was_compared_stands_in_the_claim():
     rule = scaled(lambda x: 1.0)
-    (traces, calls) = certgrad.check(rule, "n -> n").claims[0].measured
+    (traces, calls, way) = certgrad.check(rule, "n -> n").claims[0].measured
     assert traces == "traces at n = 1, 2, 3, 4, 5, 6, 7, 8, 16, 128"
     assert "float64, float32, bfloat16, float16, weak float64, weak float32, float32 under x64" in calls
+    assert way == "the way through the code in a trace and calls at n = 3"
     assert certgrad.check(rule, "n -> n", conformance=False).claims[0].measured == [NOT_COMPARED]
 
 

@@ -5,7 +5,7 @@ dimensions as polynomials.
 """
 
 from ._eager import EndlessError, computed_by, seen_platform, typed
-from ._live import ScanLoop, branch_programs, live_equations, live_inputs, scan_loop, while_loop
+from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import (
     at_least,
@@ -33,7 +33,7 @@ from ._programs import (
 )
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
-from ._tracing import abstract, from_library, symbols, trace, wide_floats
+from ._tracing import abstract, from_library, symbols, trace, unremembered, wide_floats
 from ._values import (
     DimExpr,
     bits_function,

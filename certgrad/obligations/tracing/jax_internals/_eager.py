@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -83,11 +84,18 @@ def _of_numbers(aval: Any) -> bool:
     return isinstance(aval, ShapedArray) and isinstance(aval.dtype, np.dtype) and aval.dtype != jax.dtypes.float0
 
 
+@lru_cache(maxsize=1)
+def _processor() -> tuple[Any, Any]:
+    device = jax.local_devices(backend="cpu")[0]
+    return device, jax.sharding.SingleDeviceSharding(device)
+
+
 def array_of(value: np.ndarray, aval: Any) -> Any:
     """An array of JAX's that holds these numbers, of exactly this type, weakness included."""
-    device = jax.local_devices(backend="cpu")[0] if jax.default_backend() != "cpu" else jax.local_devices()[0]
-    sharding = jax.sharding.SingleDeviceSharding(device)
-    data = np.array(np.broadcast_to(value, aval.shape), dtype=aval.dtype, order="C")
+    device, sharding = _processor()
+    if value.shape != aval.shape:
+        value = np.broadcast_to(value, aval.shape)
+    data = np.array(value, dtype=aval.dtype, order="C")
     aval = ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
     return _pxla.batched_device_put(aval, sharding, [data], [device], committed=False)
 

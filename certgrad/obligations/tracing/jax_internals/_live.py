@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from ._programs import Program, inner_program, is_dropped, is_literal, program_of
@@ -72,6 +73,18 @@ def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool
 def live_equations(jaxpr: Any, needed: Sequence[bool]) -> list[tuple[Any, list[bool]]]:
     """The equations that the needed outputs depend on, in order, each with which of its outputs are needed."""
     return _live(jaxpr, needed)[0]
+
+
+def part_of(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
+    """The program of some of the outputs, with the equations and constants that they need, of some of the inputs."""
+    jaxpr = program.jaxpr
+    kept = [eqn for eqn, _ in live_equations(jaxpr, [k in outputs for k in range(len(jaxpr.outvars))])]
+    outvars = [jaxpr.outvars[k] for k in outputs]
+    read = {v for eqn in kept for v in eqn.invars if not is_literal(v)} | {v for v in outvars if not is_literal(v)}
+    constants = [(v, c) for v, c in zip(jaxpr.constvars, program.consts, strict=False) if v in read]
+    constvars, consts = [v for v, _ in constants], [c for _, c in constants]
+    invars = [jaxpr.invars[k] for k in inputs]
+    return Program(SimpleNamespace(invars=invars, constvars=constvars, eqns=kept, outvars=outvars), consts)
 
 
 def live_inputs(jaxpr: Any, needed: Sequence[bool]) -> list[bool]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from threading import get_ident
 from types import FunctionType
 from typing import Any
@@ -203,6 +204,15 @@ def wide_floats(on: bool = True) -> Iterator[None]:
     """Trace with 64-bit numbers, whatever the caller's configuration."""
     with jax.enable_x64(on):
         yield
+
+
+_memory = jax.make_user_context()
+_memories = count()
+
+
+def unremembered() -> Any:
+    """A context in which JAX's caches have nothing: they keep what was traced in each context apart."""
+    return _memory(next(_memories))
 
 
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
