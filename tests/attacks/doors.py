@@ -26,6 +26,7 @@ from certgrad.obligations.balls.statements import evaluate
 from certgrad.training import SGD, certify_step
 
 from .attack import Attack
+from .wrong import shown_wrong
 
 BITS = 256
 """The precision in which hypotheses are evaluated."""
@@ -45,12 +46,16 @@ class Outcome(NamedTuple):
     """Of the hypotheses that have one, what they say, and which argument each of their arrays is."""
     shapes: frozenset[tuple[tuple[int, ...], ...]] | None = None
     """The shapes of the arguments that the claim is about, where it is about some sizes alone."""
+    narrow: bool = False
+    """The claim is about the program that JAX makes without 64-bit numbers."""
 
     def is_wrong_for(self, attack: Attack) -> bool:
         """Whether it is called proved where no listed hypothesis excludes the points at which it is wrong."""
         if not self.verdict.startswith("proved") or any(is_false(*tree, attack) for tree in self.trees):
             return False
         if self.shapes is not None and tuple(map(np.shape, attack.wrong_at())) not in self.shapes:
+            return False
+        if self.narrow and not shown_wrong(attack, wide=False):
             return False
         return not any(text in hypothesis for text in attack.excluded_by for hypothesis in self.hypotheses)
 
@@ -174,7 +179,8 @@ def numbers_in(shape: str) -> tuple[int, ...]:
 def by_certify(attack: Attack) -> Outcome:
     found = certgrad.certify(loss_graph(attack))
     texts = [h.text for h in found.hypotheses]
-    return Outcome(found.verdict, (*texts, *found.dimensions), of_inputs(found, texts))
+    narrow = "without 64-bit numbers" in found.traced_in
+    return Outcome(found.verdict, (*texts, *found.dimensions), of_inputs(found, texts), narrow=narrow)
 
 
 def of_inputs(certificate: GraphCertificate, texts: Collection[str]) -> tuple[tuple[Statement, Names], ...]:
@@ -203,8 +209,10 @@ def by_certify_step(attack: Attack) -> Outcome:
     real = [f"x{i}" for i, s in enumerate(inputs) if ":" not in s]
     graph = loss_graph(attack)
     found = certify_step(graph, SGD, real)
+    traced = certgrad.certify(graph)
     listed = [h.removeprefix("gradient: ") for h in found.hypotheses if h.startswith("gradient: ")]
-    return Outcome(found.verdict, tuple(found.hypotheses), of_inputs(certgrad.certify(graph), listed))
+    narrow = "without 64-bit numbers" in traced.traced_in
+    return Outcome(found.verdict, tuple(found.hypotheses), of_inputs(traced, listed), narrow=narrow)
 
 
 DOORS: dict[str, Callable[[Attack], Outcome]] = {
