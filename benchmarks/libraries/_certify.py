@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from benchmarks.libraries._part import Call, Part
@@ -14,7 +18,11 @@ NOT_TRIED = "not tried"
 FAILED = "failed"
 
 
-def certified(part: Part | None) -> dict[str, Any]:
+class OutOfTime(BaseException):
+    """An attempt took longer than its limit. No `except Exception` on the way stops it."""
+
+
+def certified(part: Part | None, seconds: int) -> dict[str, Any]:
     """The row of a part: of the first attempt that is proved, or else of the last one that came to a verdict."""
     if part is None or part.why:
         return {"verdict": NOT_TRIED, "why": part.why if part else "no entry", "seconds": 0.0}
@@ -22,7 +30,7 @@ def certified(part: Part | None) -> dict[str, Any]:
     before: list[dict[str, Any]] = []
     try:
         for claimed, call in part.attempts():
-            row = {"for": claimed} | _attempt(call)
+            row = {"for": claimed} | _attempt(call, seconds)
             if row["verdict"].startswith("proved"):
                 before, failed = [], before
                 return row | {"narrower": _said(failed), "seconds": time.perf_counter() - start}
@@ -33,9 +41,12 @@ def certified(part: Part | None) -> dict[str, Any]:
     return (verdicts or before)[-1] | {"narrower": _said(before[:-1]), "seconds": time.perf_counter() - start}
 
 
-def _attempt(call: Call) -> dict[str, Any]:
+def _attempt(call: Call, seconds: int) -> dict[str, Any]:
     try:
-        found = certification(trace(call.fn, *call.specs)).certificate
+        with _limit(seconds):
+            found = certification(trace(call.fn, *call.specs)).certificate
+    except OutOfTime:
+        return {"verdict": FAILED, "why": f"out of time after {seconds} s of processor time"}
     except Exception as error:
         return {"verdict": FAILED, "why": _words(error)}
     return {
@@ -44,6 +55,22 @@ def _attempt(call: Call) -> dict[str, Any]:
         "asks": list(dict.fromkeys(_asks(found))),
         "why": "; ".join(found.findings),
     }
+
+
+@contextmanager
+def _limit(seconds: int) -> Iterator[None]:
+    """Of processor time."""
+
+    def ring(signum: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _asks(found: GraphCertificate) -> list[str]:

@@ -36,7 +36,9 @@ def counts(row: Row) -> bool:
 
 
 def _summary(results: Mapping[str, Any]) -> str:
-    lines = [_line("library", "version", "parts", "certified", "of these, under hypotheses", "at names", "not", "share")]
+    lines = [
+        _line("library", "version", "parts", "certified", "of these, under hypotheses", "at names", "not", "share")
+    ]
     lines.append(_line("---", "---", *["---:"] * 6))
     every = [row for one in results.values() for row in one["parts"]]
     for name, version, rows in (

@@ -66,7 +66,7 @@ def batch_norm(sizes: Sizes, key: Any) -> Any:
 
 def over_batch(made: Any, x: Any) -> Any:
     layer_, state = made
-    return jax.vmap(layer_, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(x, state)
+    return jax.vmap(layer_, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(x, state)[0]
 
 
 def spectral_norm(sizes: Sizes, key: Any) -> Any:
@@ -111,10 +111,16 @@ PARTS: dict[str, Part] = {
         lambda s, key: nn.Embedding(s["k"], s["d"], key=key), "x: n:int", call=lambda m, x: jax.vmap(m)(x)
     ),
     "GRUCell": module(lambda s, key: nn.GRUCell(s["d"], s["k"], key=key), "x: d", "s: k"),
-    "GroupNorm": module(lambda s, key: nn.GroupNorm(2, 2 * s["d"]), "x: 2*d h w"),
+    "GroupNorm": module(
+        lambda s, key: nn.GroupNorm(2, 2 * s["d"]), "x: 2*d h w", "y: d", call=lambda m, x, y: (m(x), y)
+    ),
     "Identity": module(lambda s, key: nn.Identity(), "x: n d"),
     "LSTMCell": module(
-        lambda s, key: nn.LSTMCell(s["d"], s["k"], key=key), "x: d", "s: k", "c: k", call=lambda m, x, s, c: m(x, (s, c))
+        lambda s, key: nn.LSTMCell(s["d"], s["k"], key=key),
+        "x: d",
+        "s: k",
+        "c: k",
+        call=lambda m, x, s, c: m(x, (s, c)),
     ),
     "Lambda": module(lambda s, key: nn.Lambda(jax.nn.gelu), "x: n d"),
     "LayerNorm": module(lambda s, key: nn.LayerNorm(s["d"]), "x: d"),
@@ -145,7 +151,7 @@ PARTS: dict[str, Part] = {
         "x: d",
     ),
     "Shared": module(shared, "x: n:int", call=tied),
-    "SpectralNorm": module(spectral_norm, "x: d", call=lambda made, x: made[0](x, made[1])),
+    "SpectralNorm": module(spectral_norm, "x: d", call=lambda made, x: made[0](x, made[1])[0]),
     "StateIndex": untried("a place in the state"),
     "StatefulLayer": untried("the base class of layers with state"),
     "WeightNorm": module(lambda s, key: nn.WeightNorm(nn.Linear(s["d"], s["k"], key=key), "weight"), "x: d"),

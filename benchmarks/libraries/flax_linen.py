@@ -32,7 +32,9 @@ def linen(make: Callable[[Sizes], nn.Module], *specs: str, drops: bool = False, 
 
     def apply(sizes: Sizes, variables: Any, *inputs: Any) -> Any:
         states = [name for name in variables if name != "params"]
-        return run(sizes, inputs, lambda m, given, rngs: m.apply(variables, *given, rngs=rngs, mutable=states, **said))
+        return run(
+            sizes, inputs, lambda m, given, rngs: m.apply(variables, *given, rngs=rngs, mutable=states, **said)[0]
+        )
 
     return layer(init, apply, *specs, *(["key: :key"] if drops else []))
 

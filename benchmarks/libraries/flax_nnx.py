@@ -21,7 +21,7 @@ def module(
     *specs: str,
     call: Callable[..., Any] = lambda m, *inputs: m(*inputs),
 ) -> Part:
-    """A module called on the inputs; what it changes of its state is among the outputs."""
+    """A module called on the inputs."""
 
     def split(sizes: Sizes) -> Any:
         return nnx.split(nnx.eval_shape(lambda: make(sizes, nnx.Rngs(0))))
@@ -32,10 +32,7 @@ def module(
     def apply(sizes: Sizes, arrays: Any, *inputs: Any) -> Any:
         graph, state = split(sizes)
         nnx.replace_by_pure_dict(state, arrays)
-        made = nnx.merge(graph, state)
-        out = call(made, *inputs)
-        changed = nnx.to_pure_dict(nnx.state(made, nnx.BatchStat))
-        return out, changed
+        return call(nnx.merge(graph, state), *inputs)
 
     return layer(init, apply, *specs)
 
@@ -71,12 +68,15 @@ PARTS: dict[str, Part] = {
     ),
     "Dict": untried("a container"),
     "Dropout": module(lambda s, r: nnx.Dropout(0.3, rngs=r), "x: n d"),
-    "Einsum": module(
-        lambda s, r: nnx.Einsum("ntd,tdk->ntk", (s["t"], s["d"], s["k"]), (s["k"],), rngs=r), "x: n t d"
-    ),
+    "Einsum": module(lambda s, r: nnx.Einsum("ntd,tdk->ntk", (s["t"], s["d"], s["k"]), (s["k"],), rngs=r), "x: n t d"),
     "Embed": module(lambda s, r: nnx.Embed(s["k"], s["d"], rngs=r), "x: n t:int"),
     "GRUCell": cell(nnx.GRUCell),
-    "GroupNorm": module(lambda s, r: nnx.GroupNorm(2 * s["d"], num_groups=2, rngs=r), "x: n h w 2*d"),
+    "GroupNorm": module(
+        lambda s, r: nnx.GroupNorm(2 * s["d"], num_groups=2, rngs=r),
+        "x: n h w 2*d",
+        "y: d",
+        call=lambda m, x, y: (m(x), y),
+    ),
     "InstanceNorm": module(lambda s, r: nnx.InstanceNorm(s["d"], rngs=r), "x: n h w d"),
     "LSTMCell": cell(nnx.LSTMCell),
     "LayerNorm": module(lambda s, r: nnx.LayerNorm(s["d"], rngs=r), "x: n d"),

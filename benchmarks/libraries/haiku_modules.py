@@ -30,7 +30,7 @@ def module(
     call: Callable[..., Any] = lambda m, *inputs: m(*inputs),
     **sizes: int,
 ) -> Part:
-    """A module called on the inputs, the last of which is a key where the specs say so; the new state is an output."""
+    """A module called on the inputs, the last of which is a key where the specs say so."""
     draws = specs[-1] == KEY
 
     def transformed(at: Sizes) -> Any:
@@ -43,7 +43,7 @@ def module(
     def apply(at: Sizes, variables: Any, *inputs: Any) -> Any:
         parameters, state = variables
         key, given = (inputs[-1], inputs[:-1]) if draws else (None, inputs)
-        return transformed(at).apply(parameters, state, key, *given)
+        return transformed(at).apply(parameters, state, key, *given)[0]
 
     return layer(init, apply, *specs, **sizes)
 
@@ -81,9 +81,7 @@ def resnet(kind: Any, *said: Any, **more: Any) -> Part:
 
 PARTS: dict[str, Part] = {
     "AvgPool": module(lambda s: hk.AvgPool((2, 2, 1), (2, 2, 1), "VALID"), "x: n h w d"),
-    "BatchNorm": module(
-        lambda s: hk.BatchNorm(True, True, 0.9), "x: n d", call=lambda m, x: m(x, is_training=True)
-    ),
+    "BatchNorm": module(lambda s: hk.BatchNorm(True, True, 0.9), "x: n d", call=lambda m, x: m(x, is_training=True)),
     "Bias": module(lambda s: hk.Bias(), "x: n d"),
     "Conv1D": convolution(hk.Conv1D, "h"),
     "Conv1DLSTM": conv_lstm(hk.Conv1DLSTM, "h", "h"),

@@ -40,9 +40,7 @@ PARTS: dict[str, Part] = {
     ),
     "l2_loss": function(losses.l2_loss, "predictions: n d", "targets: n d"),
     "log_cosh": function(losses.log_cosh, "predictions: n d", "targets: n d"),
-    "make_fenchel_young_loss": function(
-        losses.make_fenchel_young_loss(jax.nn.logsumexp), "scores: d", "targets: d"
-    ),
+    "make_fenchel_young_loss": function(losses.make_fenchel_young_loss(jax.nn.logsumexp), "scores: d", "targets: d"),
     "multiclass_generalized_dice_loss": function(
         losses.multiclass_generalized_dice_loss, "logits: n t d", "labels: n t d"
     ),
@@ -64,6 +62,9 @@ PARTS: dict[str, Part] = {
     "sparsemax_loss": function(losses.sparsemax_loss, "logits: n", "labels: n"),
     "squared_error": function(losses.squared_error, "predictions: n d", "targets: n d"),
     "triplet_margin_loss": function(
-        lambda a, p, n: jnp.mean(losses.triplet_margin_loss(a, p, n)), "anchors: n d", "positives: n d", "negatives: n d"
+        lambda a, p, n: jnp.mean(losses.triplet_margin_loss(a, p, n)),
+        "anchors: n d",
+        "positives: n d",
+        "negatives: n d",
     ),
 }
