@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from benchmarks.libraries._part import Call, Part
+import jax
+import jax.numpy as jnp
+
+from benchmarks.libraries._part import Call, Part, abstract
 from certgrad.graph import GraphCertificate, trace
 from certgrad.graph._certify import certification
 
@@ -38,7 +41,8 @@ def certified(part: Part | None, seconds: int) -> dict[str, Any]:
     except Exception as error:
         before.append({"for": "", "verdict": FAILED, "why": _words(error)})
     verdicts = [row for row in before if row["verdict"] != FAILED]
-    return (verdicts or before)[-1] | {"narrower": _said(before[:-1]), "seconds": time.perf_counter() - start}
+    row = (verdicts or before)[-1] | {"narrower": _said(before[:-1]), "seconds": time.perf_counter() - start}
+    return row | {"jax": _refused_by_jax(part)}
 
 
 def _attempt(call: Call, seconds: int) -> dict[str, Any]:
@@ -55,6 +59,32 @@ def _attempt(call: Call, seconds: int) -> dict[str, Any]:
         "asks": list(dict.fromkeys(_asks(found))),
         "why": "; ".join(found.findings),
     }
+
+
+def _refused_by_jax(part: Part) -> str:
+    """What JAX itself says where it does not differentiate the part, called as here at numbers."""
+    try:
+        *_, (_, call) = part.attempts()
+        arrays = abstract(call.specs, {})
+        moving = [k for k, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
+
+        def of(*floats: Any) -> Any:
+            given = {**dict(enumerate(arrays)), **dict(zip(moving, floats, strict=True))}
+            out = call.fn(*(_zeros(x) if isinstance(x, jax.ShapeDtypeStruct) else x for x in given.values()))
+            return [x for x in jax.tree.leaves(out) if jnp.issubdtype(x.dtype, jnp.inexact)]
+
+        def pulled(*floats: Any) -> Any:
+            out, pull = jax.vjp(of, *floats)
+            return pull(out)
+
+        jax.eval_shape(pulled, *(arrays[k] for k in moving))
+    except Exception as error:
+        return _words(error)
+    return ""
+
+
+def _zeros(x: jax.ShapeDtypeStruct) -> Any:
+    return jax.random.key(0) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else jnp.zeros(x.shape, x.dtype)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ SPATIAL = frozenset("hwz")
 """Names of the axes that windows move over."""
 PROBES = (
     {"n": 3, "t": 5, "d": 7, "k": 11, "m": 13, "h": 34, "w": 38, "z": 46},
-    {"n": 9, "t": 17, "d": 25, "k": 35, "m": 43, "h": 54, "w": 62, "z": 74},
+    {"n": 17, "t": 23, "d": 41, "k": 71, "m": 109, "h": 166, "w": 254, "z": 346},
 )
 """Two sizes a name: which expression in the names the size of a parameter is follows from both."""
 

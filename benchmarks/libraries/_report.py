@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -68,6 +67,7 @@ def _reasons(results: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(_line(reason, len(parts), ", ".join(parts)) for reason, parts in ordered)])
 
 
+REFUSED = "JAX itself does not differentiate it"
 MARKS = {
     "out of time": "out of time",
     "did not end": "out of time",
@@ -83,6 +83,8 @@ MARKS = {
 
 def kind_of(row: Row) -> str:
     """The reason in short: a known kind, or the finding without its place."""
+    if row.get("jax"):
+        return REFUSED
     for mark, kind in MARKS.items():
         if mark in row["why"]:
             return kind
@@ -108,7 +110,8 @@ def _left(rows: Sequence[Row]) -> Iterator[str]:
         if not counts(row):
             yield f"`{row['part']}` is no part: {row['why']}"
         elif not is_certified(row):
-            yield f"`{row['part']}`: {_cut(row['why'], 400)}"
+            refused = f" {REFUSED}: {_cut(row['jax'], 240)}" if row.get("jax") else ""
+            yield f"`{row['part']}`: {_cut(row['why'], 400)}{refused}"
         elif row.get("narrower"):
             yield f"`{row['part']}` is not certified for more sizes. For {_cut(row['narrower'][-1], 240)}"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 
 from benchmarks.libraries._part import Part, Sizes, layer, untried
@@ -51,7 +52,10 @@ def cell(kind: Any) -> Part:
 
 
 def weights_normed(sizes: Sizes, rngs: nnx.Rngs) -> nnx.Module:
-    return nnx.WeightNorm(nnx.Linear(sizes["d"], sizes["k"], rngs=rngs), rngs=rngs)
+    """It makes its scales when it is first called."""
+    made = nnx.WeightNorm(nnx.Linear(sizes["d"], sizes["k"], rngs=rngs), rngs=rngs)
+    made(jnp.zeros((1, sizes["d"])))
+    return made
 
 
 PARTS: dict[str, Part] = {
@@ -68,7 +72,9 @@ PARTS: dict[str, Part] = {
     ),
     "Dict": untried("a container"),
     "Dropout": module(lambda s, r: nnx.Dropout(0.3, rngs=r), "x: n d"),
-    "Einsum": module(lambda s, r: nnx.Einsum("ntd,tdk->ntk", (s["t"], s["d"], s["k"]), (s["k"],), rngs=r), "x: n t d"),
+    "Einsum": module(
+        lambda s, r: nnx.Einsum("ntd,tdk->ntk", (s["t"], s["d"], s["k"]), (s["t"], s["k"]), rngs=r), "x: n t d"
+    ),
     "Embed": module(lambda s, r: nnx.Embed(s["k"], s["d"], rngs=r), "x: n t:int"),
     "GRUCell": cell(nnx.GRUCell),
     "GroupNorm": module(

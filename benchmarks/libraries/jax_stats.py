@@ -46,7 +46,7 @@ _ARGUMENTS = {
 
 def _part(name: str) -> Part:
     module, function_name = name.split(".")
-    return function(getattr(getattr(stats, module), function_name), *_ARGUMENTS[module])
+    return function(getattr(getattr(stats, module), function_name), *_ARGUMENTS[module], d=3)
 
 
 PARTS = {name: _part(name) for name in public() if name.split(".")[0] in _ARGUMENTS}

@@ -1,4 +1,4 @@
-"""The gradient transformations of `optax` and `optax.contrib`: updates as a function of gradients, state and parameters.
+"""The gradient transformations of `optax` and `optax.contrib`: what they make of gradients, state and parameters.
 
 Parameters are a matrix and a vector. Where a transformation asks for the value of the loss, or for the loss itself,
 that is a quadratic form.
