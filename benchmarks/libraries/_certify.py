@@ -47,7 +47,7 @@ def certified(part: Part | None, seconds: int) -> dict[str, Any]:
 
 def _attempt(call: Call, seconds: int) -> dict[str, Any]:
     try:
-        with _limit(seconds):
+        with limit(seconds):
             found = certification(trace(call.fn, *call.specs)).certificate
     except OutOfTime:
         return {"verdict": FAILED, "why": f"out of time after {seconds} s of processor time"}
@@ -77,7 +77,7 @@ def _refused_by_jax(part: Part, seconds: int) -> str:
             out, pull = jax.vjp(of, *floats)
             return pull(out)
 
-        with _limit(seconds):
+        with limit(seconds):
             jax.eval_shape(pulled, *(arrays[k] for k in moving))
     except OutOfTime:
         return ""
@@ -91,7 +91,7 @@ def _zeros(x: jax.ShapeDtypeStruct) -> Any:
 
 
 @contextmanager
-def _limit(seconds: int) -> Iterator[None]:
+def limit(seconds: int) -> Iterator[None]:
     """Of processor time."""
 
     def ring(signum: int, frame: FrameType | None) -> None:

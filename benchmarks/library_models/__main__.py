@@ -1,13 +1,12 @@
-"""Certifies the models, compares the executed sweep with `jax.grad` in the model's own dtypes, and writes the table.
-
-Run: `python -m benchmarks.library_models [--output reports/library_models.md] [NAME ...]`
-"""
+"""Certifies the models, compares the executed sweep with `jax.grad` in the model's own dtypes, and writes the page."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,16 @@ import jax.numpy as jnp
 
 import benchmarks.library_models.flax_models
 import benchmarks.library_models.other_models  # noqa: F401
+from benchmarks.libraries._certify import OutOfTime, limit
 from benchmarks.library_models._model import MODELS, Model
 from certgrad import trace
 from certgrad.accel import compile_graph
 from certgrad.graph._certify import Certification, certification
 
+REPORTS = Path(__file__).resolve().parents[2] / "reports"
+RESULTS, PAGE = REPORTS / "library_models.json", REPORTS / "library_models.md"
+SECONDS = 120
+"""Of processor time, for one model."""
 INTRODUCTION = """# Models of libraries
 
 Made by `python -m benchmarks.library_models`, which says what each is. Libraries are as installed, models as they are
@@ -74,30 +78,50 @@ def row(one: Model) -> tuple[list[str], list[str]]:
     return [*map(str, shown), f"{seconds:.1f}", apart], list(dict.fromkeys(asked))
 
 
+def attempted(one: Model) -> tuple[list[str], list[str]]:
+    """The same, also where it fails."""
+    try:
+        with limit(SECONDS):
+            return row(one)
+    except OutOfTime:
+        why = f"out of time after {SECONDS} s of processor time"
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
+    return [f"`{one.name}`", one.library, "", one.special, "failed", "", "", "", ""], [why]
+
+
+def rendered(found: Mapping[str, Any]) -> str:
+    """The page, of what was found of each model."""
+    libraries = ("jax", "flax", "equinox", "dm-haiku", "optax", "distrax", "numpyro")
+    versions = "Versions: " + ", ".join(f"{name} {metadata.version(name)}" for name in libraries) + "."
+    proved = sum(one["cells"][HEADER.index("verdict")].startswith("proved") for one in found.values())
+    counted = (
+        f"{proved} of {len(found)} models, of {len({m['cells'][1] for m in found.values()})} libraries, are proved."
+    )
+    lines = ["| " + " | ".join(one["cells"]) + " |" for one in found.values()]
+    table = "\n".join([f"| {' | '.join(HEADER)} |", "|---|---|---|---|---|---:|---:|---:|---:|", *lines])
+    details = [
+        "\n".join([f"### `{name}`", "", *(f"- {text}" for text in one["asks"])])
+        for name, one in found.items()
+        if one["asks"]
+    ]
+    return "\n\n".join([INTRODUCTION, versions, counted, table, "## What is left to ask", *details]) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.library_models", description=__doc__)
-    parser.add_argument("names", nargs="*", help="models; all without")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("names", nargs="*", help="models; all without, and what is not named stays as it was found")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines, details = [], ["## What is left to ask"]
-    for one in MODELS.values():
-        if options.names and one.name not in options.names:
-            continue
-        try:
-            cells, asked = row(one)
-        except Exception as error:
-            cells = [f"`{one.name}`", one.library, "", one.special, "failed", "", "", "", ""]
-            asked = [f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"]
-        print("  ".join(cells), *asked[:3], sep="\n    ", flush=True)
-        lines.append(f"| {' | '.join(cells)} |")
-        if asked:
-            details.append("\n".join([f"### `{one.name}`", "", *(f"- {text}" for text in asked)]))
-    if options.output:
-        libraries = ("jax", "flax", "equinox", "dm-haiku", "optax", "distrax", "numpyro")
-        versions = "Versions: " + ", ".join(f"{name} {metadata.version(name)}" for name in libraries) + "."
-        table = "\n".join([f"| {' | '.join(HEADER)} |", "|---|---|---|---|---|---:|---:|---:|---:|", *lines])
-        options.output.write_text("\n\n".join([INTRODUCTION, versions, table, *details]) + "\n", encoding="utf-8")
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    for name, one in MODELS.items():
+        if not options.names or name in options.names:
+            cells, asks = attempted(one)
+            known[name] = {"cells": cells, "asks": asks}
+            print("  ".join(cells), *asks[:3], sep="\n    ", flush=True)
+    found = {name: known[name] for name in MODELS if name in known}
+    RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    PAGE.write_text(rendered(found), "utf-8")
 
 
 if __name__ == "__main__":

@@ -107,11 +107,13 @@ def haiku_attention() -> Made:
 @model("haiku", "batch statistics, residual convolutions")
 def haiku_resnet() -> Made:
     def fn(x: Any) -> Any:
-        return hk.nets.ResNet([1, 1], 3, channels_per_group=[8, 8], use_projection=[True, True], strides=[1, 2])(
-            x, is_training=True
-        )
+        net = hk.nets.ResNet([1] * 4, 3, channels_per_group=[8] * 4, use_projection=[True] * 4, bottleneck=False)
+        return net(x, is_training=True)
 
-    return haiku(fn, real(2, 8, 8, 3))
+    def loss(y: Any) -> Any:
+        return optax.softmax_cross_entropy_with_integer_labels(y, jnp.arange(2)).mean()
+
+    return haiku(fn, real(2, 8, 8, 3), loss=loss)
 
 
 @model("optax", "five losses")
@@ -173,7 +175,7 @@ def distrax_flow() -> Made:
         for k, w in enumerate(weights):
             mask = jnp.arange(4) % 2 == k % 2
             layers.append(
-                distrax.MaskedCoupling(mask, bijector, lambda x, w=w: jnp.tanh(x @ w).reshape(*x.shape[:-1], 4, 2))
+                distrax.MaskedCoupling(mask, lambda x, w=w: jnp.tanh(x @ w).reshape(*x.shape[:-1], 4, 2), bijector)
             )
         base = distrax.Independent(distrax.Normal(jnp.zeros(4), jnp.ones(4)), 1)
         return -distrax.Transformed(base, distrax.Chain(layers)).log_prob(x).mean()
