@@ -62,27 +62,30 @@ def _attempt(call: Call, seconds: int) -> dict[str, Any]:
 
 
 def _refused_by_jax(part: Part, seconds: int) -> str:
-    """What JAX itself says where it does not differentiate the part, called as here at numbers."""
+    """What JAX itself says where it runs the part at numbers, and does not differentiate it."""
     try:
-        *_, (_, call) = part.attempts()
-        arrays = abstract(call.specs, {})
-        moving = [k for k, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
-
-        def of(*floats: Any) -> Any:
-            given = {**dict(enumerate(arrays)), **dict(zip(moving, floats, strict=True))}
-            out = call.fn(*(_zeros(x) if isinstance(x, jax.ShapeDtypeStruct) else x for x in given.values()))
-            return [x for x in jax.tree.leaves(out) if jnp.issubdtype(x.dtype, jnp.inexact)]
-
-        def pulled(*floats: Any) -> Any:
-            out, pull = jax.vjp(of, *floats)
-            return pull(out)
-
         with limit(seconds):
-            jax.eval_shape(pulled, *(arrays[k] for k in moving))
-    except OutOfTime:
-        return ""
-    except Exception as error:
-        return _words(error)
+            *_, (_, call) = part.attempts()
+            arrays = abstract(call.specs, {})
+            moving = [k for k, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
+
+            def of(*floats: Any) -> Any:
+                given = {**dict(enumerate(arrays)), **dict(zip(moving, floats, strict=True))}
+                out = call.fn(*(_zeros(x) if isinstance(x, jax.ShapeDtypeStruct) else x for x in given.values()))
+                return [x for x in jax.tree.leaves(out) if jnp.issubdtype(x.dtype, jnp.inexact)]
+
+            def pulled(*floats: Any) -> Any:
+                out, pull = jax.vjp(of, *floats)
+                return pull(out)
+
+            given = [arrays[k] for k in moving]
+            jax.eval_shape(of, *given)
+            try:
+                jax.eval_shape(pulled, *given)
+            except Exception as error:
+                return _words(error)
+    except (OutOfTime, Exception):
+        pass
     return ""
 
 

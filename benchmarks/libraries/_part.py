@@ -19,6 +19,8 @@ USUAL = {"n": 2, "t": 3, "d": 4, "k": 5, "m": 6, "h": 8, "w": 6, "z": 4}
 """The sizes of a part that is certified at numbers."""
 SPATIAL = frozenset("hwz")
 """Names of the axes that windows move over."""
+FEATURES = frozenset("dkm")
+"""Names of sizes that a layer has from its making: what it draws its parameters with may ask for numbers."""
 PROBES = (
     {"n": 3, "t": 5, "d": 7, "k": 11, "m": 13, "h": 34, "w": 38, "z": 46},
     {"n": 17, "t": 23, "d": 41, "k": 71, "m": 109, "h": 166, "w": 254, "z": 346},
@@ -54,17 +56,18 @@ class Part:
     """Why it is not tried: it computes nothing of its own, say."""
 
     def attempts(self) -> Iterator[tuple[str, Call]]:
-        """At the names, then with windows' axes at numbers, then all at numbers; each with what it is claimed for."""
+        """At all names, then at numbers for windows, for features too, for all; each with what it is claimed for."""
         call = self.call()
         names = sorted({name for spec in call.specs for dim in _parts(spec)[1] for name in _names(dim)})
         sizes = {name: self.sizes.get(name, USUAL[name]) for name in names}
-        spatial = {name: size for name, size in sizes.items() if name in SPATIAL}
-        free = ", ".join(name for name in names if name not in spatial)
-        if names:
-            yield f"all {', '.join(names)}", call
-        if spatial and free:
-            yield f"all {free}; {_equations(spatial)}", call.at(spatial)
-        yield _equations(sizes) or "scalars", call.at(sizes)
+        said = set()
+        for at_numbers in (set(), SPATIAL, SPATIAL | FEATURES, set(names)):
+            given = {name: size for name, size in sizes.items() if name in at_numbers}
+            free = ", ".join(name for name in names if name not in given)
+            claimed = "; ".join(filter(None, [free and f"all {free}", _equations(given)])) or "scalars"
+            if claimed not in said:
+                said.add(claimed)
+                yield claimed, call.at(given)
 
 
 def function(fn: Callable[..., Any], *specs: str, **sizes: int) -> Part:
@@ -91,10 +94,10 @@ class Layer:
         """Each parameter an argument, whose shape is said in the names of the inputs."""
         (first, tree), (second, _) = (self._made(probe) for probe in PROBES)
         specs = (*(_spec(path, a, b) for (path, a), (_, b) in zip(first, second, strict=True)), *self.specs)
-        places = {name: place for place, name in _places(specs)}
+        places = dict(_places(specs))
 
         def fn(*arrays: Any) -> Any:
-            sizes = {name: arrays[k].shape[axis] for name, (k, axis) in places.items()}
+            sizes = {name: arrays[k].shape[axis] // times for name, (k, axis, times) in places.items()}
             leaves, inputs = arrays[: len(first)], arrays[len(first) :]
             return self.apply(sizes, jax.tree.unflatten(tree, leaves), *inputs)
 
@@ -117,12 +120,13 @@ def _read(specs: Sequence[str]) -> tuple[Argument, ...]:
     return read_specs(lambda *arrays: None, specs).arguments
 
 
-def _places(specs: Sequence[str]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where a name is the size of an axis."""
-    for k, spec in enumerate(specs):
-        for axis, dim in enumerate(_parts(spec)[1]):
-            if dim.isidentifier():
-                yield (k, axis), dim
+def _places(specs: Sequence[str]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Where a name, or so many times it, is the size of an axis; where it stands alone comes last, and counts."""
+    for alone in (False, True):
+        for k, spec in enumerate(specs):
+            for axis, dim in enumerate(_parts(spec)[1]):
+                if (found := re.fullmatch(r"(?:(\d+)\*)?([a-z])", dim)) and (found[1] is None) == alone:
+                    yield found[2], (k, axis, int(found[1] or 1))
 
 
 def _spec(path: Any, first: Any, second: Any) -> str:

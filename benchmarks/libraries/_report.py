@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,10 +75,8 @@ MARKS = {
     "ended the process": "it ended the process",
     "vacuous": "no point found that satisfies all hypotheses",
     "what runs is not what was traced": "what runs is not what was traced",
-    "JAX could not trace": "JAX could not trace it",
     "no entry": "not tried",
-    "stop_gradient": "stop_gradient",
-    "while": "a loop of unknown length",
+    "stop_gradient": "stop_gradient hides a part of the derivative, on purpose",
 }
 
 
@@ -88,32 +87,42 @@ def kind_of(row: Row) -> str:
     for mark, kind in MARKS.items():
         if mark in row["why"]:
             return kind
-    first = str(row["why"]).split(";")[0]
-    return _cut(first.split(": ", 1)[-1], 100)
+    first = _cause(str(row["why"])).split(";")[0]
+    return _cut(first.rsplit("jvp_is_derivative: ", 1)[-1], 110).replace("|", "\\|")
 
 
 def _table(rows: Sequence[Row]) -> str:
-    lines = [_line("part", "verdict", "under", "claimed for", "seconds"), _line("---", "---", "---", "---", "---:")]
+    lines = [_line("part", "verdict", "under", "claimed for", "seconds", "why not")]
+    lines.append(_line("---", "---", "---", "---", "---:", "---"))
     for row in rows:
         if counts(row):
             shown = [f"`{_short(text)}`" for text in row.get("asks", [])]
             more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-            under = "; ".join(shown[:3]) + more
-            claimed = row.get("for", "") if is_certified(row) else ""
-            lines.append(_line(f"`{row['part']}`", row["verdict"], under, claimed, f"{row['seconds']:.1f}"))
+            under, claimed = "; ".join(shown[:3]) + more, row.get("for", "")
+            why = ""
+            if not is_certified(row):
+                under, claimed, why = "", "", _cut(_why(row), 300).replace("|", "\\|")
+            lines.append(_line(f"`{row['part']}`", row["verdict"], under, claimed, f"{row['seconds']:.1f}", why))
     return "\n".join(lines)
 
 
+def _why(row: Row) -> str:
+    return f"{REFUSED}: {row['jax']}" if row.get("jax") else str(row["why"])
+
+
 def _left(rows: Sequence[Row]) -> Iterator[str]:
-    """Of each part that is not certified the reason; of each that is, but not for all sizes, why not for all."""
+    """What is no part, and of what is certified but not for all sizes, why not for more."""
     for row in rows:
         if not counts(row):
             yield f"`{row['part']}` is no part: {row['why']}"
-        elif not is_certified(row):
-            refused = f" {REFUSED}: {_cut(row['jax'], 240)}" if row.get("jax") else ""
-            yield f"`{row['part']}`: {_cut(row['why'], 400)}{refused}"
-        elif row.get("narrower"):
-            yield f"`{row['part']}` is not certified for more sizes. For {_cut(row['narrower'][-1], 240)}"
+        elif is_certified(row) and row.get("narrower"):
+            claimed, _, why = row["narrower"][-1].partition(": ")
+            yield f"`{row['part']}` is not certified for {claimed}: {_cut(_cause(why), 240)}"
+
+
+def _cause(why: str) -> str:
+    """Without the shapes that it was traced at, and without advice."""
+    return re.sub(r"JAX could not trace .*? as jax_enable_x64 is off\): (.*?)\. Call it once.*", r"\1", why)
 
 
 def _short(text: str) -> str:

@@ -111,9 +111,7 @@ PARTS: dict[str, Part] = {
         lambda s, key: nn.Embedding(s["k"], s["d"], key=key), "x: n:int", call=lambda m, x: jax.vmap(m)(x)
     ),
     "GRUCell": module(lambda s, key: nn.GRUCell(s["d"], s["k"], key=key), "x: d", "s: k"),
-    "GroupNorm": module(
-        lambda s, key: nn.GroupNorm(2, 2 * s["d"]), "x: 2*d h w", "y: d", call=lambda m, x, y: (m(x), y)
-    ),
+    "GroupNorm": module(lambda s, key: nn.GroupNorm(2, 2 * s["d"]), "x: 2*d h w"),
     "Identity": module(lambda s, key: nn.Identity(), "x: n d"),
     "LSTMCell": module(
         lambda s, key: nn.LSTMCell(s["d"], s["k"], key=key),
@@ -141,8 +139,6 @@ PARTS: dict[str, Part] = {
     "RotaryPositionalEmbedding": module(
         lambda s, key: nn.RotaryPositionalEmbedding(2 * s["d"]),
         "x: t 2*d",
-        "y: d",
-        call=lambda m, x, y: (m(x), y),
     ),
     "Sequential": module(
         lambda s, key: nn.Sequential(

@@ -80,8 +80,6 @@ PARTS: dict[str, Part] = {
     "GroupNorm": module(
         lambda s, r: nnx.GroupNorm(2 * s["d"], num_groups=2, rngs=r),
         "x: n h w 2*d",
-        "y: d",
-        call=lambda m, x, y: (m(x), y),
     ),
     "InstanceNorm": module(lambda s, r: nnx.InstanceNorm(s["d"], rngs=r), "x: n h w d"),
     "LSTMCell": cell(nnx.LSTMCell),

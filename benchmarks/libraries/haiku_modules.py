@@ -109,7 +109,7 @@ PARTS: dict[str, Part] = {
     "ExponentialMovingAverage": module(lambda s: hk.ExponentialMovingAverage(0.9), "x: n d"),
     "Flatten": module(lambda s: hk.Flatten(), "x: n t d"),
     "GRU": recurrent(hk.GRU),
-    "GroupNorm": module(lambda s: hk.GroupNorm(2), "x: n h w 2*d", "y: d", call=lambda m, x, y: (m(x), y)),
+    "GroupNorm": module(lambda s: hk.GroupNorm(2), "x: n h w 2*d"),
     "IdentityCore": module(lambda s: hk.IdentityCore(), "x: n d", call=lambda m, x: m(x, ())),
     "InstanceNorm": module(lambda s: hk.InstanceNorm(True, True), "x: n h w d"),
     "LSTM": module(
