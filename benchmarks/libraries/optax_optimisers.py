@@ -76,14 +76,14 @@ def by_name(optimiser_name: str, *given: Any, **said: Any) -> Part:
 
 _WITH_RATE = """adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lars lion nadam
 nadamw novograd optimistic_adam optimistic_adam_v2 optimistic_gradient_descent radam rmsprop rprop sgd sign_sgd signum
-sm3 yogi scale_by_learning_rate contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw
+sm3 yogi scale_by_learning_rate scale_by_rprop contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw
 contrib.dog contrib.dowg contrib.madgrad contrib.muon contrib.prodigy contrib.scale_by_madgrad
 contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix""".split()
 _WITHOUT = """add_decayed_weights apply_every centralize identity keep_params_nonnegative normalize_by_update_norm
 scale_by_adadelta scale_by_adam scale_by_adamax scale_by_adan scale_by_amsgrad scale_by_belief
 scale_by_distance_over_gradients scale_by_factored_rms scale_by_lbfgs scale_by_lion scale_by_novograd
 scale_by_optimistic_gradient scale_by_param_block_norm scale_by_param_block_rms scale_by_radam scale_by_rms
-scale_by_rprop scale_by_rss scale_by_sign scale_by_sm3 scale_by_stddev scale_by_trust_ratio scale_by_yogi set_to_zero
+scale_by_rss scale_by_sign scale_by_sm3 scale_by_stddev scale_by_trust_ratio scale_by_yogi set_to_zero
 zero_nans contrib.normalize contrib.scale_by_acprop contrib.scale_by_ademamix contrib.scale_by_adopt
 contrib.scale_by_cocob contrib.scale_by_muon contrib.scale_by_simplified_ademamix""".split()
 
@@ -120,7 +120,9 @@ PARTS: dict[str, Part] = {
     "scale_by_polyak": optimiser(lambda: optax.scale_by_polyak(), **VALUE),
     "scale_by_schedule": by_name("scale_by_schedule", optax.cosine_decay_schedule(0.1, 100)),
     "scale_by_zoom_linesearch": optimiser(lambda: optax.scale_by_zoom_linesearch(3), **SEARCH),
-    "selective_transform": optimiser(lambda: optax.selective_transform(optax.sgd(0.1), {"w": True, "b": False})),
+    "selective_transform": optimiser(
+        lambda: optax.selective_transform(optax.sgd(0.1), freeze_mask={"w": True, "b": False})
+    ),
     "snapshot": by_name("snapshot", "norm", optax.global_norm),
     "stateless": optimiser(lambda: optax.stateless(lambda g, p: jax.tree.map(lambda a, b: a + 0.1 * b, g, p))),
     "stateless_with_tree_map": optimiser(lambda: optax.stateless_with_tree_map(lambda g, p: g + 0.1 * p)),
