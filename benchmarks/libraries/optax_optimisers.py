@@ -76,8 +76,8 @@ def by_name(optimiser_name: str, *given: Any, **said: Any) -> Part:
 
 _WITH_RATE = """adabelief adadelta adafactor adagrad adam adamax adamaxw adamw adan amsgrad fromage lamb lars lion nadam
 nadamw novograd optimistic_adam optimistic_adam_v2 optimistic_gradient_descent radam rmsprop rprop sgd sign_sgd signum
-sm3 yogi scale_by_learning_rate scale_by_rprop contrib.acprop contrib.ademamix contrib.adopt contrib.cocob contrib.dadapt_adamw
-contrib.dog contrib.dowg contrib.madgrad contrib.muon contrib.prodigy contrib.scale_by_madgrad
+sm3 yogi scale_by_learning_rate scale_by_rprop contrib.acprop contrib.ademamix contrib.adopt contrib.cocob
+contrib.dadapt_adamw contrib.dog contrib.dowg contrib.madgrad contrib.muon contrib.prodigy contrib.scale_by_madgrad
 contrib.schedule_free_adamw contrib.schedule_free_sgd contrib.simplified_ademamix""".split()
 _WITHOUT = """add_decayed_weights apply_every centralize identity keep_params_nonnegative normalize_by_update_norm
 scale_by_adadelta scale_by_adam scale_by_adamax scale_by_adan scale_by_amsgrad scale_by_belief
