@@ -111,6 +111,12 @@ def layer(init: Callable[..., Any], apply: Callable[..., Any], *specs: str, **si
     return Part(Layer(init, apply, specs).call, sizes)
 
 
+def named_leaves(tree: Any) -> dict[str, Any]:
+    """The leaves, by names that sort as the leaves come."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {f"{k:02}{jax.tree_util.keystr(path)}": leaf for k, (path, leaf) in enumerate(leaves)}
+
+
 def abstract(specs: Sequence[str], sizes: Sizes) -> list[jax.ShapeDtypeStruct]:
     """Shapes and dtypes of the arguments at these sizes."""
     return [jax.ShapeDtypeStruct(a.spec.shape(dict(sizes), {}), a.dtype(False)) for a in _read(specs)]

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from equinox import nn
 
-from benchmarks.libraries._part import Part, Sizes, layer, untried
+from benchmarks.libraries._part import Part, Sizes, layer, named_leaves, untried
 
 
 def public() -> list[str]:
@@ -31,7 +31,7 @@ def module(
         return eqx.partition(made, lambda x: isinstance(x, jax.ShapeDtypeStruct))
 
     def init(sizes: Sizes, *inputs: Any) -> Any:
-        return _named(abstract(sizes)[0])
+        return named_leaves(abstract(sizes)[0])
 
     def apply(sizes: Sizes, arrays: Any, *inputs: Any) -> Any:
         shapes, rest = abstract(sizes)
@@ -40,15 +40,6 @@ def module(
         return [x for x in jax.tree.leaves(out) if eqx.is_array(x)]
 
     return layer(init, apply, *specs)
-
-
-def _named(tree: Any) -> dict[str, Any]:
-    """The leaves by names that sort as the leaves come."""
-    return {f"{k:02}{jax.tree_util.keystr(path)}": x for k, (path, x) in enumerate(_leaves(tree))}
-
-
-def _leaves(tree: Any) -> Any:
-    return jax.tree_util.tree_flatten_with_path(tree)[0]
 
 
 def pool(kind: Any, dims: str, *size: Any) -> Part:
