@@ -74,6 +74,8 @@ MARKS = {
     "did not end": "out of time",
     "ended the process": "it ended the process",
     "vacuous": "no point found that satisfies all hypotheses",
+    "undefined at every input": "undefined at every input: an infinity, or a division by 0, in what is not taken",
+    "log_ndtr": "log_ndtr: a literal of float32 that is no closed form",
     "what runs is not what was traced": "what runs is not what was traced",
     "no entry": "not tried",
     "stop_gradient": "stop_gradient hides a part of the derivative, on purpose",
@@ -84,11 +86,12 @@ def kind_of(row: Row) -> str:
     """The reason in short: a known kind, or the finding without its place."""
     if row.get("jax"):
         return REFUSED
+    findings = str(row["why"]).split("; ")
+    decisive = next((text for text in findings if f"is {row['verdict']}" in text), findings[0])
     for mark, kind in MARKS.items():
-        if mark in row["why"]:
+        if mark in decisive:
             return kind
-    first = _cause(str(row["why"])).split(";")[0]
-    return _cut(first.rsplit("jvp_is_derivative: ", 1)[-1], 110).replace("|", "\\|")
+    return _cut(_cause(decisive).rsplit("jvp_is_derivative: ", 1)[-1], 110).replace("|", "\\|")
 
 
 def _table(rows: Sequence[Row]) -> str:
