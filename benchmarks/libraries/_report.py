@@ -75,7 +75,6 @@ MARKS = {
     "ended the process": "it ended the process",
     "vacuous": "no point found that satisfies all hypotheses",
     "undefined at every input": "undefined at every input: an infinity, or a division by 0, in what is not taken",
-    "log_ndtr": "log_ndtr: a literal of float32 that is no closed form",
     "what runs is not what was traced": "what runs is not what was traced",
     "no entry": "not tried",
     "stop_gradient": "stop_gradient hides a part of the derivative, on purpose",
