@@ -75,10 +75,6 @@ def trees(kind: Any, *said: Any) -> Part:
     return module(lambda s: kind(*said), "a: n d", "b: k d", call=lambda m, a, b: m({"a": {"w": a}, "b": {"w": b}}))
 
 
-def resnet(kind: Any, *said: Any, **more: Any) -> Part:
-    return module(lambda s: kind(*said, 5, **more), "x: n h w 3", call=lambda m, x: m(x, is_training=True), h=32, w=32)
-
-
 PARTS: dict[str, Part] = {
     "AvgPool": module(lambda s: hk.AvgPool((2, 2, 1), (2, 2, 1), "VALID"), "x: n h w d"),
     "BatchNorm": module(lambda s: hk.BatchNorm(True, True, 0.9), "x: n d", call=lambda m, x: m(x, is_training=True)),
@@ -148,13 +144,15 @@ PARTS: dict[str, Part] = {
     "nets.MobileNetV1": module(
         lambda s: hk.nets.MobileNetV1(num_classes=5), "x: n h w 3", call=lambda m, x: m(x, is_training=True), h=32, w=32
     ),
-    "nets.ResNet": resnet(hk.nets.ResNet, (1, 1, 1, 1)),
-    "nets.ResNet101": resnet(hk.nets.ResNet101),
-    "nets.ResNet152": resnet(hk.nets.ResNet152),
-    "nets.ResNet18": resnet(hk.nets.ResNet18),
-    "nets.ResNet200": resnet(hk.nets.ResNet200),
-    "nets.ResNet34": resnet(hk.nets.ResNet34),
-    "nets.ResNet50": resnet(hk.nets.ResNet50),
+    "nets.ResNet": module(
+        lambda s: hk.nets.ResNet((1, 1, 1, 1), 5), "x: n h w 3", call=lambda m, x: m(x, is_training=True), h=32, w=32
+    ),
+    "nets.ResNet101": untried("`nets.ResNet` with 101 layers"),
+    "nets.ResNet152": untried("`nets.ResNet` with 152 layers"),
+    "nets.ResNet18": untried("`nets.ResNet` with 18 layers"),
+    "nets.ResNet200": untried("`nets.ResNet` with 200 layers"),
+    "nets.ResNet34": untried("`nets.ResNet` with 34 layers"),
+    "nets.ResNet50": untried("`nets.ResNet` with 50 layers"),
     "nets.VectorQuantizer": module(
         lambda s: hk.nets.VectorQuantizer(s["d"], s["k"], 0.25), "x: n d", call=lambda m, x: m(x, is_training=True)
     ),
