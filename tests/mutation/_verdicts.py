@@ -12,10 +12,13 @@ import numpy as np
 from flint import arb, fmpq
 
 from certgrad.errors import RuleError, TraceError
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations import audit
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.witnesses import search
-from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Unsupported
+from certgrad.obligations.balls import Dims, Input, MalformedRule, Point, Undecided, Unsupported
+from certgrad.obligations.balls.statements import evaluate as holds_at
 from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.prove.evaluate import evaluate
@@ -160,8 +163,9 @@ def attempts(op: Op, instance: Instance, kinds: list[str]) -> Iterator[tuple[str
 
 def _proved(mutant: Op, mutation: Mutation, found: Break, certificate: Certificate, kinds: list[str]) -> Judged:
     """Whether the certificate's hypotheses exclude every point where a law fails."""
-    listed = {h.text for c in certificate.claims if c.kind in kinds for h in c.hypotheses}
-    if listed <= _hypotheses(mutant.name):
+    hypotheses = [h for c in certificate.claims if c.kind in kinds for h in c.hypotheses]
+    listed = {h.text for h in hypotheses}
+    if listed <= _hypotheses(mutant.name) and not any(_excludes(h.tree, found) for h in hypotheses):
         place = found.place
         shapes = ", ".join(map(str, place.programs.shapes))
         return Judged(mutant.name, mutation, "WRONG", f"{kinds} proved under {sorted(listed)}, fails at {shapes}")
@@ -171,6 +175,15 @@ def _proved(mutant: Op, mutation: Mutation, found: Break, certificate: Certifica
             if point is not None:
                 return Judged(mutant.name, mutation, "WRONG", f"{kind} proved under {sorted(listed)}, fails at {point}")
     return Judged(mutant.name, mutation, "narrowed", "; ".join(sorted(listed - _hypotheses(mutant.name))))
+
+
+def _excludes(statement: Statement, found: Break) -> bool:
+    """Whether a hypothesis is false, or undefined, where the law was found to fail."""
+    arrays = {one.name: x for one, x in zip(found.place.inputs, found.point.inputs, strict=True)}
+    try:
+        return holds_at(statement, arrays, found.place.dims.sizes) is not True
+    except (UnfitError, Undecided):
+        return False
 
 
 @cache
