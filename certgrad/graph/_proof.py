@@ -323,7 +323,7 @@ def _judged_as_read(
             ]
             problem.facts = problem.facts.extended(given)
         notes = sorted(problem.notes)
-    except (UnprovedError, BudgetError, ArithmeticError) as error:
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         results = [ObligationResult(kind=k, verdict="unproved", reason=str(error)) for k in kinds]  # type: ignore[arg-type]
         return Proof(_lemma(operation, shapes, programs, names, results, {}, []), names, programs)
     reads = _reads(operation, programs)
@@ -363,7 +363,7 @@ def _attempt(problem: Problem, kind: str) -> Outcome:
     try:
         with limited():
             return prove(problem, kind)
-    except BudgetError as error:
+    except (BudgetError, RecursionError) as error:
         return Outcome(reason=str(error))
 
 

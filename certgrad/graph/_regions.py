@@ -117,7 +117,7 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
         elif node.kind == "constant":
             speaks = not node.outputs[0].real or not _one_infinity(traced.constants[node.id])
         else:
-            speaks = not infinite or (node.id in depends and node.name != "select_n")
+            speaks = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
         if not speaks:
             yield node.id
 
@@ -206,6 +206,8 @@ _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze s
 """After these nothing has cancelled yet."""
 _AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())
 """These pass an infinity on."""
+_INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
+"""With an infinity as an operand these have no finite result, or none for every other operand."""
 _OF_SYMMETRIC = frozenset({"cholesky"})
 """Their rules are those of symmetric matrices: JAX's functions make the matrix so first."""
 _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
@@ -227,6 +229,8 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
         silent = node.id in uses.silent
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
+            members.add(node.id)
+        elif node.name == "is_finite" and readers & members:  # it is true of every real number
             members.add(node.id)
         elif len(node.outputs) == 1 and ((small and readers & members) or (silent and readers <= members)):
             members.add(node.id)

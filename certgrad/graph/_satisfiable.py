@@ -197,6 +197,8 @@ def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) ->
     out = np.empty(shape, dtype=object)
     for index in np.ndindex(*shape):
         out[index] = fmpq(2 * rng.randint(low, 8 * spread) + 1, 16)
+    if shape and attempt % 6 == 5:  # positive, and each row a distribution
+        out = out / out.sum(axis=-1, keepdims=True)
     return out
 
 

@@ -135,8 +135,11 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
         base = parameters[k] if k < len(parameters) else f"x{k}"
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
+        arrays = any(_is_array(leaf) for _, leaf in flat)
         for path, leaf in flat:
-            if isinstance(leaf, str) or _is_array(leaf) or not path:
+            # Beside arrays, a text in an attribute of a module is one of its own, such as the name of an axis.
+            own = arrays and isinstance(leaf, str) and isinstance(path[-1], jax.tree_util.GetAttrKey)
+            if (isinstance(leaf, str) and not own) or _is_array(leaf) or not path:
                 arguments.append(_leaf(leaf, base + jax.tree_util.keystr(path)))
             else:
                 static[count] = leaf

@@ -25,6 +25,8 @@ ENTRIES = 256
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
 _FIXED = (*_PLAIN, ModuleType, jax.Array)
 _TABLES = (dict, list, set, tuple, np.ndarray)
+_OF_PYTHON = "__warningregistry__"
+"""In a module: which warnings were shown, as Python notes them."""
 _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
 
 
@@ -96,8 +98,9 @@ def _made_by_code(module: Any) -> bool:
 
 def _numbers(names: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers and texts of a module, and how much its tables hold."""
-    plain = {n: v for n, v in list(names.items()) if isinstance(v, (int, float, str))}
-    return plain | {n: len(v) for n, v in list(names.items()) if type(v) in (list, dict, set)}
+    own = [(n, v) for n, v in list(names.items()) if n != _OF_PYTHON]
+    plain = {n: v for n, v in own if isinstance(v, (int, float, str))}
+    return plain | {n: len(v) for n, v in own if type(v) in (list, dict, set)}
 
 
 def digest(value: Any) -> str:

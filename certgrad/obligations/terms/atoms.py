@@ -36,7 +36,7 @@ class Access(Atom):
     def __init__(self, tensor: str, index: tuple[Ix, ...]) -> None:
         self.tensor, self.index = tensor, index
         free = frozenset(v for ix in index for v in ix.free)
-        structured = any(ix.key and ix.variable() is None for ix in index)
+        structured = any(not ix.is_zero and ix.variable() is None for ix in index)
         self._finish(f"{tensor}[{','.join(ix.key for ix in index)}]", free, 0, False, structured=structured)
 
 

@@ -55,7 +55,7 @@ class Ix(Holder):
         self.terms = terms
         self.const = const
         inner = "+".join(f"{c if c != 1 else ''}{_name(v)}" for v, c in terms)
-        self.key = inner if const.is_zero else f"{inner}+({const.key})"
+        self.key = (inner or "0") if const.is_zero else f"{inner}+({const.key})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ix) and self.key == other.key
@@ -65,6 +65,10 @@ class Ix(Holder):
 
     def __repr__(self) -> str:
         return self.key
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.terms and self.const.is_zero
 
     @property
     def free(self) -> Iterable[Var]:

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certgrad.obligations.prove import evaluate as _evaluate
-from certgrad.obligations.terms.atoms import dimension
+from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.integers import quotient, remainder, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, number
@@ -67,3 +67,10 @@ def test_equal_expressions_have_one_key():
     one = of_var(I).plus(of_var(J)).minus(of_var(I))
     assert one == of_var(J)
     assert of_var(I).scaled(0) == of_const(ZERO)
+
+
+def test_a_scalar_and_the_first_entry_of_an_array_are_two_atoms():
+    """Their keys differ, so that none stands for the other."""
+    scalar, first = access("x", ()), access("x", (of_const(ZERO),))
+    assert scalar != first
+    assert scalar.key != first.key

@@ -68,7 +68,8 @@ def _convert(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> li
 def _rounds(old: Any, new: Any) -> bool:
     """Numbers of the one dtype may not be numbers of the other; integers are, while they are not huge."""
     if kind_of(old) == "f":
-        return bool(jnp.promote_types(old, new) != new)
+        fine, coarse = jnp.finfo(old), jnp.finfo(new)
+        return bool(coarse.nmant < fine.nmant or coarse.maxexp < fine.maxexp or coarse.minexp > fine.minexp)
     return kind_of(old) == "i" and jnp.finfo(new).bits < 32
 
 
