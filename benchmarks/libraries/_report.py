@@ -132,7 +132,7 @@ def _short(text: str) -> str:
 
 
 def _cut(text: str, size: int) -> str:
-    text = " ".join(text.split())
+    text = " ".join(text.split()).replace("](", "] (")  # which is a link otherwise
     return text if len(text) <= size else f"{text[:size].rstrip()} …"
 
 
