@@ -230,9 +230,9 @@ def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: i
         if readers and readers <= stopped and len(node.outputs) == 1:
             stopped.add(node.id)
             members.add(node.id)
-        elif node.name == "is_finite" and readers & members:  # it is true of every real number
-            members.add(node.id)
-        elif len(node.outputs) == 1 and ((small and readers & members) or (silent and readers <= members)):
+            continue
+        known = small or node.name == "is_finite"  # which is true of every real number
+        if len(node.outputs) == 1 and ((known and readers & members) or (silent and readers <= members)):
             members.add(node.id)
     return members
 

@@ -16,7 +16,8 @@ from certgrad.obligations.generality.decisions import Fixed, at_sizes
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, limited
-from certgrad.obligations.terms.index import of_const
+from certgrad.obligations.terms.index import Ix, combine, of_atom, of_const, of_term
+from certgrad.obligations.terms.integers import Entry
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
@@ -92,14 +93,26 @@ def _at_first_index(clause: Clause) -> list[Clause]:
 
 
 def _without_axes(gone: Mapping[str, Collection[int]]) -> Rewriter:
-    """Leave out the index along these axes of arguments, where it is 0."""
+    """Leave out the index along these axes of arguments, where it is 0, in indices too that are entries themselves."""
+
+    def kept(tensor: str, index: Sequence[Ix]) -> tuple[Ix, ...]:
+        places = gone.get(tensor, ())
+        inner = tuple(map(within, index))
+        if not places or len(inner) <= max(places) or not all(inner[k].is_zero for k in places):
+            return inner
+        return tuple(ix for k, ix in enumerate(inner) if k not in places)
+
+    def within(ix: Ix) -> Ix:
+        if not ix.atoms:
+            return ix
+        terms = [
+            (c, of_atom(Entry(v.tensor, kept(v.tensor, v.index))) if isinstance(v, Entry) else of_term(v))
+            for v, c in ix.terms
+        ]
+        return combine([(1, of_const(ix.const)), *terms])
 
     def value(a: Atom) -> Poly | None:
-        places = gone.get(a.tensor) if isinstance(a, Access) else None
-        if not isinstance(a, Access) or not places or len(a.index) <= max(places):
-            return None  # an entry of a scalar is written as entry 0 of a vector is: it may have been left out before
-        if any(a.index[k] != of_const(ZERO) for k in places):
-            return None
-        return access(a.tensor, tuple(ix for k, ix in enumerate(a.index) if k not in places))
+        index = kept(a.tensor, a.index) if isinstance(a, Access) else ()
+        return access(a.tensor, index) if isinstance(a, Access) and index != a.index else None
 
     return Rewriter(replace=value)
