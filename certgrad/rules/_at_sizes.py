@@ -6,6 +6,7 @@ is proved of these sizes alone, and the verdict says so; a refutation is a refut
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -25,6 +26,8 @@ from ._user_rule import UserRule
 Sizes = Mapping[str, int]
 SECONDS = 10.0
 """For one proof at numbers."""
+ALL_SECONDS = 40.0
+"""After so long no further sizes are tried."""
 SMALL = ((2, 3, 5, 4), (1, 1, 1, 1), (3, 2, 4, 5), (4, 4, 4, 4))
 DIVISIBLE = ((8, 16, 24, 32), (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), (64, 64, 64, 64), (128, 128, 128, 128))
 """For code that asks for sizes that divide."""
@@ -83,8 +86,9 @@ def at_sizes(
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
     left = WANTED
+    until = time.process_time() + ALL_SECONDS
     for sizes, counts in _tried(rule, given):
-        if counts and left == 0:
+        if (counts and left == 0) or time.process_time() > until:
             continue
         found = checked(sizes)
         if found is None:
@@ -93,7 +97,7 @@ def at_sizes(
             if found.witness is None:  # a call shows it, but what of the rule is wrong was looked at before
                 found = replace(found, arguments=report.arguments)
             return replace(found, certificate=_about(found.certificate, sizes, [sizes]))
-        if found.verdict in PROOFS:
+        if found.verdict in PROOFS and (not proofs or _kinds(found) == _kinds(proofs[0][1])):
             proofs.append((sizes, found))
             left -= counts
         elif not (proofs or given):
@@ -108,6 +112,10 @@ def at_sizes(
     first = proofs[0][1]
     arguments = tuple(replace(a, verdict=AT_SIZES) for a in first.arguments)
     return replace(first, certificate=certificate, arguments=arguments, left_out=tuple(left_out))
+
+
+def _kinds(report: Report) -> list[str]:
+    return [claim.kind for claim in report.claims]
 
 
 def _tried(rule: UserRule, given: Sequence[Sizes]) -> Iterator[tuple[Sizes, bool]]:

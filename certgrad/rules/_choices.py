@@ -28,7 +28,7 @@ def choices(rule: UserRule) -> list[tuple[str, Any]]:
     """The other values of arguments that have their default, by what annotations and defaults say."""
     try:
         annotations = {n: p.annotation for n, p in inspect.signature(rule.plain, eval_str=True).parameters.items()}
-    except (TypeError, ValueError, NameError, SyntaxError, AttributeError):
+    except Exception:  # an annotation that is a text can be any code
         annotations = {}
     found = []
     for name, default in rule.unsaid.items():
