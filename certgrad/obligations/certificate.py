@@ -193,12 +193,12 @@ def stated(certificate: Certificate) -> str:
 
 
 def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:
-    """Sizes in words: `n = 2, 3, 128`, or `n = 2, d = 3; n = 128, d = 64`; of many, the first and how many more."""
+    """Sizes in words: `n = 2, 3, 128`, or `d = 3, n = 2; d = 64, n = 128`; of many, the first and how many more."""
     found = sizes[:limit]
     more = f" and {len(sizes) - len(found)} more" if len(sizes) > len(found) else ""
     if found and all(len(one) == 1 for one in found):
         return f"{next(iter(found[0]))} = {', '.join(str(v) for one in found for v in one.values())}{more}"
-    return "; ".join(", ".join(f"{name} = {value}" for name, value in one.items()) for one in found) + more
+    return "; ".join(", ".join(f"{name} = {value}" for name, value in sorted(one.items())) for one in found) + more
 
 
 def not_for_all(certificate: Certificate) -> str:

@@ -128,8 +128,8 @@ def _tried(rule: UserRule, given: Sequence[Sizes]) -> Iterator[tuple[Sizes, bool
         if {*sizes.values()} & numbers and _entries(rule, sizes) <= ENTRIES
     ]
     small, divisible = ([_row(names, row) for row in rows] for rows in (SMALL, DIVISIBLE))
-    found = [*((s, False) for s in given), *((s, True) for s in small)]
-    found += [*((s, False) for s in of_code[:OF_CODE]), *((s, True) for s in divisible)]
+    found = [*((s, False) for s in given), *((s, True) for s in small[:1])]
+    found += [*((s, False) for s in of_code[:OF_CODE]), *((s, True) for s in (*small[1:], *divisible))]
     seen: list[Sizes] = []
     for sizes, counts in found:
         if sizes not in seen:

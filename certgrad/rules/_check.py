@@ -181,7 +181,10 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         report = _checked(said, surrogate)
         if report.verdict != "unproved" or surrogate or sizes is None:
             return report
-        return at_sizes(report, rule, given, at_numbers)
+        report = at_sizes(report, rule, given, at_numbers)
+        if report.verdict == "refuted" and report.witness is None:
+            report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
+        return report
     except SystemExit as error:
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
 

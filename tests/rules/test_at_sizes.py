@@ -77,12 +77,12 @@ def test_small_sizes_are_tried_where_sizes_must_be_numbers():
     report = certgrad.check(unrolled, "n d -> d")
     assert report.verdict == "proved at sizes"
     assert not report.proved
-    assert report.sizes == [{"n": 2, "d": 3}, {"n": 3, "d": 2}, {"n": 4, "d": 4}]
-    assert stated(report.certificate) == "proved at sizes n = 2, d = 3; n = 3, d = 2; n = 4, d = 4"
+    assert report.sizes == [{"n": 2, "d": 3}, {"n": 1, "d": 1}, {"n": 3, "d": 2}]
+    assert stated(report.certificate) == "proved at sizes d = 3, n = 2; d = 1, n = 1; d = 2, n = 3"
     claim = report.claims[0]
-    assert claim.statement.startswith("at n = 2, d = 3; n = 3, d = 2; n = 4, d = 4, for all x")
-    assert [c.signature for c in claim.cases] == ["2 3 -> 3", "3 2 -> 2", "4 4 -> 4"]
-    assert [c.scope for c in claim.cases] == ["n = 2, d = 3", "n = 3, d = 2", "n = 4, d = 4"]
+    assert claim.statement.startswith("at d = 3, n = 2; d = 1, n = 1; d = 2, n = 3, for all x")
+    assert [c.signature for c in claim.cases] == ["2 3 -> 3", "1 1 -> 1", "3 2 -> 2"]
+    assert [c.scope for c in claim.cases] == ["d = 3, n = 2", "d = 1, n = 1", "d = 2, n = 3"]
     assert {c.verdict for c in claim.cases} == {"proved at sizes"}
     assert "not proved for sizes left open: " in str(report)
 
