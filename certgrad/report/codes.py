@@ -143,9 +143,14 @@ REMARKS: dict[str, Code] = {
         Code(
             code="CG204",
             kind="claim_is_about_all_arguments",
-            title="the claim leaves out an argument",
-            statement="the declaration says by `differentiable` which arguments the claim is about",
-            meaning="The cotangents of the others may be anything. Fails with --strict, unless it is ignored.",
+            title="the claim leaves something out",
+            statement="some arguments, values of an option, sizes or calls are no part of what is claimed",
+            meaning=(
+                "By `differentiable` the declaration says which arguments the claim is about: the cotangents of the "
+                "others may be anything. An option of which nothing is said is tried at its other values, and a size "
+                "that was given as a number: where nothing is proved there, the reason stands in the remark. Fails "
+                "with --strict, unless it is ignored; `static` and `sizes` say what is meant."
+            ),
             example='@certgrad.declare("n, n -> n", differentiable=["x"])   # CG204: no claim is made about w',
         ),
         Code(
