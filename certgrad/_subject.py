@@ -62,6 +62,8 @@ class Subject(Protocol):
     """That one side has a value where the other has none is a difference."""
     conformance: bool | None = None
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
+    differs_at: Sequence[Mapping[str, int]] = ()
+    """Sizes at which something else was seen to happen than what is proved for sizes left open."""
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None

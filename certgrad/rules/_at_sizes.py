@@ -70,13 +70,18 @@ def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
 
 
 def at_sizes(
-    report: Report, rule: UserRule, given: Sequence[Sizes], checked: Callable[[Sizes], Report | None]
+    report: Report,
+    rule: UserRule,
+    differs_at: Sequence[Sizes],
+    given: Sequence[Sizes],
+    checked: Callable[[Sizes], Report | None],
 ) -> Report:
     """The report at numbers, if something is proved or refuted there; else the one that is given.
 
     Args:
         report: what came of the rule with sizes left open; unproved.
         rule: that rule.
+        differs_at: sizes at which something else was seen than is proved for sizes left open.
         given: sizes to look at first.
         checked: the report at sizes; None where the function does not run.
     """
@@ -87,7 +92,9 @@ def at_sizes(
     left_out: list[str] = []
     left = WANTED
     until = time.process_time() + ALL_SECONDS
-    for sizes, counts in _tried(rule, given):
+    if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
+        return report
+    for sizes, counts in _tried(rule, [*differs_at, *given]):
         if (counts and left == 0) or time.process_time() > until:
             continue
         found = checked(sizes)
@@ -100,10 +107,10 @@ def at_sizes(
         if found.verdict in PROOFS and (not proofs or _kinds(found) == _kinds(proofs[0][1])):
             proofs.append((sizes, found))
             left -= counts
-        elif not (proofs or given):
-            return report
-        else:
+        elif proofs and counts:
             left_out.append(f"{sized([sizes])}: {found.verdict}: {found.reason}")
+        else:  # where it is asked for, or treated on its own, nothing is proved: what holds elsewhere is of little use
+            return report if counts else replace(report, left_out=(f"{sized([sizes])}: {found.reason}",))
     if not proofs:
         return report
     proved = [sizes for sizes, _ in proofs]

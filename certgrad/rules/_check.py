@@ -173,15 +173,15 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         if not traces(rule):
             found = failure(rule)
             return None if found is None else _failed(rule, found)
-        return _checked(there, surrogate)
+        return _checked(there, surrogate)[0]
 
     rule = said.made()
     given = read_sizes(sizes or (), rule)
     try:
-        report = _checked(said, surrogate)
+        report, differs_at = _checked(said, surrogate)
         if report.verdict != "unproved" or surrogate or sizes is None:
             return report
-        report = at_sizes(report, rule, given, at_numbers)
+        report = at_sizes(report, rule, differs_at, given, at_numbers)
         if report.verdict == "refuted" and report.witness is None:
             report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
         return report
@@ -189,7 +189,8 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
 
 
-def _checked(said: _Rule, surrogate: str) -> Report:
+def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
+    """The report, and sizes at which something else was seen than what was proved."""
     started = time.process_time()
     rule, named = said.made(), said.differentiable is not None
     found = examine(rule)
@@ -231,7 +232,7 @@ def _checked(said: _Rule, surrogate: str) -> Report:
     if found.without_gradient:
         certificate = sealed(msgspec.structs.replace(certificate, without_gradient=list(found.without_gradient)))
     report = _report(rule, certificate, surrogate, arguments)
-    return replace(report, approximates=approximates, right_where=right_where)
+    return replace(report, approximates=approximates, right_where=right_where), rule.differs_at
 
 
 def _right_where(said: _Rule, found: Examined, arguments: Sequence[ArgumentClaim]) -> str:

@@ -34,6 +34,8 @@ def compared(
     """
     instances = [family.prove[0] for family in traces.families]
     found = [conformance(Compared(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
+    seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
+    traces.op.differs_at = [sizes for sizes in seen if sizes]
     claims = []
     for claim in certificate.claims:
         cases = [
