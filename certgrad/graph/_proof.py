@@ -34,6 +34,7 @@ from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import (
     dim_poly,
+    equations_of,
     serialised,
     serialised_all,
     shape_polys,
@@ -207,6 +208,52 @@ def _prove_at(
     names: tuple[str, ...],
     judged: dict[Any, Proof] | None = None,
 ) -> Proof:
+    known = {} if judged is None else judged
+    proof = _where_they_move(operation, run, sizes, names, known)
+    if not proof.holds or not _sees_what_moves(operation):
+        return proof
+    if len(operation.active) > MOVING:
+        reason = f"a custom_jvp with symbolic zeros, of more than {MOVING} arguments that move"
+        return Proof(failed_lemma(operation, active_shapes(operation, sizes), names, reason), names)
+    for active in (a for count in range(1, len(operation.active)) for a in combinations(operation.active, count)):
+        part = _where_they_move(replace(operation, active=active), run, sizes, names, known)
+        if part.lemma.verdict not in (*HOLDS, proof.lemma.verdict):
+            reasons = (o.reason for o in part.lemma.obligations if o.verdict not in PROOFS)
+            moving = ", ".join(operation.names[k] for k in active)
+            reason = f"where only {moving} moves: {next(reasons, part.lemma.verdict)}"
+            return Proof(failed_lemma(operation, active_shapes(operation, sizes), names, reason), names)
+        proof = _with_what_is_asked(proof, part)
+    return proof
+
+
+def _sees_what_moves(operation: Operation) -> bool:
+    """A rule is told which of its arguments move: what moves in a graph may have a tangent that JAX knows is 0."""
+    equation = operation.equation
+    inside = [] if equation.inner is None else equations_of(equation.inner.jaxpr)
+    return not operation.title.startswith("op ") and any(
+        eqn.params.get("symbolic_zeros") is True for eqn in (equation.eqn, *inside)
+    )
+
+
+def _with_what_is_asked(proof: Proof, part: Proof) -> Proof:
+    """The proof with the hypotheses of another, and the sizes that its rules asked about."""
+    assert proof.programs is not None
+    assert part.programs is not None
+    own, other = proof.programs.forward, part.programs.all().values()
+    decisions = dict.fromkeys((*own.decisions, *(d for program in other for d in program.decisions)))
+    programs = replace(proof.programs, forward=replace(own, decisions=tuple(decisions)))
+    stated = {**part.stated, **proof.stated}
+    return replace(proof, programs=programs, stated=stated, lemma=_with_hypotheses(proof.lemma, stated))
+
+
+def _where_they_move(
+    operation: Operation,
+    run: Outputs,
+    sizes: tuple[tuple[Any, ...], ...],
+    names: tuple[str, ...],
+    judged: dict[Any, Proof],
+) -> Proof:
+    """The proof where the operation's active arguments move, and no others."""
     shapes = active_shapes(operation, sizes)
     try:
         programs = traced_programs(operation, run, sizes)
@@ -218,37 +265,7 @@ def _prove_at(
                 raise UnprovedError("a rule traces differently a second time: it is impure")
     except (CertgradError, UnprovedError, KeyError, NotImplementedError, TypeError) as error:
         return Proof(failed_lemma(operation, shapes, names, str(error) or type(error).__name__), names)
-    proof = _judged_once(operation, shapes, programs, names, {} if judged is None else judged)
-    return _where_fewer_move(proof, operation, run, sizes, shapes) if _sees_what_moves(operation) else proof
-
-
-def _sees_what_moves(operation: Operation) -> bool:
-    """The rule is told which of its arguments move: what moves in a graph may have a tangent that JAX knows is 0."""
-    return operation.equation.eqn.params.get("symbolic_zeros") is True and not operation.title.startswith("op ")
-
-
-def _where_fewer_move(
-    proof: Proof, operation: Operation, run: Outputs, sizes: tuple[tuple[Any, ...], ...], shapes: ActiveShapes
-) -> Proof:
-    """The proof with what is asked where only some of the arguments move; none, where one of these is not proved."""
-    if len(operation.active) > MOVING:
-        reason = f"a custom_jvp with symbolic zeros, of more than {MOVING} arguments that move"
-        return Proof(failed_lemma(operation, shapes, proof.dims, reason), proof.dims)
-    for count in range(1, len(operation.active)):
-        for active in combinations(operation.active, count):
-            if not proof.holds:
-                return proof
-            fewer = replace(operation, active=active)
-            here = active_shapes(fewer, sizes)
-            part = _judged_once(fewer, here, traced_programs(fewer, run, sizes), proof.dims, {})
-            if part.lemma.verdict not in (*HOLDS, proof.lemma.verdict):
-                reasons = (o.reason for o in part.lemma.obligations if o.verdict not in PROOFS)
-                moving = ", ".join(operation.names[k] for k in active)
-                reason = f"where only {moving} moves: {next(reasons, part.lemma.verdict)}"
-                return Proof(failed_lemma(operation, shapes, proof.dims, reason), proof.dims)
-            proof.stated |= {s: c for s, c in part.stated.items() if s not in proof.stated}
-            proof.lemma = _with_hypotheses(proof.lemma, proof.stated)
-    return proof
+    return _judged_once(operation, shapes, programs, names, judged)
 
 
 def _judged_once(

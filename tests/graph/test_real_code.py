@@ -78,8 +78,8 @@ def test_a_text_beside_arrays_of_a_module_is_its_own() -> None:
     assert certified(run, Layer(jnp.ones(3), "batch"), "3").verdict == "proved"
 
 
-def product(wrong=1.0):
-    """A rule that is told which of its arguments move."""
+def product(alone=lambda x: 1.0):
+    """A rule that is told which of its arguments move, with a factor of its own where only y does."""
 
     @jax.custom_jvp
     def times(x, y):
@@ -91,17 +91,28 @@ def product(wrong=1.0):
         if all(zero):
             return x * y, jnp.zeros_like(x)
         if zero[0]:
-            return x * y, wrong * x * dy
+            return x * y, alone(x) * x * dy
         return x * y, y * dx if zero[1] else y * dx + x * dy
 
     times.defjvp(jvp, symbolic_zeros=True)
     return times
 
 
-@pytest.mark.parametrize(("wrong", "verdict"), [(1.0, "proved"), (2.0, "unproved")])
-def test_a_rule_that_sees_which_arguments_move_is_proved_for_each_choice(wrong, verdict) -> None:
+def refuses(x):
+    raise ValueError("y alone")
+
+
+@pytest.mark.parametrize(
+    ("alone", "verdict", "said"),
+    [
+        (lambda x: 1.0, "proved", ""),
+        (lambda x: 2.0, "unproved", "where only y moves"),
+        (refuses, "unproved", "where only y moves: JAX could not trace"),
+        (lambda x: 2.0 if x.shape[0] == 4 else 1.0, "proved under hypotheses", "not n = 4"),
+    ],
+)
+def test_a_rule_that_sees_which_arguments_move_is_proved_for_each_choice(alone, verdict, said) -> None:
     """Both move in the graph, but JAX may know that a tangent is 0."""
-    found = certified(lambda x, y: product(wrong)(x, y), "n", "n")
+    found = certified(lambda x, y: product(alone)(x, y), "n", "n")
     assert found.verdict == verdict
-    if verdict == "unproved":
-        assert "where only y moves" in found.findings[0]
+    assert said in "".join([*found.findings, *found.dimensions])
