@@ -48,7 +48,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """Where a rule is: its name as `certgrad audit` says it, and the object under that name, if there is one."""
 
     name: str
@@ -69,7 +69,7 @@ class _Looked:
 def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) -> Iterator[Recorded]:
     """The audits of all rules that were called, and those of the user's modules that were not, by name."""
     said = nearest(Path.cwd()).signatures
-    places = {key: _place(next(iter(rule.variants.values())).custom) for key, rule in notes.rules.items()}
+    places = {key: located(next(iter(rule.variants.values())).custom) for key, rule in notes.rules.items()}
     called = {id(unwrapped(v.custom)) for rule in notes.rules.values() for v in rule.variants.values()}
     for key, rule in sorted(notes.rules.items(), key=lambda item: places[item[0]].name):
         place = places[key]
@@ -80,7 +80,7 @@ def audited(notes: Notes, conformance: bool = True, seconds: float = SECONDS) ->
         yield Recorded(result_of(found, Examination(None, (not_audited(NOT_CALLED),)), 0.0))
 
 
-def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
+def _audited(rule: Rule, place: Place, said: Declaration | None, conformance: bool, seconds: float) -> Recorded:
     started = time.perf_counter()
     looked = _Looked()
     try:
@@ -106,7 +106,7 @@ def _audited(rule: Rule, place: _Place, said: Declaration | None, conformance: b
     return Recorded(result_of(found, result, time.perf_counter() - started), rule.count, _each_once(done), unsaved)
 
 
-def _look(variant: Variant, place: _Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
+def _look(variant: Variant, place: Place, said: Declaration | None, conformance: bool, looked: _Looked) -> None:
     """Audit a variant: as its author says, or as it was called."""
     if variant.problem:
         looked.left.append(variant.problem)
@@ -193,7 +193,7 @@ def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
     return tuple({shown(d): d for d in declarations}.values())
 
 
-def _place(custom: Any) -> _Place:
+def located(custom: Any) -> Place:
     """The name of a rule. What was run as a program has the name of its file, by which `certgrad audit` knows it."""
     if isinstance(custom, Bare):
         module, name, file, line = custom.module, custom.name, custom.file, custom.line
@@ -205,7 +205,7 @@ def _place(custom: Any) -> _Place:
     where = f"{Path(file).name}:{line}" if line else ""
     found = _under(sys.modules.get(module), name, custom)
     own = found[0] if found else name
-    return _Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
+    return Place(f"{module_name(module)}:{own}", found[1] if found else None, where, file if line else "")
 
 
 def _under(module: ModuleType | None, name: str, custom: Any) -> tuple[str, Any] | None:

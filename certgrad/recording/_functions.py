@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
-from certgrad.rules._layers import place_of, plain_function, unwrapped
+from certgrad.rules._layers import plain_function, unwrapped
 
-from ._audit import module_name
+from ._audit import located
 from ._likeness import Likeness
 from ._limit import OverError, limited
 from ._notes import OTHERS
@@ -125,11 +124,8 @@ def _shape(x: Any) -> Any:
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
     """The certificates, at the shapes of the calls."""
     for found in functions.found.values():
-        plain = plain_function(unwrapped(found.function))
-        module = module_name(str(getattr(plain, "__module__", "")))
-        name = f"{module}:{getattr(plain, '__qualname__', type(plain).__name__)}"
-        file, line = place_of(plain)
-        where = f"{Path(file).name}:{line}" if line else ""
+        at = located(unwrapped(found.function))
+        name, where = at.name, at.where
         if found.problem:
             yield Differentiated(name, where, found.count, "not certified", reason=found.problem)
         for point in found.points.values():

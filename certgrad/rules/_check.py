@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from ._examine import Examined, examine, settled
 from ._fails import Failure, failure, refuted, runs
 from ._infer import traces
 from ._layers import place_of
+from ._merged import rests_on
 from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._reproduction import of_failure, reproduction
 from ._user_rule import UserRule
@@ -316,10 +316,7 @@ def _with_value(certificate: Certificate, approximates: str, value: Certificate)
             certificate,
             claims=claims,
             verdict=worst([c.verdict for c in claims]),
-            digest=hashlib.blake2b(f"{certificate.digest}\n{value.digest}".encode(), digest_size=32).hexdigest(),
-            rules_used=sorted({*certificate.rules_used, *value.rules_used}),
-            traced=[*certificate.traced, *value.traced],
-            literals=list({m.literal: m for m in (*certificate.literals, *value.literals)}.values()),
+            **rests_on([certificate, value]),
         )
     )
 

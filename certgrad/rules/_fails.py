@@ -39,17 +39,7 @@ class Failure:
 
 def runs(rule: UserRule) -> bool:
     """Whether the function runs at a point of its domain; the rule is at numbers."""
-    case = rule.cases[0]
-    instance = family(rule, case).prove[0]
-    found = _point(rule, instance)
-    if found is None:
-        return False
-    try:
-        with wide_floats(False):
-            rule.rules(instance.statics).forward(list(map(_given, found[0])), found[1])
-    except Exception:
-        return False
-    return True
+    return _called(rule, family(rule, rule.cases[0]).prove[0]) is not None
 
 
 def failure(rule: UserRule) -> Failure | None:
@@ -70,17 +60,13 @@ def failure(rule: UserRule) -> Failure | None:
 
 
 def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], str] | None:
-    point = _point(rule, instance)
-    if point is None:
+    called = _called(rule, instance)
+    if called is None:
         return None
-    arrays, scalars = point
+    arrays, scalars, outs = called
     programs = rule.rules(instance.statics)
     with wide_floats(False):
         given = list(map(_given, arrays))
-        try:
-            outs = programs.forward(list(given), list(scalars))
-        except Exception:
-            return None
         if rule.kind in REVERSE:
             error = _error(programs.vjp, given, [jnp.ones_like(y) for y in outs], scalars)
         else:
@@ -88,6 +74,20 @@ def _failing(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list
             assert programs.jvp is not None
             error = _error(programs.jvp, given, [jnp.ones_like(x) for x in moving], scalars)
     return (arrays, scalars, error) if error else None
+
+
+def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float], list[Any]] | None:
+    """A point of the domain and what the function returns there; None where there is none, or it does not run."""
+    point = _point(rule, instance)
+    if point is None:
+        return None
+    arrays, scalars = point
+    try:
+        with wide_floats(False):
+            outs = rule.rules(instance.statics).forward(list(map(_given, arrays)), list(scalars))
+    except Exception:
+        return None
+    return arrays, scalars, outs
 
 
 def _point(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float]] | None:

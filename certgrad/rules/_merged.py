@@ -39,9 +39,16 @@ def merged(certificates: Sequence[Certificate]) -> Certificate:
             verdict=worst([c.verdict for c in claims]),
             claims=claims,
             sizes=sizes or msgspec.UNSET,
-            digest=hashlib.blake2b("\n".join(c.digest for c in certificates).encode(), digest_size=32).hexdigest(),
-            rules_used=sorted({*all_of("rules_used", certificates)}),
-            traced=all_of("traced", certificates),
-            literals=list({m.literal: m for m in all_of("literals", certificates)}.values()),
+            **rests_on(certificates),
         )
     )
+
+
+def rests_on(certificates: Sequence[Certificate]) -> dict[str, Any]:
+    """What the claims of several certificates rest on together: the fields of one that holds them all."""
+    return {
+        "digest": hashlib.blake2b("\n".join(c.digest for c in certificates).encode(), digest_size=32).hexdigest(),
+        "rules_used": sorted({rule for c in certificates for rule in c.rules_used}),
+        "traced": [case for c in certificates for case in c.traced],
+        "literals": list({m.literal: m for c in certificates for m in c.literals}.values()),
+    }
