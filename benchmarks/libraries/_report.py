@@ -14,7 +14,8 @@ Made by `python -m benchmarks.libraries`. A part is every public name that is a 
 log-probability of its library, called as it stands in the installed version. Of each the function of its inputs,
 parameters and state is certified, at named sizes where it traces at them, else at numbers. A base class and what
 computes nothing of its own is listed but not counted; a part that nobody has written an entry for counts as not
-certified. Seconds are of the processor, in a process that keeps its lemmas from part to part."""
+certified. Seconds are of the processor, in a process that keeps its lemmas from part to part. A row is as it was last
+found: where parts are run again by name, the others keep theirs."""
 
 
 def rendered(results: Mapping[str, Any]) -> str:
