@@ -91,11 +91,10 @@ def _graphs(record: "Record", wanted: Wanted) -> Said:
     lines = ["", "functions that were differentiated, at the shapes of their calls"]
     for one in found:
         times = "once" if one.count == 1 else f"{one.count} times"
-        under = f" ({', '.join(one.hypotheses[:3])}{' …' if len(one.hypotheses) > 3 else ''})" if one.hypotheses else ""
         where = f" ({one.where})" if one.where else ""
-        lines.append(f"{one.name}{where}: {one.verdict}{under} at {one.shapes or 'no arrays'}, called {times}")
-        if one.verdict not in HOLDS:
-            lines.append(text.fill(one.reason, None, "  "))
+        lines.append(f"{one.name}{where}: {one.verdict} at {one.shapes or 'no arrays'}, called {times}")
+        shown = [one.reason, *([] if wanted.quiet and one.verdict in HOLDS else one.hypotheses)]
+        lines += [text.fill(line, None, "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
     return Said(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
 
@@ -123,6 +122,9 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
         notes += left
         notes.append(f"'{wanted.save}' has the declarations of {count} rule{'' if count == 1 else 's'}")
     seconds = time.perf_counter() - started
+
+    if not recorded and not wanted.outputs and wanted.format == "text":
+        return Said(notes, "certgrad: no derivative rule of the program's own was called\n", judged.failed)
 
     def rendered(kind: Format) -> str:
         return _output.render(kind, judged.audited, seconds, quiet=wanted.quiet, missing=judged.missing)

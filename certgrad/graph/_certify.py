@@ -11,6 +11,7 @@ import msgspec
 
 from certgrad._threads import without_collection
 from certgrad.errors import TraceError
+from certgrad.graph._at_arrays import at_arrays
 from certgrad.graph._at_numbers import rules_are_those_of_lemmas
 from certgrad.graph._cases import Case, at_numbers, other_programs
 from certgrad.graph._conclusions import ASSUMPTIONS, DRAWN, conclusions
@@ -19,7 +20,7 @@ from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
 from certgrad.graph._run import Place
-from certgrad.graph._satisfiable import satisfiable
+from certgrad.graph._satisfiable import TRIES, satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
 from certgrad.graph._theorems import theorems
 from certgrad.graph._trace import TracedGraph, nodes_of
@@ -105,7 +106,8 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
         if point == "none":
             verdict = "unproved"
             findings.append(
-                "vacuous: no point was found that satisfies all hypotheses, so they may contradict each other"
+                f"{TRIES} points were tried, and none was found that satisfies all hypotheses: "
+                "nothing shows that they can hold together"
             )
         elif point == "in floats":
             assumptions.append(
@@ -114,6 +116,7 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
             )
     if verdict in HOLDS:
         verdict = HOLDS[bool(hypotheses or dimensions)]
+    arrays = traced.specs.arrays if hypotheses and verdict in PROOFS else None
     lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
     certificate = GraphCertificate(
         format=FORMAT,
@@ -135,6 +138,7 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
         versions=installed(),
         measured=list(seen.compared),
         traced_in=traced_in(traced),
+        at_arrays=[] if arrays is None else at_arrays(induction, arrays),
     )
     return sealed(certificate)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from certgrad.graph._explain import broken_in_floats
 from certgrad.graph._explain import lines as explained
-from certgrad.graph.certificate import GraphCertificate, Lemma, Step, Theorem
+from certgrad.graph.certificate import AtArrays, GraphCertificate, Lemma, Step, Theorem
 from certgrad.graph.ir import Literal, Node
 
 WIDTH = 100
@@ -21,6 +22,7 @@ def render_text(certificate: GraphCertificate, width: int | None = None, explain
     width = max(width or WIDTH, 60)
     graph = certificate.graph
     lines = [f"{graph.name} over the dimensions {', '.join(graph.dims) or '(none)'}: {certificate.verdict}", ""]
+    lines += [line for text in excluded(certificate) for line in (text, "")]
     lines += _table(["node", "type", "operation", "lemma", "source", "verdict"], _rows(certificate))
     sections = [
         ("hypotheses", grouped(certificate) or ["none"]),
@@ -55,6 +57,7 @@ def render_markdown(certificate: GraphCertificate, explain: bool = False) -> str
     """The certificate as Markdown; `explain` as in `render_text`."""
     graph = certificate.graph
     lines = [f"# `{graph.name}`: {certificate.verdict}", ""]
+    lines += [line for text in excluded(certificate) for line in (f"**{text}**", "")]
     lines += [f"Over the dimensions {', '.join(f'`{d}`' for d in graph.dims) or '(none)'}.", ""]
     header = ["node", "type", "operation", "lemma", "source", "verdict"]
     lines += [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
@@ -123,11 +126,38 @@ def discharged(certificate: GraphCertificate) -> list[str]:
 
 def grouped(certificate: GraphCertificate) -> list[str]:
     """Each hypothesis once, with how many nodes of a line ask it; those that fail on an open set first."""
-    counts: dict[tuple[bool, str], int] = {}
-    for h in certificate.hypotheses:
-        counts[h.negligible, h.text] = counts.get((h.negligible, h.text), 0) + 1
-    ordered = sorted(counts.items(), key=lambda item: item[0][0])
-    return [text + (f" ({n} times)" if n > 1 else "") for (_, text), n in ordered]
+    counts: dict[tuple[bool, bool, str], int] = {}
+    for h, found in zip_longest(certificate.hypotheses, certificate.at_arrays):
+        text = f"{h.text}: {at_arrays(found)}" if found else h.text
+        key = (not (found and found.failing), h.negligible, text)
+        counts[key] = counts.get(key, 0) + 1
+    ordered = sorted(counts.items(), key=lambda item: item[0][:2])
+    return [text + (f" ({n} times)" if n > 1 else "") for (*_, text), n in ordered]
+
+
+def excluded(certificate: GraphCertificate) -> list[str]:
+    """One line where the arrays that were given are not among those that the certificate speaks of."""
+    failing = sum(1 for found in certificate.at_arrays if found.failing)
+    if not failing:
+        return []
+    count = len(certificate.at_arrays)
+    which = "the hypothesis fails" if count == 1 else f"{failing} of {count} hypotheses fail"
+    return [f"Nothing is claimed of your arrays: {which} there."]
+
+
+def at_arrays(found: AtArrays) -> str:
+    """What is said of a hypothesis at the arrays that were given."""
+    if found.unknown:
+        return f"not evaluated at your arrays ({found.unknown})"
+    if not found.failing:
+        return "holds for your arrays"
+    axes = [k for name, k in found.first.items() if name.startswith("axis ")]
+    first = ", ".join(f"{name} = {k}" for name, k in found.first.items() if not name.startswith("axis "))
+    first = f"{first}{', ' if first else ''}{axes}" if axes else first
+    asked = f"{', where ' if first else ': '}{found.instead} is asked" if found.instead else ""
+    if found.places == 1:
+        return f"fails for your arrays{asked}"
+    return f"fails at {found.failing:,} of {found.places:,} places of your arrays, first at {first}{asked}"
 
 
 def theorem_line(theorem: Theorem) -> str:

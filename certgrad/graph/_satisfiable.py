@@ -11,13 +11,15 @@ from typing import Any, Literal
 
 import jax
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from certgrad.graph._jaxpr import UnknownDimensionError
 from certgrad.graph._numbers import IDEAL
+from certgrad.graph._points import drawn, kinds
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
+from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.balls import BallError
 from certgrad.obligations.balls import _scalars as scalars
@@ -40,7 +42,10 @@ from certgrad.obligations.tracing.jax_internals import (
     wide_floats,
 )
 
-TRIES = 48
+TRIES = 160
+FIRST = 12
+"""So many of them are of ordinary arrays alone."""
+SPREADS = (1, 4, 16)
 PRECISION = 192
 RIGOROUS = 400_000
 """How many scalar operations rigorous arithmetic is given; beyond, float64 is used, and the certificate says so."""
@@ -48,6 +53,9 @@ CONSTANT = 20_000
 """How many scalar operations it may take to compute values that depend on no input."""
 ENTRIES = 4_000
 """How many entries of a hypothesis are looked at in float64."""
+
+UNKNOWN = (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError)
+"""What is raised at a point at which a hypothesis cannot be told."""
 
 Found = Literal["rigorous", "in floats", "none"]
 
@@ -57,6 +65,7 @@ class Asked:
     """A hypothesis with what its names stand for in the graph."""
 
     clause: Clause
+    tree: Statement
     arguments: Mapping[str, Ref]
     dims: Mapping[str, Callable[[Mapping[str, int]], int]]
     """The lemma's dimensions, each as a number at dimensions of the graph."""
@@ -88,12 +97,17 @@ class Asked:
 
 
 def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
-    """Whether a point was found that satisfies all hypotheses at all their indices."""
+    """Whether a point was found that satisfies all hypotheses at all their indices.
+
+    Each array is of some kind, drawn at first; then kinds are changed one at a time, from those with which the fewest
+    hypotheses failed.
+    """
     if not asked:
         return "rigorous"
     wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
     rng = random.Random(20)
     programs: dict[tuple[int, ...], Any] = {}
+    least, best = len(asked) + 1, dict[int, str]()
     for attempt in range(TRIES):
         # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
         sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
@@ -103,19 +117,46 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
                 programs[key] = _program(traced, wanted, sizes)
             program, needed, places = programs[key]
             rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
-            arguments = traced.specs.arguments
-            point = [_draw(rng, arguments[k].spec.shape(sizes, {}), arguments[k].spec.dtype, attempt) for k in needed]
+            specs = {k: traced.specs.arguments[k].spec for k in needed}
+            shapes = {k: (spec.shape(sizes, {}), spec.dtype) for k, spec in specs.items()}
+            chosen = _kinds(rng, shapes, attempt, best)
+            spread = SPREADS[attempt % len(SPREADS)]
+            point = [drawn(rng, chosen[k], *shapes[k], spread) for k in needed]
             if rigorous:
                 values = run_on_balls(program, point, precision=PRECISION).values
             else:
                 values = _in_floats(program, point)
             table = dict(zip([*wanted, *places], values, strict=True))
             with scalars.precision(PRECISION):
-                if all(_holds(a, table, sizes, rigorous) for a in asked):
-                    return "rigorous" if rigorous else "in floats"
-        except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
+                failing = sum(not _holds_if_known(a, table, sizes, rigorous) for a in asked)
+            if not failing:
+                return "rigorous" if rigorous else "in floats"
+            if failing <= least:
+                least, best = failing, chosen
+        except UNKNOWN:
             continue
     return "none"
+
+
+def _kinds(
+    rng: random.Random, shapes: Mapping[int, tuple[Sequence[int], str]], attempt: int, best: Mapping[int, str]
+) -> dict[int, str]:
+    """Of the arrays of a point: all ordinary at first, then those of the best point but for one, or any."""
+    if attempt < FIRST:
+        one = ("any", "positive")[attempt % 2]
+        return {k: one if dtype == "float" else "small" for k, (_, dtype) in shapes.items()}
+    fresh = {k: rng.choice(kinds(*shapes[k])) for k in shapes}
+    if not best or attempt % 4 == 3:
+        return fresh
+    changed = rng.choice(list(shapes))
+    return {k: fresh[k] if k == changed or best[k] not in kinds(*shapes[k]) else best[k] for k in shapes}
+
+
+def _holds_if_known(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
+    try:
+        return _holds(asked, table, sizes, rigorous)
+    except UNKNOWN:
+        return False
 
 
 def _program(
@@ -187,21 +228,6 @@ def point_of(point: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _draw(rng: random.Random, shape: Sequence[int], dtype: str, attempt: int) -> Any:
-    if dtype != "float":
-        low = attempt // 2 % 2  # a mask that keeps everything is tried as well
-        entries = [rng.randint(low, 1) for _ in range(int(np.prod(shape)))]
-        return np.array(entries, dtype=bool if dtype == "bool" else int).reshape(shape)
-    spread = (1, 4, 16)[attempt % 3]
-    low = 0 if attempt % 2 else -8 * spread
-    out = np.empty(shape, dtype=object)
-    for index in np.ndindex(*shape):
-        out[index] = fmpq(2 * rng.randint(low, 8 * spread) + 1, 16)
-    if shape and attempt % 6 == 5:  # positive, and each row a distribution
-        out = out / out.sum(axis=-1, keepdims=True)
-    return out
-
-
 def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rigorous: bool) -> bool:
     """The hypothesis holds at these values, at all its indices and at every step of the loops around it."""
     clause = asked.clause
@@ -251,7 +277,7 @@ def _holds(asked: Asked, table: Mapping[Any, Any], sizes: Mapping[str, int], rig
 def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
     """The hypothesis is about values that depend on no input, and holds for them: computed, and proved with balls."""
     wanted = list(dict.fromkeys(asked.keys().values()))
-    here = Asked(asked.clause, asked.arguments, asked.known_sizes())
+    here = Asked(asked.clause, asked.tree, asked.arguments, asked.known_sizes())
     keys = [(() if k[0] == asked.place else k[0], *k[1:]) for k in wanted]
 
     def run() -> list[Any]:
@@ -268,7 +294,7 @@ def holds_for_constants(traced: TracedGraph, asked: Asked) -> bool:
         table = dict(zip(keys, run_on_balls(program, [], precision=PRECISION).values, strict=True))
         with scalars.precision(PRECISION):
             return _holds(here, table, {}, rigorous=True)
-    except (UndecidedError, BallError, ZeroDivisionError, KeyError, ValueError, TypeError, IndexError):
+    except UNKNOWN:
         return False
     except UnknownDimensionError:  # the values depend on a size
         return False

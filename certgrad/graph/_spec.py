@@ -33,6 +33,8 @@ class Argument:
     spec: ArraySpec
     given: Any = None
     """The dtype of an array that was given as a spec."""
+    array: Any = field(default=None, compare=False, repr=False)
+    """That array; None where only its shape and dtype were given."""
 
     @property
     def own(self) -> Any:
@@ -87,6 +89,12 @@ class Specs:
     def dtypes(self) -> list[Any]:
         """The dtypes that the arrays are traced in."""
         return [a.dtype(self.wide) for a in self.arguments]
+
+    @property
+    def arrays(self) -> list[Any] | None:
+        """What was given as specs, where all of it was arrays."""
+        found = [a.array for a in self.arguments]
+        return None if not found or any(x is None for x in found) else found
 
     @property
     def dims(self) -> list[str]:
@@ -230,7 +238,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _array(value: Any, name: str) -> Argument:
-    """An array, or its shape and dtype, as a spec: its sizes are numbers, and its values do not matter.
+    """An array, or its shape and dtype, as a spec: its sizes are numbers. Its values matter to no proof.
 
     Its dtype is the one that JAX gives it now: without 64-bit numbers, an array of float64 is one of float32.
     """
@@ -241,7 +249,9 @@ def _array(value: Any, name: str) -> Argument:
         )
     dims = tuple(Dim(str(d)) for d in value.shape)
     dtype = value.dtype if kind == "k" else jax.dtypes.canonicalize_dtype(value.dtype)
-    return Argument(name, ArraySpec(dims, {"f": "float", "i": "int", "b": "bool", "k": "key"}[kind]), dtype)
+    spec = ArraySpec(dims, {"f": "float", "i": "int", "b": "bool", "k": "key"}[kind])
+    known = isinstance(value, np.ndarray | np.generic | jax.Array) and not isinstance(value, jax.core.Tracer)
+    return Argument(name, spec, dtype, value if known else None)
 
 
 def parameter_names(fn: Callable[..., Any]) -> list[str]:

@@ -59,6 +59,21 @@ class NodeHypothesis(Struct, frozen=True):
     """For each argument that it mentions, a digest of the operations that compute the value there."""
 
 
+class AtArrays(Struct, frozen=True):
+    """A hypothesis at the arrays that the graph was traced at, evaluated in floats."""
+
+    places: int
+    """At so many places it asks something: choices of its indices, at each step of the loops around it."""
+    failing: int
+    """At so many of them it is false, or undefined."""
+    first: dict[str, int] = {}
+    """The first of these."""
+    instead: str = ""
+    """What is asked there, in numbers: `-1 > 0`."""
+    unknown: str = ""
+    """Why it was not evaluated."""
+
+
 class Discharged(Struct, frozen=True):
     """A hypothesis that holds by what is known of the node's operands."""
 
@@ -153,6 +168,8 @@ class GraphCertificate(Struct, frozen=True):
     """With what the traced function was compared beside the proof: traces at numbers, calls in several dtypes."""
     traced_in: str = ""
     """The dtypes of the program's floats, and whether JAX had 64-bit numbers."""
+    at_arrays: list[AtArrays] = []
+    """For each hypothesis what it says of the arrays that were given; empty where shapes were given."""
     source: Source | None = None
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and does not stop a forger."""

@@ -16,7 +16,7 @@ from .platform import platform_named
 
 Style = Literal["text", "latex"]
 CONTINUOUS = ", continuously"
-_SIGNS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "!=": "≠", "=": "="}
+SIGNS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "!=": "≠", "=": "="}
 _LATEX = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
 _FLIPPED = {">": "<", "≥": "≤", "<": ">", "≤": "≥"}
 _LETTERS = "abcdefghijklmnop"
@@ -189,7 +189,7 @@ class _Printer:
 
     def compare(self, s: t.Compare) -> str:
         """p relation 0, with the entries on the left, and numbers, parameters and negative terms on the right."""
-        relation = _SIGNS[s.relation]
+        relation = SIGNS[s.relation]
         if platform := platform_named(s):
             return rf"\text{{{platform}}}" if self.latex else platform
         matrix = s.left
@@ -304,7 +304,7 @@ class _Printer:
     def truth(self, s: t.Statement) -> str:
         """Inside brackets, a condition on indices as it stands: `[j-i ≥ 0]`."""
         if isinstance(s, t.Compare) and s.right == t.ZERO and s.relation != ">" and _of_indices(s):
-            return f"{self.compact(s.left)} {self.sign(_SIGNS[s.relation])} 0"
+            return f"{self.compact(s.left)} {self.sign(SIGNS[s.relation])} 0"
         return self.statement(s)
 
     def apply(self, a: t.Apply) -> str:
@@ -345,7 +345,7 @@ class _Printer:
             summands = t.linear(s.left)
             left = _sum_of((c, f) for c, f in summands if c > 0)
             right = _sum_of((-c, f) for c, f in summands if c < 0)
-            return f"{self.compact(left)} {self.sign(_SIGNS[s.relation])} {self.compact(right)}"
+            return f"{self.compact(left)} {self.sign(SIGNS[s.relation])} {self.compact(right)}"
         return self.statement(s)
 
     def matrix(self, a: t.Matrix) -> str:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
+from certgrad.graph._report import excluded, grouped
 from certgrad.rules._layers import plain_function, unwrapped
 
 from ._audit import located
@@ -25,6 +27,8 @@ from ._limit import OverError, limited
 from ._notes import OTHERS
 
 MAX_FUNCTIONS = 64
+MAX_ENTRIES = 1 << 20
+"""Of how many numbers copies are kept, for one call."""
 MAX_SHAPES = 2
 """Of one function, the calls of so many different shapes are looked at."""
 
@@ -36,11 +40,14 @@ class Point:
     tree: Any
     """Of the arguments by position, and those by name."""
     leaves: tuple[Any, ...]
+    arrays: tuple[Any, ...] | None
+    """Copies of the arrays, where they are known and small: the hypotheses are evaluated at them."""
 
     @property
     def specs(self) -> tuple[Any, ...]:
         """The arguments by position, then those by name as one, without what is no array."""
-        args, kwargs = jax.tree.unflatten(self.tree, [x if _is_shape(x) else None for x in self.leaves])
+        arrays = iter(self.arrays or filter(_is_shape, self.leaves))
+        args, kwargs = jax.tree.unflatten(self.tree, [next(arrays) if _is_shape(x) else None for x in self.leaves])
         return (*args, kwargs)
 
     def filled(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -106,7 +113,7 @@ class Functions:
             shapes = [_shape(x) for x in leaves]
             place = (str(tree), *map(str, shapes))
             if place not in found.points and len(found.points) < MAX_SHAPES:
-                found.points[place] = Point(tree, tuple(shapes))
+                found.points[place] = Point(tree, tuple(shapes), _copies(leaves, shapes))
 
 
 def _is_shape(x: Any) -> bool:
@@ -119,6 +126,17 @@ def _shape(x: Any) -> Any:
         kind = jax.typeof(x)
         return jax.ShapeDtypeStruct(kind.shape, kind.dtype)
     return x
+
+
+def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What the program holds may be changed, or given away, before the audit."""
+    arrays = [x for x, shape in zip(leaves, shapes, strict=True) if _is_shape(shape)]
+    if (
+        any(isinstance(x, jax.core.Tracer) for x in arrays)
+        or sum(s.size for s in filter(_is_shape, shapes)) > MAX_ENTRIES
+    ):
+        return None
+    return tuple(jnp.array(x) for x in arrays)
 
 
 def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
@@ -134,8 +152,8 @@ def certified(functions: Functions, seconds: float) -> Iterator[Differentiated]:
             try:
                 with limited(seconds):
                     certificate = certify(trace(_in_arguments(found, point), *point.specs, name=name))
-                verdict, hypotheses = certificate.verdict, tuple(h.text for h in certificate.hypotheses)
-                reason = "; ".join(certificate.findings)
+                verdict, hypotheses = certificate.verdict, tuple(grouped(certificate))
+                reason = "; ".join([*excluded(certificate), *certificate.findings])
             except OverError:
                 reason = f"it took more than {seconds:g} seconds"
             except CertgradError as error:

@@ -94,7 +94,7 @@ def test_what_a_cache_of_jax_asks_makes_no_other_lemma(monkeypatch: pytest.Monke
 
 def test_hypotheses_that_hold_at_one_size_alone_prove_nothing() -> None:
     found = certified(lambda x: jnp.sum(jnp.log(x)) + jnp.sum(jnp.log(-x[1:])), "n")
-    assert found.findings[-1].startswith("vacuous")
+    assert found.findings[-1].endswith("nothing shows that they can hold together")
 
 
 class TestSizes:

@@ -56,6 +56,7 @@ def certified(fn) -> tuple[Certification, list]:
     return certification(trace(fn, *args)), args
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("fn", list(SHAPES), ids=lambda f: f.__name__)
 def test_the_sweep_is_jax_s(fn) -> None:
     with jax.enable_x64(True):
@@ -101,7 +102,7 @@ def test_hypotheses_inside_a_loop_that_nothing_satisfies() -> None:
 
     found = certification(trace(f, "n")).certificate
     assert found.verdict == "unproved"
-    assert found.findings[-1].startswith("vacuous")
+    assert found.findings[-1].endswith("nothing shows that they can hold together")
 
 
 def test_a_wrong_rule_in_a_body_is_named_with_its_line() -> None:

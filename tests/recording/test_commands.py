@@ -132,7 +132,8 @@ def test_what_is_differentiated(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (1, plain.stdout)
     report = done.stderr
     assert "fit:loss (fit.py:5): proved at float32[4, 2], float32[3, 4], float32[5, 3], called once" in report
-    assert "(fit.py:15): proved under hypotheses (log at fit.py:15: every element of `x` > 0)" in report
+    assert "(fit.py:15): proved under hypotheses at float32[3], called" in report
+    assert "\n  log at fit.py:15: every element of `x` > 0: holds for your arrays\n" in report
     assert "not certified at no arrays, called once" in report
     assert "it closes over a traced value (float32[])" in report
     assert report.endswith("2 of 3 certified\n")

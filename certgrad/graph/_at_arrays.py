@@ -1,0 +1,87 @@
+"""A graph's hypotheses at arrays: at how many places each one fails, computed in floats, as the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.graph._induction import Induction
+from certgrad.graph._numbers import IDEAL, OwnNumbers
+from certgrad.graph._run import Key, Run
+from certgrad.graph._satisfiable import Asked
+from certgrad.graph.certificate import AtArrays
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.places import Counted, Question, question
+from certgrad.hypotheses.text import SIGNS
+from certgrad.hypotheses.tree import arrays as named
+from certgrad.obligations.tracing.jax_internals import wide_floats
+
+
+def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
+    """Each hypothesis of the graph, in order, at these arrays: one for each input."""
+    traced = induction.traced
+    sizes = traced.specs.sizes([x.shape for x in given])
+    read = [_read(asked) for asked in induction.asked]
+    wanted = list(dict.fromkeys(key for keys in read for key in keys.values()))
+    places = list(dict.fromkeys(asked.place for asked in induction.asked if asked.place))
+
+    def values(*inputs: Any) -> Any:
+        run = Run(sizes, OwnNumbers(IDEAL.real, IDEAL.integer), set(wanted))
+        run.values(traced, inputs, needed=True)
+        return [run.kept[key] for key in wanted], [run.taken.get(p) for p in places]
+
+    with wide_floats(traced.specs.wide):
+        kept, taken = jax.jit(values)(*given)
+    table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
+    with wide_floats():
+        return [_evaluated(asked, keys, table, sizes) for asked, keys in zip(induction.asked, read, strict=True)]
+
+
+def _read(asked: Asked) -> dict[str, Key]:
+    """The values that the hypothesis speaks of."""
+    names = named(asked.tree)
+    return {n: (asked.place, r.node, r.output) for n, r in asked.arguments.items() if n in names}
+
+
+def _evaluated(asked: Asked, keys: Mapping[str, Key], table: Any, sizes: Mapping[str, int]) -> AtArrays:
+    kept, taken = table
+    dims = {name: int(size(sizes)) for name, size in asked.dims.items()}
+    arrays = {name: np.asarray(kept[key]) for name, key in keys.items()}
+    steps = None if not asked.place else np.asarray(taken[asked.place])
+    about: list[Question] = []
+
+    def count(arrays: Mapping[str, Any], run: Any) -> tuple[Counted, Any]:
+        one = question(asked.tree, arrays, dims)
+        about[:] = [one]
+        found = one.counted()
+        return found, jnp.where(run, found.failing, 0)
+
+    counting: Any = count
+    for _ in range(0 if steps is None else steps.ndim):
+        counting = jax.vmap(counting)
+    try:
+        found, failing = jax.jit(counting)(arrays, True if steps is None else steps)
+    except UnfitError as error:
+        return AtArrays(places=0, failing=0, unknown=str(error))
+    failing = np.asarray(failing)
+    ran = 1 if steps is None else int(steps.sum())
+    axes = about[0].axes
+    total = ran * int(np.prod([n for _, n in axes]))
+    if not failing.sum():
+        return AtArrays(places=total, failing=0)
+    step = tuple(int(k) for k in np.unravel_index(np.argmax(failing > 0), failing.shape))
+    place = np.unravel_index(int(np.asarray(found.first)[step]), [n for _, n in axes])
+    first = {name: int(k) for (name, _), k in zip(axes, place, strict=True)}
+    if step:
+        first = {"step": step[0]} | {f"step inside {k}": s for k, s in enumerate(step[1:], 1)} | first
+    sides = [] if found.sides is None else [_shown(np.asarray(side)[step]) for side in found.sides]
+    instead = f" {SIGNS[about[0].relation]} ".join(sides) if sides else ""
+    return AtArrays(places=total, failing=int(failing.sum()), first=first, instead=instead)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if np.issubdtype(value.dtype, np.floating) else str(value)

@@ -1,0 +1,102 @@
+"""Arrays of the kinds that programs take: where a point is looked for that satisfies hypotheses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+NEARLY = Fraction(1, 1 << 30)
+"""How far from what they are nearly: a test for closeness passes, and no seam of it is hit."""
+ORDINARY = ("any", "positive", "negative", "fractions")
+ROWS = ("distributions", "nearly distributions", "nearly sums of 0", "ordered", "one-hot")
+MATRICES = ("triangular", "nearly rows of norm 1", "positive definite")
+WHOLE = ("small", "counts", "negative", "ordered")
+
+
+def kinds(shape: Sequence[int], dtype: str) -> tuple[str, ...]:
+    """The kinds of arrays of this shape, of real numbers (`float`), integers or booleans."""
+    if dtype != "float":
+        return WHOLE if dtype == "int" else ("small",)
+    square = len(shape) > 1 and shape[-1] == shape[-2]
+    return (*ORDINARY, *(ROWS if shape else ()), *(MATRICES if square else ()))
+
+
+def drawn(rng: random.Random, kind: str, shape: Sequence[int], dtype: str, spread: int = 1) -> Any:
+    """An array of a kind: rationals for real numbers, at most some `spread` large."""
+    if dtype != "float":
+        return _whole(rng, kind, shape, dtype)
+    out = np.empty(shape, dtype=object)
+    for index in np.ndindex(*shape):
+        out[index] = Fraction(2 * rng.randint(0, 8 * spread) + 1, 16)
+    if kind == "any":
+        out = out * np.array([rng.choice((-1, 1)) for _ in range(prod(shape))], dtype=object).reshape(shape)
+    elif kind == "negative":
+        out = -out
+    elif kind == "fractions":
+        out = out / (spread + 1)
+    elif kind in _SHAPED:
+        out = _SHAPED[kind](out)
+    return _rationals(np.asarray(out, dtype=object))
+
+
+def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> Any:
+    low, high = {"counts": (1, 4), "negative": (-3, -1), "ordered": (0, 9)}.get(kind, (rng.randint(0, 1), 1))
+    entries = np.array([rng.randint(low, high) for _ in range(prod(shape))], dtype=bool if dtype == "bool" else int)
+    out = entries.reshape(shape)
+    return np.sort(out, axis=-1) if kind == "ordered" and shape else out
+
+
+def _rationals(x: np.ndarray) -> np.ndarray:
+    out = np.empty(x.shape, dtype=object)
+    for index in np.ndindex(*x.shape):
+        entry: Any = x[index]
+        value = Fraction(entry)
+        out[index] = fmpq(value.numerator, value.denominator)
+    return out
+
+
+def _distributions(x: np.ndarray) -> np.ndarray:
+    return x / x.sum(axis=-1, keepdims=True)
+
+
+def _sums_of_0(x: np.ndarray) -> np.ndarray:
+    return x - x.sum(axis=-1, keepdims=True) / Fraction(x.shape[-1]) + NEARLY
+
+
+def _one_hot(x: np.ndarray) -> np.ndarray:
+    first = np.argmax(x.astype(float), axis=-1)
+    return np.vectorize(Fraction, otypes=[object])(np.eye(x.shape[-1], dtype=int)[first])
+
+
+def _rows_of_norm_1(x: np.ndarray) -> np.ndarray:
+    """Triangular, as the factor of a correlation matrix."""
+    x = _lower(x)
+    norms = np.vectorize(lambda s: Fraction(sqrt(s)), otypes=[object])((x * x).sum(axis=-1, keepdims=True))
+    return x / norms * (1 + NEARLY)
+
+
+def _lower(x: np.ndarray) -> np.ndarray:
+    return x * np.tri(x.shape[-1], dtype=int).astype(object)
+
+
+def _positive_definite(x: np.ndarray) -> np.ndarray:
+    x = _lower(x)
+    return x @ np.swapaxes(x, -1, -2)
+
+
+_SHAPED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "distributions": _distributions,
+    "nearly distributions": lambda x: _distributions(x) * (1 + NEARLY),
+    "nearly sums of 0": _sums_of_0,
+    "ordered": lambda x: np.sort(x, axis=-1),
+    "one-hot": _one_hot,
+    "triangular": _lower,
+    "nearly rows of norm 1": _rows_of_norm_1,
+    "positive definite": _positive_definite,
+}

@@ -1,0 +1,394 @@
+"""Where in arrays a statement holds, in JAX and at all places at once: for large arrays, and inside compiled programs.
+
+Each variable that a statement binds is an axis of the arrays that stand for its parts, the outermost the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import tree as t
+from .arithmetic import UnfitError
+from .size_texts import NoSizeError, size_at
+
+MAX_TERMS = 1 << 28
+"""Of how many numbers a part of a statement consists at most."""
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": jnp.abs,
+    "floor": jnp.floor,
+    "gamma": jax.scipy.special.gamma,
+    "lgamma": jax.scipy.special.gammaln,
+    "square": jnp.square,
+    "stop": lambda x: x,
+    **{name: getattr(jnp, name) for name in "exp expm1 log log1p sin cos tan sinh cosh tanh sqrt cbrt".split()},
+    **{name: getattr(jnp, f"arc{name[1:]}") for name in "asin acos atan asinh acosh atanh".split()},
+    **{name: getattr(jax.scipy.special, name) for name in "digamma erf erfc".split()},
+    **{name: getattr(jnp, name) for name in "exp2 log2".split()},
+    **{name: getattr(jax.lax, name) for name in "bessel_i0e bessel_i1e erf_inv logistic rsqrt".split()},
+}
+
+
+class Tested(NamedTuple):
+    """A statement at each choice of the variables around it."""
+
+    holds: Any
+    defined: Any
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean, and the variables around a part: what each is called, and how far it runs."""
+
+    arrays: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    axes: tuple[tuple[str, int], ...] = ()
+    entry: int = 0
+    """So many axes are those of whole arrays."""
+
+    def within(self, over: Sequence[t.Range]) -> Scope:
+        added = tuple((r.variable, _whole(_term(r.size, self))) for r in over)
+        inner = Scope(self.arrays, self.sizes, (*self.axes, *added), self.entry)
+        if prod(n for _, n in inner.axes) > MAX_TERMS:
+            raise UnfitError(f"more than {MAX_TERMS} terms")
+        return inner
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(n for _, n in self.axes)
+
+
+class Counted(NamedTuple):
+    """How a statement fares at the choices of the variables that it is about. All are scalars, or numpy's."""
+
+    failing: Any
+    """At how many it does not hold, or is undefined."""
+    first: Any
+    """The first of these, counted along all axes; 0 where there is none."""
+    sides: tuple[Any, Any] | None
+    """What is compared there, where the statement is one comparison."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statement that fits some arrays: the variables that it is about, and the test."""
+
+    axes: tuple[tuple[str, int], ...]
+    """Each variable, or axis of whole arrays, with how far it runs."""
+    relation: str
+    """Of a single comparison."""
+    scope: Scope
+    body: t.Statement
+
+    def holds(self) -> Any:
+        """Whether it holds, at each choice of the variables. What is undefined does not hold."""
+        found = _test(self.body, self.scope)
+        return _spread(found.holds & found.defined, self.scope)
+
+    def counted(self) -> Counted:
+        holds = self.holds().reshape(-1)
+        first = jnp.argmin(holds) if holds.size else jnp.asarray(0)
+        sides = None
+        if isinstance(self.body, t.Compare) and holds.size:
+            left, right = (_spread(_term(p, self.scope), self.scope) for p in (self.body.left, self.body.right))
+            sides = (left.reshape(-1)[first], right.reshape(-1)[first])
+        return Counted((~holds).sum(), first, sides)
+
+
+def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Question:
+    """The statement, about these arrays (JAX's or numpy's, traced or not).
+
+    Raises:
+        UnfitError: it does not fit the arrays, or is about too much; `Question`'s methods: it is said in words alone.
+    """
+    scope = Scope(arrays, sizes)
+    if any(isinstance(n, t.Array) for n in t.walk(statement)):
+        used = [jnp.shape(_array(name, scope)) for name in sorted(t.arrays(statement))]
+        try:
+            shape = np.broadcast_shapes(*used)
+        except ValueError:
+            raise UnfitError("its arrays do not broadcast") from None
+        scope = Scope(arrays, sizes, tuple((f"axis {k}", n) for k, n in enumerate(shape)), len(shape))
+    while isinstance(statement, t.ForAll):
+        scope, statement = scope.within(statement.over), statement.holds
+    relation = statement.relation if isinstance(statement, t.Compare) else ""
+    return Question(scope.axes, relation, scope, statement)
+
+
+# --- statements
+
+
+def _test(s: t.Statement, scope: Scope) -> Tested:
+    if isinstance(s, t.Compare):
+        return _compared(s.relation, _term(s.left, scope), _term(s.right, scope))
+    if isinstance(s, t.NotIn):
+        x = _term(s.term, scope)
+        off = x != jnp.floor(x)
+        return Tested(off if s.numbers == "integers" else off | (x > 0), x == x)
+    if isinstance(s, t.Either):
+        parts = [_test(p, scope) for p in s.parts]
+        true = _any([p.holds & p.defined for p in parts])
+        return Tested(true, true | _all([p.defined for p in parts]))
+    if isinstance(s, t.Both):
+        parts = [_test(p, scope) for p in s.parts]
+        return Tested(_all([p.holds for p in parts]), _all([p.defined for p in parts]))
+    if isinstance(s, t.Where):
+        guards, then = [_test(g, scope) for g in s.guards], _test(s.then, scope)
+        asked = _all([g.holds for g in guards])
+        return Tested(~asked | then.holds, _all([g.defined for g in guards]) & (~asked | then.defined))
+    if isinstance(s, t.ForAll):
+        inner = scope.within(s.over)
+        found, last = _test(s.holds, inner), _last(len(s.over))
+        return Tested(_spread(found.holds, inner).all(last), _spread(found.defined, inner).all(last))
+    if isinstance(s, t.Unique):
+        values, kept = _flat(s.over, [s.body], s.where, scope)
+        top = _greatest(values[0], kept)
+        times = (kept & (values[0] == top[..., None])).sum(-1)
+        return Tested(times == 1, top == top)
+    if isinstance(s, t.Distinct):
+        values, _ = _flat(s.over, [s.body], (), scope)
+        ordered = jnp.sort(values[0], axis=-1)
+        return Tested((ordered[..., 1:] != ordered[..., :-1]).all(-1), (ordered == ordered).all(-1))
+    raise UnfitError("it is said in words alone" if isinstance(s, t.Words | t.Solves | t.OffBoundaries) else "a loop")
+
+
+def _compared(relation: str, a: Any, b: Any) -> Tested:
+    compare = {">": a > b, ">=": a >= b, "<": a < b, "<=": a <= b, "=": a == b, "!=": a != b}
+    return Tested(jnp.asarray(compare[relation]), jnp.asarray((a == a) & (b == b)))
+
+
+def _all(parts: Sequence[Any]) -> Any:
+    out = jnp.asarray(True)
+    for part in parts:
+        out = out & part
+    return out
+
+
+def _any(parts: Sequence[Any]) -> Any:
+    return ~_all([~jnp.asarray(part) for part in parts])
+
+
+# --- variables
+
+
+def _last(count: int) -> tuple[int, ...]:
+    return tuple(range(-count, 0))
+
+
+def _spread(x: Any, scope: Scope) -> Any:
+    """With all axes at their full lengths."""
+    return jnp.broadcast_to(jnp.asarray(x), scope.shape)
+
+
+def _kept(where: Sequence[t.Statement], inner: Scope) -> Tested:
+    tests = [_test(w, inner) for w in where]
+    return Tested(_all([x.holds for x in tests]), _all([x.defined for x in tests]))
+
+
+def _flat(
+    over: Sequence[t.Range], bodies: Sequence[t.Term], where: Sequence[t.Statement], scope: Scope
+) -> tuple[list[Any], Any]:
+    """Terms with the variables of `over` as one last axis, and where their conditions hold."""
+    inner = scope.within(over)
+    kept = _kept(where, inner)
+    shape = (*scope.shape, prod(inner.shape[len(scope.shape) :]))
+    values = [_spread(jnp.where(kept.defined, _real(_term(b, inner)), jnp.nan), inner).reshape(shape) for b in bodies]
+    return values, _spread(kept.holds, inner).reshape(shape)
+
+
+def _greatest(values: Any, kept: Any) -> Any:
+    top = jnp.max(values, axis=-1, where=kept, initial=-jnp.inf)
+    return jnp.where(kept.any(-1), top, jnp.nan)
+
+
+# --- terms
+
+
+def _term(p: t.Term, scope: Scope) -> Any:
+    """Its numbers, with an axis for each variable around it, of length 1 where it does not depend on that; or one
+    number. What stands for indices alone is numpy's, so that it is known while JAX traces."""
+    if isinstance(p, t.Number):
+        value = Fraction(p.value)
+        return int(value) if value.denominator == 1 else float(value)
+    if isinstance(p, t.Constant):
+        if p.name == "pi":
+            return np.pi
+        raise UnfitError(f"the number '{p.name}'")
+    if isinstance(p, t.Index):
+        return _index(p.name, scope)
+    if isinstance(p, t.Size):
+        try:
+            return size_at(p.name, scope.sizes)
+        except (KeyError, NoSizeError, ZeroDivisionError):
+            raise UnfitError(f"'{p.name}' is no dimension") from None
+    if isinstance(p, t.Axis):
+        shape = jnp.shape(_array(p.array, scope))
+        if len(shape) <= p.position:
+            raise UnfitError(f"'{p.array}' has {len(shape)} axes")
+        return shape[p.position]
+    if isinstance(p, t.Array) or (isinstance(p, t.Entry) and not p.index):
+        return _aligned(_array(p.name, scope), scope)
+    if isinstance(p, t.Entry):
+        return _entry(p, scope)
+    if isinstance(p, t.Add | t.Mul):
+        parts = [_term(x, scope) for x in (p.terms if isinstance(p, t.Add) else p.factors)]
+        out = parts[0]
+        for part in parts[1:]:
+            out = out + part if isinstance(p, t.Add) else out * part
+        return out
+    if isinstance(p, t.Power):
+        return _power(_term(p.base, scope), Fraction(p.exponent))
+    if isinstance(p, t.Apply):
+        return _applied(p.function, [_term(x, scope) for x in p.arguments])
+    if isinstance(p, t.Truth):
+        found = _test(p.statement, scope)
+        return jnp.where(found.defined, _real(found.holds), jnp.nan)
+    if isinstance(p, t.Fold):
+        return _fold(p, scope)
+    if isinstance(p, t.Matrix):
+        return _matrix(p, scope)
+    if isinstance(p, t.Chosen):
+        return _chosen(p, scope)
+    raise UnfitError("a loop")
+
+
+def _real(x: Any) -> Any:
+    """As floats, so that it can be undefined."""
+    x = jnp.asarray(x)
+    return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.result_type(float))
+
+
+def _whole(x: Any) -> int:
+    if not isinstance(x, int | np.integer):
+        raise UnfitError("how far a variable runs is not known")
+    return max(int(x), 0)
+
+
+def _array(name: str, scope: Scope) -> Any:
+    if name not in scope.arrays:
+        raise UnfitError(f"'{name}' is no argument of the op")
+    return scope.arrays[name]
+
+
+def _index(name: str, scope: Scope) -> np.ndarray:
+    at = next(k for k in reversed(range(len(scope.axes))) if scope.axes[k][0] == name)
+    shape = [1] * len(scope.axes)
+    shape[at] = scope.axes[at][1]
+    return np.arange(scope.axes[at][1]).reshape(shape)
+
+
+def _aligned(x: Any, scope: Scope) -> Any:
+    """A whole array, along the axes of whole arrays; or a scalar."""
+    x = jnp.asarray(x)
+    if x.ndim > scope.entry:
+        raise UnfitError("an array stands for a scalar")
+    return x.reshape((1,) * (scope.entry - x.ndim) + x.shape + (1,) * (len(scope.axes) - scope.entry)) if x.ndim else x
+
+
+def _entry(p: t.Entry, scope: Scope) -> Any:
+    array = jnp.asarray(_array(p.name, scope))
+    if len(p.index) != array.ndim:
+        raise UnfitError(f"'{p.name}' has no entry of {len(p.index)} indices")
+    if (found := _transposed(array, p.index, scope)) is not None:
+        return found
+    where = [_term(ix, scope) for ix in p.index]
+    inside: Any = True
+    for k, n in zip(where, array.shape, strict=True):
+        inside = inside & (k >= 0) & (k < n)
+    if 0 in array.shape:
+        raise UnfitError(f"'{p.name}' has no entries")
+    value = array[
+        tuple(jnp.clip(jnp.asarray(k), 0, n - 1).astype(int) for k, n in zip(where, array.shape, strict=True))
+    ]
+    if isinstance(inside, bool | np.bool_ | np.ndarray) and np.all(inside):
+        return value
+    return jnp.where(inside, _real(value), jnp.nan)
+
+
+def _transposed(array: Any, index: Sequence[t.Term], scope: Scope) -> Any:
+    """The array with its axes where their variables are, where it is read at different variables of its own ranges."""
+    names = [name for name, _ in scope.axes]
+    read = [ix.name for ix in index if isinstance(ix, t.Index)]
+    if len(read) < len(index) or len(set(read)) < len(read) or len(set(names)) < len(names):
+        return None
+    at = [names.index(name) for name in read]
+    if any(scope.axes[k][1] != n for k, n in zip(at, array.shape, strict=True)):
+        return None
+    shape = [1] * len(names)
+    for k in at:
+        shape[k] = scope.axes[k][1]
+    return array.transpose(np.argsort(at)).reshape(shape)
+
+
+def _power(x: Any, e: Fraction) -> Any:
+    if e.denominator == 1 and e >= 0:
+        return x ** int(e)
+    x = _real(x)
+    value = x ** (int(e) if e.denominator == 1 else float(e))
+    undefined = (x == 0 if e < 0 else False) | (x < 0 if e.denominator != 1 else False)
+    return jnp.where(undefined, jnp.nan, value)
+
+
+def _applied(function: str, arguments: list[Any]) -> Any:
+    if function in ("quotient", "remainder"):
+        left, right = arguments
+        if all(isinstance(x, int | np.ndarray) for x in arguments) and np.all(np.asarray(right) != 0):
+            return left // right if function == "quotient" else left % right
+        whole = jnp.floor(_real(left) / _real(right))
+        return whole if function == "quotient" else left - right * whole
+    if function not in _FUNCTIONS or len(arguments) != 1:
+        raise UnfitError(f"'{function}' is no known function")
+    return _FUNCTIONS[function](_real(arguments[0]) if function not in ("abs", "square", "stop") else arguments[0])
+
+
+def _fold(p: t.Fold, scope: Scope) -> Any:
+    if p.kind == "maximum":
+        values, kept = _flat(p.over, [p.body], p.where, scope)
+        return _greatest(values[0], kept)
+    inner = scope.within(p.over)
+    kept, last = _kept(p.where, inner), _last(len(p.over))
+    value = jnp.where(kept.holds, _real(_term(p.body, inner)), float(p.kind == "product"))
+    value = _spread(jnp.where(kept.defined, value, jnp.nan), inner)
+    return value.sum(last) if p.kind == "sum" else value.prod(last)
+
+
+def _matrix(p: t.Matrix, scope: Scope) -> Any:
+    inner = scope.within(p.over)
+    rows = _spread(_real(_term(p.body, inner)), inner)
+    if rows.shape[-1] != rows.shape[-2]:
+        raise UnfitError(f"a matrix of {rows.shape[-2]} rows and {rows.shape[-1]} columns")
+    if p.kind == "determinant":
+        return jnp.linalg.det(rows)
+    if p.kind == "smallest minor":
+        minors = [jnp.linalg.det(rows[..., :k, :k]) for k in range(1, rows.shape[-1] + 1)]
+        return jnp.min(jnp.stack(minors), axis=0)
+    if p.kind == "inverse":
+        i, j = (jnp.broadcast_to(jnp.asarray(_term(ix, scope), int), scope.shape)[..., None, None] for ix in p.index)
+        row = jnp.take_along_axis(jnp.linalg.inv(rows), jnp.broadcast_to(i, (*scope.shape, 1, rows.shape[-1])), -2)
+        return jnp.take_along_axis(row, j, -1)[..., 0, 0]
+    raise UnfitError(f"the {p.kind} of a matrix")
+
+
+def _chosen(p: t.Chosen, scope: Scope) -> Any:
+    """The first place of the greatest values; or which place comes where in their order."""
+    values, kept = _flat(p.over, p.bodies, p.where, scope)
+    undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
+    lengths = scope.within(p.over).shape[len(scope.axes) :]
+    if p.kind == "order":
+        order = jnp.lexsort([*reversed(values), ~kept])
+        place = jnp.broadcast_to(jnp.asarray(_term(p.place[0], scope), int), scope.shape)
+        chosen = jnp.take_along_axis(order, place[..., None], -1)[..., 0]
+    else:
+        best = kept
+        for x in values:
+            best = best & (x == _greatest(x, best)[..., None])
+        chosen = jnp.argmax(best, axis=-1)
+    return jnp.where(undefined, jnp.nan, _real(jnp.unravel_index(chosen, lengths)[p.component]))

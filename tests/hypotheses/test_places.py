@@ -1,0 +1,116 @@
+"""Statements at all places at once agree with statements asked place by place."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import msgspec
+import numpy as np
+import pytest
+
+from certgrad.hypotheses import evaluate, places
+from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.floats import Floats
+from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.size_texts import NoSizeError, names_in
+
+REPORTS = Path(__file__).resolve().parents[2] / "reports"
+LENGTH = 3
+
+
+def stated(found: Any) -> Iterator[t.Statement]:
+    """The trees in a certificate."""
+    if isinstance(found, list):
+        try:
+            yield msgspec.convert(found, t.Statement)
+            return
+        except msgspec.ValidationError:
+            pass
+    for inner in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+        yield from stated(inner)
+
+
+@pytest.fixture(scope="module")
+def statements() -> list[t.Statement]:
+    files = sorted(REPORTS.glob("**/*.json"))
+    found = {t.encode(s): s for f in files for s in stated(json.loads(f.read_text("utf-8")))}
+    return [*found.values()]
+
+
+def point(statement: t.Statement, rng: np.random.Generator, whole: bool) -> tuple[dict[str, Any], dict[str, int]]:
+    """Arrays and sizes that the statement may be asked of."""
+    ranks: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    indexing = {n.name for e in t.walk(statement) if isinstance(e, t.Entry) for ix in e.index for n in t.walk(ix)
+                if isinstance(n, t.Entry)}  # fmt: skip
+    for node in t.walk(statement):
+        if isinstance(node, t.Entry):
+            ranks[node.name] = len(node.index)
+        elif isinstance(node, t.Array):
+            ranks.setdefault(node.name, 2)
+        elif isinstance(node, t.Axis):
+            ranks[node.array] = max(ranks.get(node.array, 0), node.position + 1)
+        elif isinstance(node, t.Size):
+            try:
+                sizes |= dict.fromkeys(names_in(node.name), LENGTH)
+            except NoSizeError:
+                continue
+    shapes = {name: (LENGTH,) * rank for name, rank in ranks.items()}
+    arrays = {
+        n: rng.integers(-1, 3, shape) if whole or n in indexing else np.round(2 * rng.normal(size=shape)) / 2
+        for n, shape in shapes.items()
+    }
+    return arrays, sizes
+
+
+def test_every_hypothesis_of_the_reports(statements: list[t.Statement]) -> None:
+    rng = np.random.default_rng(0)
+    compared = 0
+    with jax.enable_x64(True):
+        for statement in statements:
+            for k in range(8):
+                arrays, sizes = point(statement, rng, bool(k % 2))
+                exact = {name: x.astype(object) for name, x in arrays.items()}
+                try:
+                    failing = list(evaluate.question(statement, Floats()).failing(exact, sizes))
+                    holds = np.asarray(places.question(statement, arrays, sizes).holds())
+                except UnfitError:
+                    continue
+                compared += 1
+                assert holds.all() == (not failing), t.encode(statement)
+                if failing and failing[0]:
+                    assert [tuple(map(int, at)) for at in np.argwhere(~holds)] == failing
+    assert len(statements) > 50
+    assert compared > 6 * len(statements)
+
+
+def test_the_first_failing_place_is_told() -> None:
+    labels = np.array([0, 2, 1, -1, 5, -2])
+    at_least = t.ForAll((t.Range("i", t.Axis("y", 0)),), t.Compare(">=", t.Entry("y", (t.Index("i"),)), t.ZERO))
+    one = places.question(at_least, {"y": labels}, {})
+    found = one.counted()
+    assert (int(found.failing), int(found.first), [int(x) for x in found.sides or ()]) == (2, 3, [-1, 0])
+    assert one.axes == (("i", 6),)
+
+
+def test_an_entry_that_does_not_exist_is_undefined() -> None:
+    """Where an index leads outside, nothing holds, not even a difference."""
+    index = t.Entry("k", (t.Index("i"),))
+    different = t.ForAll((t.Range("i", t.Axis("k", 0)),), t.Compare("!=", t.Entry("x", (index,)), t.ONE))
+    found = places.question(different, {"x": np.array([3.0, 1.0]), "k": np.array([0, 1, -1, 2])}, {}).holds()
+    assert found.tolist() == [True, False, False, False]
+
+
+def test_words_cannot_be_asked() -> None:
+    with pytest.raises(UnfitError, match="words"):
+        places.question(t.Words("it is so"), {}, {}).holds()
+
+
+def test_whole_arrays_broadcast() -> None:
+    one = places.question(parse("x > y", ("x", "y")), {"x": np.arange(3.0), "y": np.ones((2, 1))}, {})
+    assert one.holds().tolist() == [[False, False, True]] * 2
+    with pytest.raises(UnfitError, match="broadcast"):
+        places.question(parse("x > y", ("x", "y")), {"x": np.arange(3.0), "y": np.ones(2)}, {})
