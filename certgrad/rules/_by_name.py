@@ -96,8 +96,10 @@ class _NotDeclaredError(UsageError):
 def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> tuple[Report, Declaration]:
     """The report on a rule, the worst one where its shapes are inferred."""
     rule: Callable = found.rule
-    said = declaration_of(rule, plain_function(unwrapped(rule)))
-    declarations = [said] if said is not None else [*table.get(found.name, ())] or inferred(rule)
+    named = table.get(found.name, ())
+    by_name = any(d.origin != RECORDED for d in named)
+    said = declaration_of(rule, plain_function(unwrapped(rule)), annotated=not by_name)
+    declarations = [said] if said is not None else [*named] or inferred(rule)
     if not declarations:
         raise _NotDeclaredError(
             "no signature is declared, and none was found that traces: declare one with certgrad.declare"

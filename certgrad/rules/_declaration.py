@@ -1,6 +1,7 @@
 """What the author of a rule says about it: shapes, static arguments, hypotheses, intent.
 
-In this order: a declaration by `certgrad.declare`, jaxtyping annotations of the function.
+In this order: a declaration by `certgrad.declare`, one by name (`[tool.certgrad.signatures]`), jaxtyping annotations
+of the function, the shapes of recorded calls.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeVar
 
-from certgrad.errors import UsageError
+from certgrad.errors import SignatureError, UsageError
+from certgrad.ops._signature import parse
 
 from ._statics import Default
 
@@ -71,8 +73,8 @@ def named_function(name: str) -> Callable:
     return found
 
 
-def declaration_of(function: Any, plain: Callable) -> Declaration | None:
-    """What is said of a rule: on any of its wrappers, or by the annotations of its plain function."""
+def declaration_of(function: Any, plain: Callable, annotated: bool = True) -> Declaration | None:
+    """What is said of a rule: on any of its wrappers, or else, if they count, by its plain function's annotations."""
     layer: Any = function
     for _ in range(16):
         found = getattr(layer, _ATTRIBUTE, None)
@@ -82,11 +84,14 @@ def declaration_of(function: Any, plain: Callable) -> Declaration | None:
         if inner is None:
             break
         layer = inner
-    return _annotated(plain)
+    return _annotated(plain) if annotated else None
 
 
 def _annotated(plain: Callable) -> Declaration | None:
-    """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static."""
+    """The signature that jaxtyping annotations spell: `Float[Array, "n d"]`. Arguments with a default are static.
+
+    None where they spell none: `"..."` says nothing of shapes.
+    """
     try:
         parameters = inspect.signature(plain, eval_str=True).parameters.values()
         result = inspect.signature(plain, eval_str=True).return_annotation
@@ -106,9 +111,19 @@ def _annotated(plain: Callable) -> Declaration | None:
     shown = [_array(one) for one in outputs]
     if not inputs:
         return None
-    known = all(t is not None for t in shown)
-    right = ", ".join(t for t in shown if t is not None)
-    return Declaration(", ".join(inputs) + (f" -> {right}" if known else ""), static, origin="annotated")
+    left = ", ".join(inputs)
+    both = f"{left} -> {', '.join(t for t in shown if t is not None)}"
+    if all(t is not None for t in shown) and _is_signature(both):
+        return Declaration(both, static, origin="annotated")
+    return Declaration(left, static, origin="annotated") if _is_signature(f"{left} ->") else None
+
+
+def _is_signature(text: str) -> bool:
+    try:
+        parse(text)
+    except SignatureError:
+        return False
+    return True
 
 
 def _array(annotation: Any) -> str | None:

@@ -1,0 +1,45 @@
+"""jaxtyping annotations say the shapes of a rule, where they spell a signature and nothing else says it."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from certgrad.rules._by_name import RECORDED, examined
+from certgrad.rules._declaration import Declaration
+from certgrad.rules._find import Found
+
+
+def rule(x, w):
+    @functools.partial(jax.custom_vjp)
+    def scaled(x, w):
+        return x * w
+
+    scaled.__wrapped__.__annotations__ = {"x": x, "w": w, "return": x}
+    scaled.defvjp(lambda x, w: (x * w, (x, w)), lambda res, g: (g * res[1], jnp.sum(g * res[0]).reshape(res[1].shape)))
+    return scaled
+
+
+SPELT = rule(Float[Array, "n d"], Float[Array, ""])
+OPEN = rule(Float[Array, "..."], Float[Array, ""])
+NOTED = Declaration("n, ", origin=RECORDED)
+
+
+def signature(found, *declarations):
+    examination = examined(Found("m:scaled", found), {"m:scaled": declarations}, conformance=False)
+    assert examination.report is not None, examination.remarks
+    assert examination.report.verdict == "proved"
+    return examination.report.certificate.signature
+
+
+def test_annotations_count_before_what_was_recorded() -> None:
+    assert signature(SPELT) == signature(SPELT, NOTED) == ["n d,  -> n d"]
+
+
+def test_what_is_declared_by_name_counts_before_annotations() -> None:
+    assert signature(SPELT, Declaration("n, ")) == ["n,  -> "]
+
+
+def test_annotations_that_spell_no_signature_say_nothing() -> None:
+    assert signature(OPEN, NOTED) == signature(OPEN, Declaration("n, ")) == ["n,  -> "]
