@@ -142,7 +142,8 @@ class TracedCase(Struct, frozen=True):
 class LiteralMeaning(Struct, frozen=True):
     """The closed form that a float literal is read as: coefficient · √root · π^pi · (log log)^log_power.
 
-    It is at most two units in the literal's last place away. A `log` of 1 stands for no logarithm.
+    It is at most two units in the literal's last place away. A `log` of 1 stands for no logarithm; with `of_pi` it is
+    that of log·π.
     """
 
     literal: str
@@ -152,6 +153,7 @@ class LiteralMeaning(Struct, frozen=True):
     pi: str
     log: int
     log_power: int
+    of_pi: bool = False
 
 
 class Certificate(Struct, frozen=True):

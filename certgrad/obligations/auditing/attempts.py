@@ -41,6 +41,9 @@ NO_SOLUTION = (
 )
 
 
+NO_POINT = "no point was found that satisfies all hypotheses: nothing shows that they can hold together"
+
+
 class StillOpenError(Exception):
     """An obligation is not proved with the literals read as closed forms either: then nothing else matters."""
 
@@ -92,7 +95,7 @@ def prove_all(
 
 def _give_up(result: Result, record: Record) -> None:
     """With literals read as closed forms, all is to be proved or nothing is claimed."""
-    if record.reading.meant and result.verdict in OPEN:
+    if record.reading.moved and result.verdict in OPEN:
         raise StillOpenError
 
 
@@ -113,7 +116,7 @@ def _attempt(
         with limited(min(FIRST_STEPS, steps), seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        witness = None if record.reading.meant else _witness(traces, instance, kind, early=True)
+        witness = None if record.reading.moved else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if short:
@@ -155,11 +158,11 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
         if not satisfiable(outcome.hypotheses, integers, outcome.tests):
-            return Result("unproved", [], "vacuous: no point was found that satisfies all hypotheses")
+            return Result("unproved", [], NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return Result("unproved", [], NO_SOLUTION)
         if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
-            return Result("unproved", [], f"vacuous: no point was found where {FINITE.text}")
+            return Result("unproved", [], f"no point was found where {FINITE.text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))
         reals = dict.fromkeys((*floats, *op.params), True)
@@ -170,7 +173,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
     residual = show(outcome.residual) if outcome.residual is not None else ""
     residual = residual if len(residual) < 600 else f"{residual[:600]} …"
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.meant else _witness(traces, instance, kind)
+    witness = None if record.reading.moved else _witness(traces, instance, kind)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -27,7 +27,7 @@ from certgrad.obligations.certificate import (
 from certgrad.obligations.conformance import NOT_COMPARED
 from certgrad.obligations.generality.guards import unlike_its_traces, untraceable
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.meaning.literals import ClosedForm, Reading, closed_form
+from certgrad.obligations.meaning.literals import ClosedForm, Reading, written
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
@@ -88,24 +88,24 @@ def _audited(traces: Traces) -> Certificate:
     """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     certificate = _audit(traces, plain)
-    if certificate.verdict not in OPEN or any(
-        plainly_refuted(c.witness) for claim in certificate.claims for c in claim.cases
-    ):
+    meant, ideal = plain.closed_forms(), bool(plain.approximated)
+    if certificate.verdict not in OPEN or not (meant or ideal):
         return certificate
-    meant = {value: form for value in sorted(plain.long) if (form := closed_form(value)) is not None}
-    if not meant:
+    # What is plainly wrong in 64 bits is wrong whatever was rounded; in 32 bits rounding itself is that large.
+    witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
+    if not plain.narrow and not ideal and any(map(plainly_refuted, witnesses)):
         return certificate
     try:
-        other = _audit(traces, Reading(meant))
+        other = _audit(traces, Reading(meant, ideal=ideal))
     except StillOpenError:
         return certificate
-    return _up_to_rounding(other, meant) if other.verdict in HOLDS else certificate
+    return _up_to_rounding(other, meant, [*plain.approximated]) if other.verdict in HOLDS else certificate
 
 
-def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm]) -> Certificate:
-    """The certificate of a program whose literals were read as the closed forms."""
+def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm], ideal: Sequence[str]) -> Certificate:
+    """The certificate of a program whose literals were read as the closed forms, and approximations as ideal."""
     change = msgspec.structs.replace
-    read = [f"{literal!r} is read as {form.text()}" for literal, form in sorted(meant.items())]
+    read = [*(f"{written(literal)} is read as {form.text()}" for literal, form in sorted(meant.items())), *ideal]
     claims = [
         change(
             claim,
@@ -115,7 +115,7 @@ def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm])
         )
         for claim in certificate.claims
     ]
-    literals = [LiteralMeaning(literal=repr(value), **form.data()) for value, form in sorted(meant.items())]
+    literals = [LiteralMeaning(literal=written(value), **form.data()) for value, form in sorted(meant.items())]
     return sealed(change(certificate, verdict="proved up to rounding", claims=claims, literals=literals))
 
 

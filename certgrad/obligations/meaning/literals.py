@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -34,17 +34,22 @@ UNITS = 2
 ROOTS = (1, 2, 3, 5, 6, 7, 10)
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
 LOGARITHMS = (2, 3, 5, 7, 10)
+LOGARITHMS_OF_PI = (1, 2)
 
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """coefficient · √root · π^pi · log(log)^log_power, where a log of 1 stands for no logarithm."""
+    """coefficient · √root · π^pi · log(log)^log_power, where a log of 1 stands for no logarithm.
+
+    With `of_pi`, the logarithm is that of log·π: the constants of normal densities are ½·log(2π) and log(2π).
+    """
 
     coefficient: Fraction
     root: int = 1
     pi: Fraction = Fraction(0)
     log: int = 1
     log_power: int = 1
+    of_pi: bool = False
 
     def term(self) -> Poly:
         out = number(self.coefficient)
@@ -52,8 +57,9 @@ class ClosedForm:
             out = out * power(number(self.root), Fraction(1, 2))
         if self.pi:
             out = out * power(poly_of(intern(Num("pi"))), self.pi)
-        if self.log != 1:
-            out = out * power(log_of(number(self.log)), self.log_power)
+        if self.logarithmic:
+            inside = number(self.log) * (poly_of(intern(Num("pi"))) if self.of_pi else number(1))
+            out = out * power(log_of(inside), self.log_power)
         return out
 
     def text(self) -> str:
@@ -63,8 +69,9 @@ class ClosedForm:
         above += [f"√{self.root}"] if self.root != 1 else []
         side, whole = above if self.pi > 0 else below, abs(self.pi)
         side += {Fraction(1, 2): ["√π"], Fraction(1): ["π"], Fraction(3, 2): ["π", "√π"]}.get(whole, [])
-        if self.log != 1:
-            (above if self.log_power > 0 else below).append(f"log({self.log})")
+        if self.logarithmic:
+            inside = ("" if self.log == 1 else str(self.log)) + "π" if self.of_pi else str(self.log)
+            (above if self.log_power > 0 else below).append(f"log({inside})")
         top, bottom = "·".join(above) or "1", "·".join(below)
         return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}" if bottom else top
 
@@ -77,7 +84,13 @@ class ClosedForm:
             "pi": str(self.pi),
             "log": self.log,
             "log_power": self.log_power,
+            "of_pi": self.of_pi,
         }
+
+    @property
+    def logarithmic(self) -> bool:
+        """It has a logarithm as a factor."""
+        return self.log != 1 or self.of_pi
 
 
 PLAIN = ClosedForm(Fraction(1))
@@ -92,6 +105,20 @@ class Reading:
     long: set[float] = field(default_factory=set)
     narrow: set[float] = field(default_factory=set)
     """Those of float32: the same number, written in 64 bits, would be another literal."""
+    ideal: bool = False
+    """Functions that JAX computes by approximation are read as what they approximate."""
+    approximated: dict[str, None] = field(default_factory=dict)
+    """Of each such function that was met, what the certificate says if it is read so."""
+
+    def closed_forms(self) -> dict[float, ClosedForm]:
+        """What the long literals that were met may stand for."""
+        dtypes = {**dict.fromkeys(self.long, "float64"), **dict.fromkeys(self.narrow, "float32")}
+        return {x: form for x in sorted(dtypes) if (form := closed_form(x, dtypes[x])) is not None}
+
+    @property
+    def moved(self) -> bool:
+        """Something is read as what it stands for, and not as it is written."""
+        return self.ideal or bool(self.meant)
 
     def term(self, value: np.floating[Any]) -> Poly | None:
         """What a literal stands for, or None where it means its shortest decimal."""
@@ -105,6 +132,12 @@ class Reading:
     def moves(self, array: np.ndarray) -> bool:
         """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
         return str(array.dtype) in DIGITS and any(abs(float(x)) in self.meant for x in array.flat)
+
+
+def written(value: float) -> str:
+    """A literal as it is written: in float32 where it has no more digits."""
+    narrow = np.float32(value)
+    return str(narrow) if float(narrow) == value else repr(value)
 
 
 def digits(value: np.floating[Any] | float) -> int:
@@ -126,7 +159,7 @@ def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
                 continue  # a float itself: no rounding leads from it to another
             weight = c.numerator * c.denominator * cost
             if weight <= HEIGHT[dtype] and (best is None or weight < best[0]):
-                found = ClosedForm(c, form.root, form.pi, form.log, form.log_power)
+                found = replace(form, coefficient=c)
                 if rounds_to(found, value, dtype):
                     best = weight, found
     return None if best is None else best[1]
@@ -159,12 +192,15 @@ def _factors() -> list[tuple[int, ClosedForm, arb]]:
     forms = [(3 ** ((root != 1) + (pi != 0)), ClosedForm(one, root, pi)) for root in ROOTS for pi in POWERS_OF_PI] + [
         (3, ClosedForm(one, log=n, log_power=k)) for n in LOGARITHMS for k in (1, -1)
     ]
+    forms += [(3, ClosedForm(one, log=n, of_pi=True)) for n in LOGARITHMS_OF_PI]
     return [(cost, form, _factor(form)) for cost, form in forms]
 
 
 def _factor(form: ClosedForm) -> arb:
     out = arb(form.root).sqrt() * arb.pi() ** _ball(form.pi)
-    return out if form.log == 1 else out * arb(form.log).log() ** form.log_power
+    if not form.logarithmic:
+        return out
+    return out * (arb(form.log) * (arb.pi() if form.of_pi else arb(1))).log() ** form.log_power
 
 
 def _ball(x: Fraction) -> arb:

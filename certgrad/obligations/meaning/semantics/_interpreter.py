@@ -22,6 +22,7 @@ from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
     CALLS,
     Program,
+    approximation,
     data_of,
     dim_poly,
     genuine,
@@ -91,6 +92,7 @@ def _run(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
     """As `interpret`; outputs may have infinite entries."""
+    program = _as_read(ctx, program)
     jaxpr = program.jaxpr
     if getattr(jaxpr, "effects", None):
         raise UnprovedError("the program has side effects")
@@ -117,6 +119,16 @@ def _run(
             if x is not None and not is_dropped(v):
                 env[v] = x
     return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _as_read(ctx: Context, program: Program) -> Program:
+    """The program, or what it approximates."""
+    found = approximation(program)
+    if found is None:
+        return program
+    aval = program.jaxpr.invars[0].aval
+    ctx.reading.approximated.setdefault(found.said(aval.dtype))
+    return found.program(aval) if ctx.reading.ideal else program
 
 
 def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
