@@ -77,6 +77,7 @@ def test_forward_and_vjp(compiled: CompiledGraph) -> None:
     np.testing.assert_allclose(cotangents[1], 2 * compiled.value_and_grad(*args)[1][1], rtol=1e-5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("activation", [jax.nn.relu, ops.relu, models.right_vjp, models.right_jvp])
 def test_rules_of_every_kind_run(activation) -> None:
     loss = mlp_with(activation)

@@ -30,7 +30,7 @@ from .wrong import shown_wrong
 
 BITS = 256
 """The precision in which hypotheses are evaluated."""
-QUICK = 24
+QUICK = 60
 """One attack in so many is tried at each run of the tests; all of them, through every door, with `-m slow`."""
 
 

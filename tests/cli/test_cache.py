@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.test_process import run
 
 _OPS = ("relu", "log", "softmax", "matmul")
 
 
+@pytest.mark.slow
 def test_the_same_bytes_cold_warm_and_without(tmp_path: Path) -> None:
     audit = ("audit", "--format", "json", *_OPS)
     folder = str(tmp_path / "cache")

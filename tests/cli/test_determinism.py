@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.test_process import run
 
 _AUDIT = ("audit", "--no-cache", "--format", "json")
@@ -18,6 +20,7 @@ def test_certificates_do_not_depend_on_hash_seed_or_jobs() -> None:
     assert {entry["op"] for entry in json.loads(runs[0].stdout)["certificates"]} == set(_OPS)
 
 
+@pytest.mark.slow
 def test_an_op_alone_gets_the_certificate_that_it_gets_in_company() -> None:
     alone = json.loads(run(*_AUDIT, "softmax", PYTHONHASHSEED="3").stdout)["certificates"]
     company = json.loads(run(*_AUDIT, *_OPS).stdout)["certificates"]

@@ -146,6 +146,7 @@ KEPT = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", DISCHARGED)
 def test_a_fact_discharges(name: str) -> None:
     fn, *specs = DISCHARGED[name]

@@ -30,6 +30,7 @@ def split_in_a_loop(x, key):
     return jnp.sum(jax.lax.scan(step, (x, key), None, length=3)[0][0])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "function, specs",
     [
@@ -80,6 +81,7 @@ RIGHT_AND_WRONG = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("draw, other", RIGHT_AND_WRONG)
 def test_a_rule_that_draws_again(draw, other) -> None:
     assert certify(trace(scaled(draw, draw), "n", ":key")).verdict == "proved"
@@ -106,6 +108,7 @@ def test_a_function_that_only_has_the_name() -> None:
     assert all(node.kind != "draw" for node in graph.nodes)
 
 
+@pytest.mark.slow
 def test_execution_draws_what_jax_draws() -> None:
     run = compile_graph(trace(split_in_a_loop, "n", ":key"))
     x = jnp.arange(3.0) / 2

@@ -12,6 +12,7 @@ from examples.models import contrastive, convolutions, generative, perceptrons, 
 slow = pytest.mark.slow
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "make, left",
     [
@@ -46,6 +47,7 @@ def libraries():
     return libraries
 
 
+@pytest.mark.slow
 def test_a_step_of_an_optimizer() -> None:
     check(libraries().adam_step, 2)
     check(libraries().gru, 0)
@@ -80,6 +82,7 @@ def _real(x: object) -> bool:
     return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jnp.floating)
 
 
+@pytest.mark.slow
 def test_gpt2_has_as_many_lemmas_with_twelve_layers_as_with_two() -> None:
     def lemmas(layers: int) -> set[str]:
         make = transformers.Draw()

@@ -46,6 +46,7 @@ def same_text_same_tree(certificates: Iterable[Certificate]) -> int:
     return len(found)
 
 
+@pytest.mark.slow
 def test_equal_text_is_equal_tree() -> None:
     assert same_text_same_tree(map(audit_op, SAMPLE)) > 10
 

@@ -92,6 +92,7 @@ def test_a_rule_of_jax_that_is_wrong_at_one_size_is_not_proved(monkeypatch: pyte
     assert audit_configurations(SIN, VECTOR).claims[0].verdict == "proved"
 
 
+@pytest.mark.slow
 def test_a_finding_in_jax_the_gradient_of_a_clipped_scatter() -> None:
     """x.at[k].max(y, mode="clip") is defined for k out of range; its JVP drops the mode and divides by 0 there."""
     x, y, k = jnp.array([1.0]), jnp.array([2.0]), jnp.array([1])

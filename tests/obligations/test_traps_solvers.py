@@ -48,7 +48,7 @@ EMPTY = {
     "no unknown": (lambda z, a: a - a, "does not say what the solver returns"),
     "0 = 0": (lambda z, a: z - z, "does not say what the solver returns"),
     "the unknown cancels": (lambda z, a: (z + a) ** 2 - z**2 - 2 * a * z, "does not say what the solver returns"),
-    "one equation for all": (lambda z, a: jnp.full_like(a, jnp.sum(z - a)), "vacuous"),
+    "one equation for all": (lambda z, a: jnp.full_like(a, jnp.sum(z - a)), "no point was found"),
     "no first order": (lambda z, a: (z - a) ** 2, ""),
 }
 
@@ -76,7 +76,7 @@ def test_a_solver_of_another_equation_proves_nothing(name):
         made(solver(residual, lambda a: change(run(a))), half_inverse), "n -> n", domain="a > 0"
     )
     assert verdict == "unproved"
-    assert NO_SOLUTION in reasons or "vacuous" in reasons  # z² = −a has no solution at all
+    assert NO_SOLUTION in reasons or "no point was found" in reasons  # z² = −a has no solution at all
 
 
 def test_a_linear_solver_of_the_transposed_equation_proves_nothing():
@@ -119,6 +119,7 @@ def test_a_kink_in_the_equation_is_a_hypothesis():
     assert proof(made(run, lambda a, z, g: (g / 2,)), "n -> n")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_all_of_the_equation_is_asked_though_one_entry_is_used():
     def first(a, b):
         return jacobi(a, b)[0]

@@ -55,6 +55,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ALIKE)
 def test_both_are_listed(name: str) -> None:
     forward, detour, signature, point, sizes = ALIKE[name]

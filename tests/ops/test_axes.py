@@ -20,6 +20,7 @@ SUMS = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("axis, keepdims", SUMS)
 @pytest.mark.parametrize(
     "op, like",
@@ -50,6 +51,7 @@ def test_axis_that_is_not_there():
         ops.mean(X, axis=1.5)
 
 
+@pytest.mark.slow
 def test_axes_that_lie_apart():
     x = jnp.asarray(np.random.default_rng(1).normal(size=(2, 3, 2, 3, 2, 3)), jnp.float32)
     for axis in ((0, 2), (1, 3, 5), (0, 2, 4)):

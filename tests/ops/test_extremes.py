@@ -40,11 +40,6 @@ SCALED = [op for op in COMPARED if not elementwise(op) and not op.domain and ref
 """The others that take all numbers."""
 
 
-def some(ops, every=6):
-    """All the ops; all but every so manyth are marked slow."""
-    return [pytest.param(op, marks=pytest.mark.slow if k % every else (), id=label(op)) for k, op in enumerate(ops)]
-
-
 PROBABILITIES = {("focal", "target")}
 """Arguments that are looked at from 0 to 1 only: elsewhere what focal raises to a power cancels."""
 
@@ -142,7 +137,8 @@ def far_from_truth(op, dtype):
             yield "alike" if alike[i] else "apart", point, what, got[0, i], truth[0, i]
 
 
-@pytest.mark.parametrize("op", some(ELEMENTWISE))
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=label)
 def test_elementwise_ops_at_extreme_points(op):
     apart, alike = reference(op).apart, reference(op).alike
     seen, unlisted = set(), []
@@ -158,7 +154,8 @@ def test_elementwise_ops_at_extreme_points(op):
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("op", some(COMPARED, 12))
+@pytest.mark.one_in(30)
+@pytest.mark.parametrize("op", COMPARED, ids=label)
 def test_ops_at_ordinary_points(op, dtype):
     if dtype == jnp.bfloat16 and not reference(op).half:
         pytest.skip("the reference does not compute in bfloat16")
@@ -183,7 +180,8 @@ def far_at_scale(op, dtype):
                 yield scale, what, float(apart)
 
 
-@pytest.mark.parametrize("op", some(SCALED))
+@pytest.mark.one_in(15)
+@pytest.mark.parametrize("op", SCALED, ids=label)
 def test_other_ops_at_extreme_scales(op):
     listed = reference(op).scales
     dtypes = (jnp.float32, jnp.bfloat16) if reference(op).half else (jnp.float32,)

@@ -17,6 +17,7 @@ def gradients(f, args):
     return jax.grad(lambda *a: jnp.sum(jnp.sin(f(*a))), (0, 1, 2))(*args)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("tile", [None, 1, 2, 8])
 def test_it_is_attention(tile, is_causal):

@@ -13,6 +13,7 @@ ELEMENTS = [ops.mse, ops.mae, ops.huber, ops.smooth_l1, ops.binary_cross_entropy
 ROWS = [ops.cross_entropy_logits, ops.cosine_similarity_loss]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("loss", ELEMENTS + ROWS, ids=lambda f: f.name)
 def test_reductions(loss):
     each = loss(X, T, reduction="none")

@@ -41,6 +41,7 @@ def test_matmul_refuses_what_is_not_proved(a, b):
         ops.matmul(normal(*a), normal(*b))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("lead", [(), (4,), (2, 4)])
 def test_leading_axes(lead):
     x, weight, bias = normal(*lead, 3), normal(5, 3), normal(5)

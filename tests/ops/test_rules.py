@@ -19,10 +19,8 @@ few = settings(max_examples=3, deadline=None, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def some(pairs, every):
-    """The pairs, of which all but every so manyth are slow."""
-    marked = [(pair, pytest.mark.slow if k % every else ()) for k, pair in enumerate(pairs)]
-    return [pytest.param(*pair, marks=marks, id="-".join(map(label, pair))) for pair, marks in marked]
+def each(pairs):
+    return [pytest.param(*pair, id="-".join(map(label, pair))) for pair in pairs]
 
 
 def close(got, want, **tolerance):
@@ -55,6 +53,7 @@ def check_rules(compiled, call, seed):
         close(a, b)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("op, case", first_of_each([pair for pair in CASES if reference(pair[0]).derivatives > 0]))
 def test_rules_are_the_derivatives_of_the_forward(op, case, x64):
     compiled = both(derivatives, draw(op, case, 0))
@@ -68,6 +67,7 @@ def test_rules_are_the_derivatives_of_the_forward(op, case, x64):
     check()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("op", BROADCAST, ids=label)
 def test_broadcast_arguments_get_cotangents_of_their_own_shape(op, x64):
     call = draw(op, op.cases[0], 1, stretch=True)
@@ -82,7 +82,8 @@ def second_derivatives(f, xs, tangents):
     return forward_over_reverse, jax.grad(lambda *xs: jax.jvp(total, xs, tangents)[1], every)(*xs)
 
 
-@pytest.mark.parametrize("op, case", some([pair for pair in TWICE if reference(pair[0]).derivatives > 1], 3))
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("op, case", each([pair for pair in TWICE if reference(pair[0]).derivatives > 1]))
 def test_second_derivatives_are_those_of_the_forward(op, case, x64):
     call = draw(op, case, 2)
     tangents = normal(3, *(x.shape for x in call.floats))
@@ -92,7 +93,8 @@ def test_second_derivatives_are_those_of_the_forward(op, case, x64):
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32], ids=["bfloat16", "float32"])
-@pytest.mark.parametrize("op, case", some(FIRST, 2))
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("op, case", each(FIRST))
 def test_dtype_is_kept_by_value_tangent_and_cotangent(op, case, dtype):
     call = draw(op, case, 4, dtype)
     value, tangent = jax.eval_shape(lambda *xs: jax.jvp(call.run, xs, xs), *call.floats)

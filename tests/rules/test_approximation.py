@@ -35,6 +35,7 @@ def right():
 NEAR_0 = ["x > -1", "x < 1"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "rule",
     [right(), custom_vjp(pade, lambda x: (pade(x), x), lambda x, g: (g * jnp.exp(x),))],
@@ -52,6 +53,7 @@ def test_the_rule_is_proved_for_the_ideal_function(rule):
     assert report.approximates in str(report)
 
 
+@pytest.mark.slow
 def test_the_distance_is_measured_in_the_domain():
     report = certgrad.check(right(), "*s -> *s", domain=NEAR_0, approximates=jnp.exp)
     assert "which the function approximates; at 300 drawn values they differ by at most 0.00" in report.approximates
@@ -76,6 +78,7 @@ def test_code_that_looks_at_bits_is_measured_in_floats():
     assert report.approximates.endswith("(measured in float64, not proved)")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("rule", "ideal"),
     [

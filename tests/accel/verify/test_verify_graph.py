@@ -309,6 +309,7 @@ def test_what_does_not_pass_without_a_look(perceptron: GraphCertificate) -> None
     assert verify_graph(certificate, of(wrong_mask), "x: n d", "w: d").outcome == "not a proof"
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_too_large_says_so() -> None:
     def long(x):
         for _ in range(450):

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import prod
 
+import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ def sign_of_value(value: arb | None) -> int | None:
     return POS if value > 0 else NEG if value < 0 else ZERO if value == 0 else None
 
 
+@pytest.mark.slow
 @quick
 @given(
     st.lists(st.tuples(pairs(indexed=False, size=4), st.integers(0, 7)), max_size=3),
@@ -44,6 +46,7 @@ def test_signs_never_exclude_the_truth(assumed, question, table):
     assert known.signs(question.poly) & truth
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(st.tuples(pairs(indexed=False, size=3), st.integers(0, 7)), min_size=1, max_size=3), tables)
 def test_facts_that_hold_together_do_not_contradict(assumed, table):

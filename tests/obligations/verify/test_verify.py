@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import jax.numpy as jnp
 import pytest
@@ -56,23 +55,11 @@ NONE_DIFFERS = {"trunc"}
 """Ops none of whose mutants that are drawn differs at the points tried and at a general shape."""
 
 
-def some(ops: Sequence[Op]) -> list:
-    """Every sixth op; the others are slow."""
-    return [pytest.param(op, marks=pytest.mark.slow if k % 6 else (), id=label(op)) for k, op in enumerate(ops)]
-
-
 WITH_RULES = [op for op in registry if not isinstance(op, Composed)]
-COMPOSED = [op for op in registry if isinstance(op, Composed)]
-QUICK = ("mlp", "rnn", "conv_norm_relu_pool")
-EACH = [  # CI verifies all of `reports/` by the command
-    pytest.param(
-        op, marks=pytest.mark.slow if (k % 4 if op in WITH_RULES else op.name not in QUICK) else (), id=label(op)
-    )
-    for k, op in enumerate(registry)
-]
 
 
-@pytest.mark.parametrize("op", EACH)
+@pytest.mark.one_in(12)  # CI verifies all of `reports/` by the command
+@pytest.mark.parametrize("op", registry, ids=label)
 def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
     result = verify(certificate_of(op.name))
     assert (result.outcome, result.problems) == ("verified", ())
@@ -84,7 +71,8 @@ def test_every_certificate_of_the_library_is_verified(op: Op) -> None:
     assert result.undecided == UNDECIDED.get(op.name, 0)
 
 
-@pytest.mark.parametrize("op", some(WITH_RULES))
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("op", WITH_RULES, ids=label)
 def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
     certificate = certificate_of(op.name)
     unseen, _ = NOT_SEEN.get(op.name, (r"(?!)", ""))
@@ -98,7 +86,8 @@ def test_every_dropped_hypothesis_is_found_by_evaluation(op: Op) -> None:
             assert result.outcome == wanted, (claim.id, hypothesis.text)
 
 
-@pytest.mark.parametrize("op", some(WITH_RULES[::7]))
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("op", WITH_RULES[::7], ids=label)
 def test_mutants_with_forged_digests_fail(op: Op) -> None:
     certificate = certificate_of(op.name)
     differing = 0

@@ -1,0 +1,18 @@
+"""What holds for all tests."""
+
+from collections import Counter
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`one_in(n)`: of a test's cases every n-th runs by default, and the others with `-m slow`."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("one_in")
+        if marker is not None and item.get_closest_marker("slow") is None:
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % marker.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
