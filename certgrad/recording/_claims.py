@@ -228,11 +228,11 @@ def _written(structure: Any) -> str | None:
 
 
 def _suffix(leaf: Leaf) -> str:
-    """How a signature says the dtype."""
+    """How a signature says the dtype: integers of other types than JAX's usual ones by name, as a raw key's are."""
     kind = leaf.dtype.partition("<")[0]
     if kind.startswith(("float", "bfloat")):
         return ""
-    text = next((s for s in ("int", "bool", "key") if kind.lstrip("u").startswith(s)), kind)
+    text = "int" if kind in ("int32", "int64") else next((s for s in ("bool", "key") if kind.startswith(s)), kind)
     try:
         parse(f"n:{text} -> ")
     except CertgradError:

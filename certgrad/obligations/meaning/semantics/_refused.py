@@ -30,7 +30,6 @@ _GROUPS: dict[str, str] = {
     "a maximum over a window": "reduce_window_max reduce_window_min",
     "a factorisation that its equation alone does not determine": "eigh qr schur svd",
     "a band of a matrix": "tridiagonal_solve",
-    "groups whose sizes are data": "ragged_dot_general",
     "a loop whose length is data": "while",
     "the bits of a number are nothing over the reals": "bitcast_convert_type",
 }
