@@ -1,17 +1,44 @@
 """Primitives that JAX itself runs as programs of others: what one of them means is that program."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src.lax.lax import _ragged_dot_general_impl
 
-PROGRAMS: dict[str, Callable[..., Any]] = {"ragged_dot_general": _ragged_dot_general_impl}
-"""By name, the function of operands and parameters that JAX lowers it to, on a CPU."""
+
+def _over_positions(reduction: Callable[..., Any], axes: Sequence[Any], groups: Any) -> Callable[..., Any] | None:
+    """A collective under `vmap` alone, which has turned names of axes into positions; None where a name is left."""
+    if groups is not None or not all(isinstance(axis, int) for axis in axes):
+        return None
+    return lambda *arrays: [reduction(x, axis=tuple(axes)) for x in arrays]
 
 
-def lowered(name: str, params: Mapping[str, Any], avals: Sequence[Any]) -> Any:
-    """The closed jaxpr that an equation of the primitive runs on arrays of these shapes and dtypes."""
-    wide = any(str(a.dtype) in ("float64", "int64") for a in avals)
-    with jax.enable_x64(wide):
-        return jax.make_jaxpr(lambda *args: PROGRAMS[name](*args, **params))(*avals)
+def _ragged_dot(params: Mapping[str, Any]) -> Callable[..., Any]:
+    return partial(_ragged_dot_general_impl, **params)
+
+
+def _collective(reduction: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None]:
+    return lambda params: _over_positions(reduction, params["axes"], params.get("axis_index_groups"))
+
+
+_PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] = {
+    "ragged_dot_general": _ragged_dot,
+    "psum": _collective(jnp.sum),
+    "pmax": _collective(jnp.max),
+    "pmin": _collective(jnp.min),
+}
+"""By name, what the parameters make of it: a function of the operands, as JAX runs it on a CPU."""
+
+
+def lowered(eqn: Any) -> Any:
+    """The closed jaxpr that an equation runs as at its shapes and dtypes; None where it is run as it is."""
+    found = _PROGRAMS.get(eqn.primitive.name)
+    function = found(eqn.params) if found is not None else None
+    if function is None:
+        return None
+    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
+    with jax.enable_x64(any(str(a.dtype) in ("float64", "int64") for a in avals)):
+        return jax.make_jaxpr(function)(*avals)

@@ -62,3 +62,26 @@ def test_groups_of_other_sizes_are_not_equal() -> None:
     same = equal(lambda x, w, s: jax.lax.ragged_dot(x, w, s), lambda x, w, s: jax.lax.ragged_dot(x, w, s + 1),
                  "4 3, 2 3 5, 2:int")  # fmt: skip
     assert same.verdict != "proved"
+
+
+def normalised(x):
+    """Each column by the statistics of the batch, as layers that are mapped over it compute them."""
+    centred = x - jax.lax.pmean(x, "batch")
+    return centred * jax.lax.rsqrt(jax.lax.pmean(centred**2, "batch") + 1e-5)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_collective_over_an_axis_that_vmap_names(right) -> None:
+    @jax.custom_vjp
+    def layer(x):
+        return jax.vmap(normalised, axis_name="batch")(x)
+
+    def bwd(x, g):
+        def plain(x):
+            centred = x - (jnp.mean(x, 0) if right else jax.lax.stop_gradient(jnp.mean(x, 0)))
+            return centred * jax.lax.rsqrt(jnp.mean(centred**2, 0) + 1e-5)
+
+        return jax.vjp(plain, x)[1](g)
+
+    layer.defvjp(lambda x: (layer(x), x), bwd)
+    assert check(layer, "4 d", conformance=False).verdict == ("proved" if right else "refuted")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._jax_lowerings import PROGRAMS, lowered
+from certgrad._jax_lowerings import lowered
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
@@ -91,8 +91,8 @@ def program(jaxpr: Any) -> Program:
         operands = tuple(read(atom) for atom in equation.invars)
         results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
-        if name in PROGRAMS:
-            name, params = "jit", {"jaxpr": lowered(name, params, [v.aval for v in equation.invars])}
+        if (runs := lowered(equation)) is not None:
+            name, params = "jit", {"jaxpr": runs}
         steps.append(Step(RULES.get(name), name, params, operands, results))
     outputs = tuple(read(atom) for atom in inner.outvars)
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)

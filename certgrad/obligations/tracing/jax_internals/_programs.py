@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import jax
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad._jax_lowerings import PROGRAMS, lowered
+from certgrad._jax_lowerings import lowered
 from certgrad.obligations.terms.polynomials import Poly
 
 CALLS = frozenset(
@@ -61,11 +60,9 @@ def jaxpr_of(closed: Any) -> Any:
 
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
-    if eqn.primitive.name in PROGRAMS:
-        avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
-        return program_of(lowered(eqn.primitive.name, eqn.params, avals))
     if eqn.primitive.name not in CALLS:
-        return None
+        program = lowered(eqn)
+        return None if program is None else program_of(program)
     held = [eqn.params[key] for key in _INNER if key in eqn.params]
     return program_of(held[0]) if len(held) == 1 else None
 
