@@ -32,6 +32,8 @@ from ._notes import Bare, Notes, Rule, Variant
 NOT_CALLED = "it was not called in this run; `certgrad audit` looks at it without one"
 SECONDS = 60.0
 """For the audit of one rule, at all of its calls."""
+MAX_SHOWN = 120
+"""Of a signature or a static value, so many characters are shown in a note."""
 MADE_INSIDE = "it is made inside a function, where no name leads to it"
 
 
@@ -176,7 +178,12 @@ def _said_of(declared: Declaration | None, rule: Rule) -> list[str]:
 
 
 def shown(declared: Declaration) -> str:
-    """A declaration in words: its signature, and the values of its other arguments."""
+    """A declaration in words: its signature, and the values of its other arguments, in short."""
+    signature, statics = _texts(declared)
+    return ", ".join([f'"{_cut(signature)}"', *(f"{name} = {_cut(text)}" for name, text in statics)])
+
+
+def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
     from certgrad.rules._statics import Each, Real, text_of
 
     def value(v: Any) -> str:
@@ -186,11 +193,17 @@ def shown(declared: Declaration) -> str:
 
     signature = declared.signature
     text = signature if isinstance(signature, str) else ", ".join(map(str, signature))
-    return ", ".join([f'"{text}"', *(f"{n} = {value(v)}" for n, v in declared.static.items())])
+    return text, tuple((name, value(v)) for name, v in declared.static.items())
+
+
+def _cut(text: str) -> str:
+    """A static value can be anything: a list of messages, an object of a class with all that it holds."""
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
 
 
 def _each_once(declarations: Sequence[Declaration]) -> tuple[Declaration, ...]:
-    return tuple({shown(d): d for d in declarations}.values())
+    return tuple({_texts(d): d for d in declarations}.values())
 
 
 def located(custom: Any) -> Place:

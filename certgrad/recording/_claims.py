@@ -18,7 +18,7 @@ from certgrad.rules._statics import Each, each, real
 from certgrad.rules._structure import read
 
 from ._likeness import Likeness
-from ._notes import Call, Given, Leaf, Static, Variant
+from ._notes import NO_ARRAY, Call, Given, Leaf, Static, Variant
 from ._sizes import Lengths, Shapes
 
 MAX_CLAIMS = 4
@@ -95,6 +95,8 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
         raise _NotSaidError("it was called without arrays")
     if any(0 in x.shape for a in arrays for x in a.leaves):
         raise _NotSaidError("calls with empty arrays: sizes are at least 1")
+    for leaf in (x for a in arrays for x in a.leaves):
+        _suffix(leaf)  # before anything is traced: where one cannot be said, nothing is
     static = {name: _said(name, a) for name, a in call.arguments if isinstance(a, Static)}
     numbers = {name: a.leaves[0].number for name, a in given if a.numbers}
     tried = [{}, numbers] if numbers else [{}]
@@ -228,7 +230,13 @@ def _written(structure: Any) -> str | None:
 
 
 def _suffix(leaf: Leaf) -> str:
-    """How a signature says the dtype: integers of other types than JAX's usual ones by name, as a raw key's are."""
+    """How a signature says the dtype: integers of other types than JAX's usual ones by name, as a raw key's are.
+
+    Raises _NotSaidError.
+    """
+    if leaf.dtype.startswith(NO_ARRAY):
+        kind = leaf.dtype.removeprefix(NO_ARRAY)
+        raise _NotSaidError(f"an argument holds arrays and an object of class {kind}, which a signature cannot say")
     kind = leaf.dtype.partition("<")[0]
     if kind.startswith(("float", "bfloat")):
         return ""

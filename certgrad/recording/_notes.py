@@ -31,6 +31,8 @@ MAX_CALLS = 32
 """Distinct calls of one variant."""
 OTHERS = ("jax", "jaxlib", "certgrad")
 """Packages whose rules are audited by commands of their own, so that they are only counted."""
+NO_ARRAY = "object of class "
+"""In place of a dtype: rules of Equinox take functions and other objects in the midst of arrays."""
 _INSIDE = "equinox._ad:filter_custom_"
 _WRAPPED = "wrapped"
 """In place of a rule: a custom function of JAX's that Equinox makes inside of its own kind of rule."""
@@ -276,7 +278,10 @@ def _given(value: Any, of_jax: bool) -> Given | Static:
 def _leaf(x: Any) -> Leaf:
     if hasattr(x, "shape"):
         return Leaf(tuple(x.shape), _dtype(x.dtype), bool(getattr(x, "weak_type", False)))
-    kind = jax.typeof(x)  # a number of Python's, or one of JAX's own
+    try:
+        kind = jax.typeof(x)  # a number of Python's, or one of JAX's own
+    except TypeError:
+        return Leaf((), f"{NO_ARRAY}{type(x).__name__}")
     return Leaf((), _dtype(kind.dtype), bool(kind.weak_type), x)
 
 

@@ -80,6 +80,33 @@ def test_what_cannot_be_audited_has_a_reason():
     }
 
 
+def test_an_object_in_the_midst_of_arrays_is_a_reason():
+    eqx = pytest.importorskip("equinox")
+
+    @eqx.filter_custom_jvp
+    def applied(pair):
+        return pair[1](pair[0])
+
+    @applied.def_jvp
+    def rule(primals, tangents):
+        return jax.jvp(primals[0][1], (primals[0][0],), (tangents[0][0],))
+
+    (found,) = recorded(lambda: applied((jnp.ones(3), jnp.sin))).values()
+    ((code, text),) = remarks(found)
+    assert code == "CG201"
+    assert text.startswith("not audited: an argument holds arrays and an object of class ")
+
+
+def test_a_static_value_is_shown_in_short():
+    def work():
+        rules.weighted({"c": 1.0, "about": "a" * 1000}, jnp.ones(3))
+        rules.weighted({"c": 1.0, "about": "a" * 2000}, jnp.ones(3))
+
+    (found,) = recorded(work).values()
+    assert len(found.declarations) == 2
+    assert all(len(note) < 300 for note in found.result.notes)
+
+
 def test_a_random_key_is_an_argument():
     (found,) = recorded(lambda: rules.dropout(jnp.ones(3), jax.random.key(0))).values()
     assert verdict(found) == "proved"
