@@ -78,7 +78,8 @@ def plain_function(function: Any) -> Callable:
     elif kind_of_rule(function) == "equinox.filter_custom_vjp":
         inner = function.fn
     elif kind_of_rule(function) == "equinox.filter_custom_jvp":
-        inner = inspect.getclosurevars(function.fn.fun).nonlocals.get("fn", function.fn.fun)
+        wrapper = inspect.unwrap(function.fn.fun)  # a type checker may have decorated it
+        inner = inspect.getclosurevars(wrapper).nonlocals.get("fn", wrapper)
     elif is_op(function):
         inner = function.forward
     while isinstance(inner, partial):

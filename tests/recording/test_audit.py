@@ -1,5 +1,6 @@
 """Audits of what was called, without a declaration."""
 
+from functools import wraps
 from pathlib import Path
 
 import jax
@@ -95,6 +96,20 @@ def test_an_object_in_the_midst_of_arrays_is_a_reason():
     ((code, text),) = remarks(found)
     assert code == "CG201"
     assert text.startswith("not audited: an argument holds arrays and an object of class ")
+
+
+def test_a_rule_of_equinox_is_met_where_a_type_checker_decorates_equinox():
+    eqx = pytest.importorskip("equinox")
+
+    @eqx.filter_custom_jvp
+    def double(x):
+        return 2 * x
+
+    inside = double.fn.fun
+    double.fn = jax.custom_jvp(wraps(inside)(lambda *args: inside(*args)), nondiff_argnums=(0,))
+    double.def_jvp(lambda primals, tangents: (2 * primals[0], 2 * tangents[0]))
+    (found,) = recorded(lambda: double(jnp.ones(3))).values()
+    assert found.result.name.endswith("<locals>.double")
 
 
 def test_a_static_value_is_shown_in_short():
