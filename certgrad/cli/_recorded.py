@@ -79,7 +79,7 @@ def report(record: "Record", wanted: Wanted) -> Said:
 
 def _graphs(record: "Record", wanted: Wanted) -> Said:
     """Certify what was differentiated."""
-    if record.functions is None:
+    if record.functions is None or not record.functions.found:  # what JAX differentiates itself is not kept
         return Said([], "certgrad: nothing was differentiated\n")
     from certgrad.obligations.certificate import HOLDS
     from certgrad.recording import certified

@@ -140,6 +140,11 @@ def test_what_is_differentiated(folder: Path) -> None:
     assert certgrad(folder, "run", "--graphs", "fit.py").returncode == plain.returncode == 0
 
 
+def test_functions_of_jax_alone_are_nothing_to_certify(folder: Path) -> None:
+    (folder / "sine.py").write_text("import jax, jax.numpy as jnp\njax.grad(jnp.sin)(1.0)\n")
+    assert certgrad(folder, "run", "--graphs", "sine.py").stderr.endswith("certgrad: nothing was differentiated\n")
+
+
 def test_a_module(folder: Path) -> None:
     """The tests of a package, unchanged; findings fail where they are asked to."""
     done = certgrad(folder, "run", "--no-conformance", "-q", "--strict", "-m", "pytest", "-q", "test_rules.py")
