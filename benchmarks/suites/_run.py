@@ -8,6 +8,7 @@ import re
 import resource
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from xml.etree import ElementTree
 
 from benchmarks.suites._suites import Suite
 
+ROOT = Path(__file__).resolve().parents[2]
 PLAIN = (sys.executable,)
 RECORDED = (sys.executable, "-m", "certgrad", "run", "--seconds", "90")
 """The limit for one rule is of the clock, and other programs run on the machine: so it is more than is usual."""
@@ -86,8 +88,15 @@ def ran(suite: Suite, sources: Path, by: Sequence[str]) -> Ran:
         )
         seconds, processor = time.perf_counter() - started, _of_children() - before
         outcomes = dict(outcomes_in(results)) if results.exists() else {}
-        output, errors = (text.replace(folder, "FOLDER") for text in (done.stdout, done.stderr))
+        output, errors = (_placeless(text, folder, str(sources)) for text in (done.stdout, done.stderr))
         return Ran(done.returncode, output, errors, outcomes, seconds, processor)
+
+
+def _placeless(text: str, *folders: str) -> str:
+    """Without where things are on this machine."""
+    for folder in (*folders, sysconfig.get_paths()["purelib"], sys.prefix, sys.base_prefix, str(ROOT)):
+        text = text.replace(folder, "…")
+    return text
 
 
 def _of_children() -> float:
@@ -96,8 +105,7 @@ def _of_children() -> float:
 
 
 def _environment() -> dict[str, str]:
-    root = str(Path(__file__).resolve().parents[2])
-    return {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONHASHSEED": "0", "COLUMNS": "200", "PYTHONPATH": root}
+    return {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONHASHSEED": "0", "COLUMNS": "200", "PYTHONPATH": str(ROOT)}
 
 
 def version(suite: Suite, sources: Path) -> str:
