@@ -6,22 +6,25 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from benchmarks.suites._suites import BY_HAND
+
 Row = Mapping[str, Any]
 
 INTRODUCTION = """# Suites, recorded
 
 Made by `python -m benchmarks.suites`. Each suite is run plain, `python -m pytest FILES`, and recorded,
 `certgrad run -m pytest FILES`: what every test says, the exit code and the output are compared, without times and
-addresses. A rule that is met was called, or is in a module of the checkout that was run and was not called. Seconds are
-of the processor: of the plain run, of what recording and the audit add to it (starting certgrad too), and of the
-audit by the clock, on a machine that other programs use. A row is as it was last found."""
+addresses. The suites are cut down to tests that come to derivative rules, so that they are short. A rule that is met was
+called, or is in a module of the checkout that was run and was not called. Seconds are of the processor: of the plain
+run, of what recording and the audit add to it (starting certgrad too); and of the audit by the clock, on a machine that
+other programs used. A row is as it was last found."""
 
 VERDICTS = ("proved", "proved under hypotheses", "unproved", "refuted")
 
 
 def rendered(results: Mapping[str, Row]) -> str:
     """The whole page."""
-    sections = [INTRODUCTION, _summary(results), _reasons(results)]
+    sections = [INTRODUCTION, _summary(results), _refuted(results), _reasons(results)]
     for name, one in results.items():
         sections += [f"## {name} {one['version']}", _about(one), _table(one["rules"]), _graphs(one)]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -48,6 +51,14 @@ def _verdict(rule: Row) -> str:
     return verdict
 
 
+def _refuted(results: Mapping[str, Row]) -> str:
+    rules = [
+        (name, rule["rule"]) for name, one in results.items() for rule in one["rules"] if _verdict(rule) == "refuted"
+    ]
+    lines = ["## Refuted", "", _line("suite", "rule", "looked at by hand"), _line("---", "---", "---")]
+    return "\n".join([*lines, *(_line(name, f"`{rule}`", BY_HAND.get(rule, "not yet")) for name, rule in rules)])
+
+
 def _reasons(results: Mapping[str, Row]) -> str:
     """How often each kind of reason stands behind a rule that is unproved or was not audited."""
     found: dict[str, list[str]] = {}
@@ -64,7 +75,11 @@ def _reasons(results: Mapping[str, Row]) -> str:
 
 def _kind(rule: Row) -> str:
     first = str(rule["reasons"][0]).splitlines()[0] if rule["reasons"] else "no reason"
-    return _cell(re.sub(r"^CG\d+: ", "", first), 110)
+    first = re.sub(r"^CG\d+: ", "", first)
+    first = re.sub(
+        r"JAX could not trace .*? at symbolic shapes: (.*?)\. Call it once.*", r"it does not trace: \1", first
+    )
+    return _cell(re.sub(r" for tag \S+", "", first), 110)
 
 
 def _about(one: Row) -> str:
@@ -93,7 +108,8 @@ def _graphs(one: Row) -> str:
     said = one.get("graphs", [])
     changed = [f"Changed with `--graphs`: {_cell(text, 300)}" for text in one.get("graphs changed", [])]
     functions = [line for line in said if re.match(r"\S+ \(|\S+: ", line)]
-    return "\n\n".join([*([f"With `--graphs`: {said[-1]}."] if said else []), *changed, _list(_functions(functions))])
+    parts = [f"With `--graphs`: {said[-1]}." if said else "", *changed, _list(_functions(functions))]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _functions(lines: Sequence[str]) -> Iterator[str]:

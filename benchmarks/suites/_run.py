@@ -109,6 +109,11 @@ def _environment() -> dict[str, str]:
 
 
 def version(suite: Suite, sources: Path) -> str:
+    """Of the checkout, where it says one; else of what is installed."""
+    home = sources / suite.package
+    for file in [] if suite.shipped or suite.script else (*home.glob("pyproject.toml"), *home.glob("*/version.py")):
+        if found := re.search(r'^(?:__)?version(?:__)? = "([\w.]+)"', file.read_text("utf-8"), re.MULTILINE):
+            return found[1]
     return metadata.version(suite.package)
 
 
@@ -143,7 +148,8 @@ def changed(plain: Ran, recorded: Ran) -> Iterator[str]:
 
 
 def _steady(text: str) -> str:
-    """Without times and addresses."""
+    """Without times and addresses, and the bars of pytest, which fill the line beside a time."""
+    text = re.sub(r"={3,}", "===", text)
     text = re.sub(r"\d+\.\d+ ?s\b( \(\d+:\d+:\d+\))?", "TIME", text)
     return re.sub(r"0x[0-9a-f]+|\bid=\d+", "ADDRESS", text)
 

@@ -63,3 +63,36 @@ SUITES = {
     ),
     "tensorflow_probability": Suite("tfp-nightly", ("benchmarks.suites.tfp_math",), script=True),
 }
+
+BY_HAND = {
+    "optax._src.utils:_scale_gradient": "on purpose: it scales the gradient, and the test asks for that",
+    "rlax._src.clipping:clip_gradient": "on purpose: it clips the gradient",
+    "ott.math.utils:norm": "a mistake: `jax.value_and_grad(norm)` at zeros(3) returns 1.732 for the value, which is 0",
+    "flax.core.lift:custom_vjp.<locals>.inner.<locals>.f": "on purpose: the test's rule returns the sign of the gradient",
+    "nnx.transforms_test:TestCustomVJP.test_basic_call.<locals>.f": (
+        "the test's rule cannot be differentiated and never is: it unpacks a cotangent in two"
+    ),
+    "nnx.transforms_test:TestCustomVJP.test_basic_call_with_state.<locals>.f": (
+        "the test's rule cannot be differentiated and never is: it unpacks a cotangent in two"
+    ),
+    "nnx.transforms_test:TestCustomVJP.test_tree_mode_basic_call.<locals>.f": (
+        "the test's rule cannot be differentiated and never is: it returns cotangents of another shape"
+    ),
+    "nnx.transforms_test:TestCustomVJP.test_custom_vjp_diff_arg_mutation.<locals>.f": (
+        "the test's rule leaves out the cotangent of what it changes: of f(m) + m.x the gradient is 2, and should be 3"
+    ),
+    "tests.test_ad:test_grad_jit_new.<locals>.f": "on purpose: the test's rule adds 2 to the gradient",
+    "tests.test_ad:test_grad_jit_old.<locals>.f": "on purpose: the test's rule adds 2 to the gradient",
+    "tests.test_ad:test_filter_custom_vjp_symbolic_zero.<locals>.f": (
+        "the test's rule asserts which arguments move, and fails for others"
+    ),
+    "tests.test_ad:test_filter_custom_vjp_defvjp.<locals>.f": "on purpose: the test's rule returns (g0 + g1, g2)",
+    "tests.test_ad:test_filter_custom_jvp_kwargs.<locals>.call": "on purpose: the test's rule returns tx**2 + ty",
+    "tests.test_ad:test_filter_custom_jvp_no_kwargs.<locals>.call": "on purpose: the test's rule returns tx**2",
+    "tests.test_ad:test_filter_custom_jvp_exact.<locals>.f": "the test's rule returns x + y for a function that is y",
+    "tests.test_ad:test_filter_custom_jvp_symbolic_zero.<locals>.f": (
+        "the test's rule asserts which arguments move, and fails for others"
+    ),
+    "tests.test_debug:test_backward_nan.<locals>.backward_nan": "on purpose: the test's rule returns nan",
+}
+"""What the refuted rules are, each looked at in floats or in its code."""
