@@ -68,7 +68,7 @@ BY_HAND = {
     "optax._src.utils:_scale_gradient": "on purpose: it scales the gradient, and the test asks for that",
     "rlax._src.clipping:clip_gradient": "on purpose: it clips the gradient",
     "ott.math.utils:norm": "a mistake: `jax.value_and_grad(norm)` at zeros(3) returns 1.732 for the value, which is 0",
-    "flax.core.lift:custom_vjp.<locals>.inner.<locals>.f": "on purpose: the test's rule returns the sign of the gradient",
+    "flax.core.lift:custom_vjp.<locals>.inner.<locals>.f": "on purpose: the test's rule returns the gradient's sign",
     "nnx.transforms_test:TestCustomVJP.test_basic_call.<locals>.f": (
         "the test's rule cannot be differentiated and never is: it unpacks a cotangent in two"
     ),
