@@ -198,7 +198,7 @@ def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 def _cut(text: str) -> str:
     """A static value can be anything: a list of messages, an object of a class with all that it holds."""
-    text = " ".join(text.split())
+    text = " ".join(line.strip() for line in text.split("\n")) if "\n" in text else text
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
 
 
