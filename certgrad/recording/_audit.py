@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import sysconfig
 import time
@@ -198,7 +199,7 @@ def _texts(declared: Declaration) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 def _cut(text: str) -> str:
     """A static value can be anything: a list of messages, an object of a class with all that it holds."""
-    text = " ".join(line.strip() for line in text.split("\n")) if "\n" in text else text
+    text = re.sub(r"\s*\n\s*", " ", text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
 
 

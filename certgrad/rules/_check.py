@@ -288,7 +288,8 @@ def explained(
             lines += wrong
         elif case.verdict == "refuted":
             lines.append(f"likely cause: {OTHER_VALUE}")
-        file, line = place_of(places[kind]) if places[kind] is not None else ("", 0)
+        at = places[kind]
+        file, line = place_of(at) if at is not None else ("", 0)
         if line and case.verdict == "refuted" and not from_library(file):
             lines.append(f"see {Path(file).name}:{line}")
         return "\n".join(lines)
