@@ -122,8 +122,9 @@ def test_a_static_value_is_shown_in_short():
     assert all(len(note) < 300 for note in found.result.notes)
 
 
-def test_a_random_key_is_an_argument():
-    (found,) = recorded(lambda: rules.dropout(jnp.ones(3), jax.random.key(0))).values()
+@pytest.mark.parametrize("key", [jax.random.key, jax.random.PRNGKey])
+def test_a_random_key_is_an_argument(key):
+    (found,) = recorded(lambda: rules.dropout(jnp.ones(3), key(0))).values()
     assert verdict(found) == "proved"
 
 
