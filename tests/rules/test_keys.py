@@ -34,3 +34,15 @@ def test_a_key_that_is_returned():
     rule.defvjp(lambda key: (key, None), lambda _, g: (g,))
     report = certgrad.check(rule, ":key")
     assert report.verdict == "unproved"
+
+
+@pytest.mark.parametrize("key", [jax.random.key(0), jax.random.PRNGKey(0)], ids=["typed", "raw"])
+@pytest.mark.parametrize("same", [True, False])
+def test_a_key_that_it_closes_over(key, same):
+    other = key if same else jax.random.split(key)[0]
+    rule = jax.custom_vjp(lambda x: x * jax.random.normal(key, x.shape))
+    rule.defvjp(
+        lambda x: (x * jax.random.normal(key, x.shape), None),
+        lambda _, g: (g * jax.random.normal(other, g.shape),),
+    )
+    assert (certgrad.check(rule, "n -> n", conformance=False).verdict == "proved") is same

@@ -93,8 +93,9 @@ def literal(x: Any, dtype: Any) -> Any:
 
 def constant(x: Any, dtype: Any) -> Value:
     """A literal or captured array of a traced program."""
+    real = is_float(dtype)
     array = np.asarray(x)
-    if is_float(dtype):
+    if real:
         out = np.empty(array.shape, dtype=object)
         for index in np.ndindex(array.shape):
             out[index] = literal(array[index], dtype)

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax.extend import core
 
@@ -83,6 +84,9 @@ class _Writer:
         return found[1]
 
     def array(self, value: Any) -> str:
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+            return f"{dtype}{self.array(jax.random.key_data(value))}"
         array = np.asarray(value)
         return f"{array.dtype}{array.shape}{array.tobytes().hex()}"
 

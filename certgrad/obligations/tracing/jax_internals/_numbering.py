@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from ._primitives import genuine, is_function
 from ._programs import Program, inner_program, is_literal, of_equation
 from ._text import identity
+from ._values import data_of
 
 
 @dataclass(eq=False)
@@ -73,8 +72,8 @@ class Numbering:
         return [v if is_literal(v) else values[v] for v in jaxpr.outvars]
 
     def _constant(self, var: Any, value: Any) -> Value:
-        array = np.asarray(value)
-        key = (str(array.dtype), array.shape, array.tobytes())
+        array = data_of(value)
+        key = (str(getattr(value, "dtype", array.dtype)), array.shape, array.tobytes())
         return self._constants.setdefault(key, Value(var.aval, constant=value))
 
     def _step(self, eqn: Any, operands: list[Atom]) -> Step:
