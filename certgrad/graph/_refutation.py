@@ -19,11 +19,9 @@ from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.prove.prove import Outcome
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.present import show_difference
 
 from ._operation import Operation, rule_is_reverse
-
-RESIDUAL_LENGTH = 400
 
 
 def broken_decision(programs: Programs, sizes: Mapping[str, Any]) -> Fixed | None:
@@ -59,7 +57,7 @@ def _at(poly: Poly, sizes: Mapping[str, Any]) -> Fraction | None:
 def failure_of(
     operation: Operation, shapes: ActiveShapes, programs: Programs, names: tuple[str, ...], kind: str, outcome: Outcome
 ) -> ObligationResult:
-    residual = show(outcome.residual)[:RESIDUAL_LENGTH] if outcome.residual is not None else ""
+    residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     if outcome.surrogate:
         return ObligationResult(kind=kind, verdict="surrogate", reason=outcome.reason, residual=residual)  # type: ignore[arg-type]
     # What is too large to prove is too large to search.

@@ -9,6 +9,7 @@ from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import adjoint_of_derivative_obligation, differentiated
 from certgrad.obligations.terms.budget import BudgetError, limited
+from certgrad.obligations.terms.walk import extent
 from certgrad.obligations.wording.present import show
 
 from ._user_rule import UserRule
@@ -43,6 +44,8 @@ def _term(one: UserRule, k: int) -> str:
     groups = paired(difference, sorted(problem.tangents.values()), [])
     argument = problem.inputs[problem.differentiable[0]]
     if len(groups) != 1 or len(groups[0][1]) != len(argument.shape):
+        return ""
+    if extent(groups[0][0]) > LONGEST:
         return ""
     text = show(groups[0][0])
     letters = ",".join("ijklmn"[: len(argument.shape)])

@@ -21,7 +21,7 @@ from certgrad.obligations.prove.prove import Outcome, prove
 from certgrad.obligations.prove.satisfiable import satisfiable
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
 from certgrad.obligations.tracing.jax_internals import dim_poly
-from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.present import show_difference
 from certgrad.obligations.wording.stated import Reads
 
 from . import witnesses as _witnesses
@@ -170,8 +170,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
         if outcome.alike:
             listed.append(FINITE)
         return Result("proved under hypotheses" if listed else "proved", listed)
-    residual = show(outcome.residual) if outcome.residual is not None else ""
-    residual = residual if len(residual) < 600 else f"{residual[:600]} …"
+    residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
     witness = None if record.reading.moved else _witness(traces, instance, kind)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)

@@ -42,6 +42,34 @@ def deep_atoms(poly: Poly) -> tuple[Atom, ...]:
     return found
 
 
+def extent(poly: Poly) -> int:
+    """How many parts a term has where it is written out: what is shared counts wherever it stands."""
+    known: dict[Atom, int] = {}
+
+    def of(p: Poly) -> int:
+        return sum(1 + sum(known[a] for a, _ in mono) for mono, _ in p.items())
+
+    for a in _inner_first(poly):
+        known[a] = 1 + sum(map(of, a.parts()))
+    return of(poly)
+
+
+def _inner_first(poly: Poly) -> list[Atom]:
+    """All atoms, each after those inside it."""
+    order: list[Atom] = []
+    seen: set[Atom] = set()
+    stack = [(a, False) for a in atoms_of(poly)]
+    while stack:
+        a, done = stack.pop()
+        if done:
+            order.append(a)
+        elif a not in seen:
+            seen.add(a)
+            stack.append((a, True))
+            stack += [(b, False) for inner in a.parts() for b in atoms_of(inner)]
+    return order
+
+
 _tensors: Memo[Atom, frozenset[str]] = Memo()
 _determined: Memo[str, frozenset[str]] = Memo()
 

@@ -15,17 +15,28 @@ from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.predicates import PREDICATES, Pred
 from certgrad.obligations.terms.variables import Var
-from certgrad.obligations.terms.walk import deep_atoms, is_determined
+from certgrad.obligations.terms.walk import deep_atoms, extent, is_determined
 
 from .stated import Writer, term
 
 LONG = 600
-"""Where a text about loops is cut."""
+"""Where a long text is cut."""
+PAGES = 3000
+"""A term of more parts is not written out."""
 
 
 def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
     """A term. Free index variables are named i, j, k … in order of appearance unless `names` says otherwise."""
     return term_text(term(poly, names), style)
+
+
+def show_difference(poly: Poly) -> str:
+    """What two sides differ by, cut where it is long; of what would fill pages only how much it is."""
+    parts = extent(poly)
+    if parts > PAGES:
+        return f"a term of {parts:,} parts"
+    text = show(poly)
+    return text if len(text) < LONG else f"{text[:LONG]} …"
 
 
 def show_relation(left: Rec, right: Rec) -> str:

@@ -69,7 +69,7 @@ def _distance(one: Approximation, dtype: np.dtype) -> float:
     return float(_distances.table[key])
 
 
-BITS = 4096
+BITS = 256
 _distances = Kept()
 _programs = Kept()
 
@@ -80,7 +80,7 @@ APPROXIMATIONS: Sequence[Approximation] = (
         lambda x: jnp.log(jax.lax.erfc(-x / jnp.sqrt(jnp.asarray(2.0, x.dtype))) / 2),
         lambda x: ((-x / arb(2).sqrt()).erfc() / 2).log(),
         "log(erfc(−x/√2)/2)",
-        (-40.0, 12.0, 417),
+        (-40.0, 12.0, 105),
     ),
 )
 
