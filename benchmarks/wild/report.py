@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-DEFINITE = ("proved", "proved under hypotheses", "proved up to rounding", "surrogate", "refuted")
+DEFINITE = ("proved", "proved under hypotheses", "proved up to rounding", "proved at sizes", "surrogate", "refuted")
 VERDICTS = (*DEFINITE, "unproved", "not audited")
 KINDS = {
     "bug": "a defect of the package",
@@ -196,13 +196,15 @@ def _stopped(results: Mapping[str, Any]) -> Iterator[str]:
 
 def _unreached(results: Mapping[str, Any]) -> Iterator[str]:
     for package, one in results.items():
-        if one["inside"]:
-            shown = ", ".join(f"`{x}`" for x in one["inside"][:6])
-            more = f" and {len(one['inside']) - 6} more" if len(one["inside"]) > 6 else ""
-            yield f"{_name(package)}: {len(one['inside'])} inside functions: {shown}{more}"
+        left = one.get("unreached", ())
+        if left:
+            shown = ", ".join(f"`{x}`" for x in left[:6])
+            more = f" and {len(left) - 6} more" if len(left) > 6 else ""
+            yield f"{_name(package)}: {len(left)} in its source: {shown}{more}"
         if one["problems"]:
             first = _one_line(one["problems"][0])
-            yield f"{_name(package)}: {len(one['problems'])} modules do not import, such as {first}"
+            many = "1 module" if len(one["problems"]) == 1 else f"{len(one['problems'])} modules"
+            yield f"{_name(package)}: {many} not looked at, such as {first}"
 
 
 def _is(rule: Mapping[str, Any], verdict: str) -> bool:

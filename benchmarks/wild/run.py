@@ -9,8 +9,12 @@ The packages are no dependencies of certgrad. Make an environment for them first
 
 With names of packages, only those are audited again, and the rest is taken from `reports/wild.json`; with `--rule`,
 only their rules whose names contain the text. `--render` only writes the Markdown. Each package is a process, and each
-rule has a limit of time. What is declared of the rules is in `declared.py`; what was found by hand of each refuted one
-is in `findings.toml`.
+rule has a limit of time.
+
+Rules are audited as they are found by name, at what `declared.py` says of them or at shapes that certgrad infers. Where
+`drivers/` has a program for the package, which calls its public functions, that program is recorded as `certgrad run`
+would, and the rules that it calls are audited as they were called, if the first way had no definite verdict for them.
+What was found by hand of each refuted one is in `findings.toml`.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ import argparse
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -30,15 +36,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from report import rendered
-from sources import inner_rules
+from report import DEFINITE, rendered
+from sources import Written, written
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 RESULTS, REPORT = ROOT / "reports" / "wild.json", ROOT / "reports" / "wild.md"
-SECONDS = 240
+DRIVERS = HERE / "drivers"
+SECONDS = 60
 """Of processor time, for one rule: what else the machine does decides nothing."""
+MEMORY = 10 * 2**30
 
 PACKAGES = {
     "jax": "jax",
@@ -79,8 +87,88 @@ PACKAGES = {
     "qwix": "qwix",
     "flowjax": "flowjax",
     "interpax": "interpax",
+    "s2fft": "s2fft",
+    "jaxoplanet": "jaxoplanet",
+    "spyx": "spyx",
+    "slax": "slax",
+    "snnax": "snnax",
+    "brainstate": "brainstate",
+    "jaxsnn": "jaxsnn",
+    "rockpool": "rockpool",
+    "e3x": "e3x",
+    "jax_galsim": "jax-galsim",
+    "keras": "keras",
+    "pennylane": "pennylane",
+    "jaxdecomp": "jaxdecomp",
+    "diffaaable": "diffaaable",
+    "fdtdx": "fdtdx",
+    "eformer": "eformer",
+    "ejkernel": "ejkernel",
+    "rwkv_ops": "rwkv-ops",
+    "agjax": "agjax",
+    "piquasso": "piquasso",
+    "horqrux": "horqrux",
+    "pyscfad": "pyscfad",
+    "torax": "torax",
+    "ringattention": "ringattention",
+    "mlstm_kernels": "mlstm_kernels",
+    "spexial": "spexial",
+    "spbessax": "spbessax",
+    "jaxbessel": "jaxbessel",
+    "nufftax": "nufftax",
+    "bijx": "bijx",
+    "deepqmc": "deepqmc",
+    "lsqfitgp": "lsqfitgp",
+    "distreqx": "distreqx",
+    "astronomix": "astronomix",
+    "solvax": "solvax",
+    "vmec_jax": "vmec-jax",
+    "vmex": "vmex",
+    "dkx": "dkx",
+    "raytrax": "raytrax",
+    "virtual_casing_jax": "virtual-casing-jax",
+    "zernipax": "zernipax",
+    "sparsax": "sparsax",
+    "jaxonomy": "jaxonomy",
+    "collimator": "pycollimator",
+    "jaxspec": "jaxspec",
+    "jax_fem": "jax-fem",
+    "feax": "feax",
+    "jaxley": "jaxley",
+    "jaxsim": "jaxsim",
+    "tokamax": "tokamax",
+    "tunix": "google-tunix",
+    "cryojax": "cryojax",
+    "dynamiqs": "dynamiqs",
+    "quantax": "quantax",
+    "scico": "scico",
+    "copulax": "copulax",
+    "jaxfmm": "jaxfmm",
+    "dftax": "dftax",
+    "apax": "apax",
+    "mlip": "mlip",
+    "jaxnnls": "jaxnnls",
+    "jaxmat": "jaxmat",
+    "haliax": "haliax",
+    "jax_flash_attn2": "jax-flash-attn2",
+    "levanter": "levanter",
+    "neural_tangents": "neural-tangents",
+    "praxis": "praxis",
+    "genjax": "genjax",
+    "splax": "splax",
+    "jax_scalify": "jax-scalify",
+    "torch_jax_interop": "torch-jax-interop",
+    "torchax": "torchax",
+    "tf2jax": "tf2jax",
+    "trax": "trax",
+    "oryx": "oryx",
+    "kvax": "kvax",
 }
 """What is imported, and the distribution that it comes from."""
+
+
+NARROW = frozenset([*PACKAGES][[*PACKAGES].index("s2fft") :])
+"""Of these only the modules whose source makes rules are imported: the others take long, or need more packages."""
 
 
 class OutOfTime(BaseException):
@@ -94,19 +182,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=SECONDS, help="The limit for one rule, of processor time.")
     parser.add_argument("--rule", default="", metavar="TEXT", help="Of these, only the rules with this in their names.")
     parser.add_argument("--worker", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--driven", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     unknown = [p for p in given.packages if p not in PACKAGES]
     if unknown:
         parser.error(f"'{unknown[0]}' is not surveyed; {', '.join(PACKAGES)} are.")
     if given.worker:
-        _work(given.packages[0], Path(given.worker), given.seconds, given.rule)
+        work = Worker(given.packages[0], Path(given.worker), given.seconds, given.rule)
+        work.recorded() if given.driven else work.found()
         return
     results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     for package in [] if given.render else given.packages or PACKAGES:
         found = _package(package, given.seconds, given.rule)
+        results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
         if given.rule and package in results:
             again = {r["name"]: r for r in found["rules"]}
-            found["rules"] = [again.get(r["name"], r) for r in results[package]["rules"]]
+            before = {r["name"]: r for r in results[package]["rules"]}
+            found["rules"] = [*(before | again).values()]
         results[package] = found
         print(package, _counted(results[package]["rules"]), flush=True)
         ordered = {p: results[p] for p in PACKAGES if p in results}
@@ -122,69 +214,196 @@ def _counted(rules: Sequence[dict[str, Any]]) -> str:
 # one package, in processes of its own
 
 
+def driver_of(package: str) -> Path | None:
+    """The program that calls the package's public functions, if there is one."""
+    path = DRIVERS / f"{package.removesuffix('.substrates.jax')}.py"
+    return path if path.exists() else None
+
+
 def _package(package: str, seconds: int, rule: str) -> dict[str, Any]:
     """What came of a package. Where a rule ends the process, another one goes on after it."""
     lines: list[dict[str, Any]] = []
+    ended = ""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results"
-        for _ in range(20):
-            command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
-            command += ["--rule", rule]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
-            if not done.returncode or not lines or "began" not in lines[-1]:
-                break
-    problems = [line["problem"] for line in lines if "problem" in line]
-    if not lines:
-        problems = [done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the process ended"]
-    found = {line["name"]: line for line in lines if "verdict" in line}
-    for name in (line["began"] for line in lines if "began" in line):
-        found.setdefault(name, {"name": name, "where": "", "verdict": "not audited", "why": "it ended the process"})
-    distribution = PACKAGES[package]
+        for driven in (False, True) if driver_of(package) else (False,):
+            for _ in range(20):
+                command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
+                command += ["--rule", rule, *(["--driven"] if driven else [])]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
+                if not done.returncode or not lines or "began" not in lines[-1]:
+                    break
+            if done.returncode:
+                ended = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the process ended"
+    problems = [line["problem"] for line in lines if "problem" in line] + ([ended] if ended else [])
+    found = _merged([line for line in lines if "verdict" in line])
+    for line in lines:
+        if "began" in line and line["began"] not in found:
+            lost = {"name": line["began"], "where": "", "verdict": "not audited", "why": "it ended the process"}
+            found[line["began"]] = lost
     try:
-        version = metadata.version(distribution)
+        version = metadata.version(PACKAGES[package])
     except metadata.PackageNotFoundError:
         version = ""
+    reached = {_plain(name) for name in found}
     return {
-        "distribution": distribution,
+        "distribution": PACKAGES[package],
         "version": version,
         "rules": list(found.values()),
         "problems": problems,
-        "inside": inner_rules(package),
+        "unreached": [_shown(one) for one in written(package) if one.name not in reached],
     }
 
 
-def _work(package: str, out: Path, seconds: int, rule: str) -> None:
-    """Audit a package's rules, a line each."""
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    warnings.simplefilter("ignore")
-    from certgrad.errors import UsageError
-    from certgrad.rules._find import find
+def _merged(lines: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """A rule both found by its name and recorded is one row: the first definite verdict, else what says most."""
+    out: dict[str, dict[str, Any]] = {}
+    for line in lines:
+        before = out.get(line["name"])
+        if before is None or _weight(line) > _weight(before):
+            out[line["name"]] = line
+    return out
 
-    known = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
-    seen = {line.get("began") or line.get("name") for line in known}
-    signal.signal(signal.SIGPROF, _ring)
-    with out.open("a", encoding="utf-8") as file:
 
-        def tell(line: dict[str, Any]) -> None:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            file.flush()
+def _weight(line: dict[str, Any]) -> int:
+    return 2 if line["verdict"] in DEFINITE else int(line["verdict"] == "unproved")
 
-        try:
-            found = find(package)
-        except UsageError as error:
-            tell({"problem": str(error)})
-            return
-        for one in found.rules:
-            if one.name in seen or rule not in one.name:
+
+def _plain(name: str) -> str:
+    """The name of a rule as its source has it."""
+    return name.replace(".<locals>", "")
+
+
+def _shown(one: Written) -> str:
+    return f"{one.file}:{one.line} {one.name.partition(':')[2]}"
+
+
+class Worker:
+    """Audits a package's rules, a line each."""
+
+    def __init__(self, package: str, out: Path, seconds: int, rule: str) -> None:
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        os.environ.setdefault("KERAS_BACKEND", "jax")
+        warnings.simplefilter("ignore")
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        self.package, self.seconds, self.rule = package, seconds, rule
+        known = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
+        self.before = {line["name"]: line for line in known if "verdict" in line}
+        self.begun = {(line["began"], line["driven"]) for line in known if "began" in line}
+        self.file = out.open("a", encoding="utf-8")
+        signal.signal(signal.SIGPROF, _ring)
+
+    def tell(self, line: dict[str, Any]) -> None:
+        self.file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.file.flush()
+
+    def _begin(self, name: str, driven: bool) -> bool:
+        if (name, driven) in self.begun or self.rule not in name:
+            return False
+        self.tell({"began": name, "driven": driven})
+        return True
+
+    def found(self) -> None:
+        """Those that names lead to."""
+        from certgrad.errors import UsageError
+        from certgrad.rules._find import find
+
+        modules = [self.package]
+        if self.package in NARROW:
+            modules = sorted({one.name.partition(":")[0] for one in written(self.package)})
+        for module in modules:
+            try:
+                found = find(module)
+            except UsageError as error:
+                self.tell({"problem": str(error)})
                 continue
-            if one.rule is None:
-                tell({"problem": re.sub(r"/\S*/site-packages/", "", f"{one.name}: {one.problem}")})
+            for one in found.rules:
+                if one.rule is None:
+                    if "it makes a rule at each call" not in one.problem:
+                        self.tell({"problem": re.sub(r"/\S*/site-packages/", "", f"{one.name}: {one.problem}")})
+                # a container can hold another package's rules
+                elif _own(one.file, self.package) and self._begin(one.name, False):
+                    self.tell(self._audited(one))
+
+    def recorded(self) -> None:
+        """Those that the driver calls, as it calls them."""
+        from certgrad.recording import Program, Record, run
+        from certgrad.recording._audit import _undisturbed, located
+
+        driver = driver_of(self.package)
+        assert driver is not None
+        record = Record()
+        status = run(Program(str(driver)), record.noticing()).status
+        if status:
+            self.tell({"problem": f"drivers/{driver.name} ended with status {status}"})
+        for rule in record.notes.rules.values() if record.notes is not None else ():
+            place = located(next(iter(rule.variants.values())).custom)
+            done = self.before.get(place.name, {}).get("verdict") in DEFINITE
+            if done or not _own(place.file, self.package) or not self._begin(place.name, True):
                 continue
-            if not _own(one.file, package):  # a container can hold another package's rules
-                continue
-            tell({"began": one.name})
-            tell(_audited(one, seconds))
+            with _undisturbed():
+                self.tell(self._as_called(rule, place))
+
+    def _audited(self, found: Any) -> dict[str, Any]:
+        from certgrad.rules._by_name import examined
+
+        said = _declared(found.name)
+        line: dict[str, Any] = {"name": found.name, "where": found.where}
+        with _Limit(self.seconds) as limit:
+            result = examined(found, {found.name: (said,)} if said is not None else {})
+        if limit.over:
+            return line | limit.said()
+        return line | {"seconds": limit.took} | _line(result, "declared" if said is not None else "inferred")
+
+    def _as_called(self, rule: Any, place: Any) -> dict[str, Any]:
+        from certgrad.recording._audit import _look, _Looked, _worst
+
+        line: dict[str, Any] = {"name": place.name, "where": place.where, "called": rule.count}
+        looked = _Looked()
+        said = _declared(place.name)
+        with _Limit(self.seconds) as limit:
+            for variant in rule.variants.values():
+                _look(variant, place, said, True, looked)
+        if limit.over:
+            return line | limit.said()
+        result, _ = _worst(looked)
+        if result.certificate is None and not result.remarks:
+            return line | {"verdict": "not audited", "why": "; ".join(dict.fromkeys(looked.left))}
+        origin = "declared" if said is not None else "recorded"
+        return line | {"seconds": limit.took, "left": [*dict.fromkeys(looked.left)]} | _line(result, origin)
+
+
+class _Limit:
+    """A limit of processor time for a block; `over` says that it was reached."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds, self.over, self.took = seconds, False, 0.0
+
+    def __enter__(self) -> _Limit:
+        self._began = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> bool:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        self.took = round(time.process_time() - self._began, 1)
+        self.over = kind is OutOfTime
+        return self.over
+
+    def said(self) -> dict[str, Any]:
+        why = f"out of time after {self.seconds} s of processor time"
+        return {"verdict": "unproved", "why": why, "seconds": self.took}
+
+
+def _declared(name: str) -> Any:
+    """What `declared.py` says of a rule; None where it says nothing."""
+    from declared import DECLARED
+
+    from certgrad.rules._declaration import Declaration
+
+    said = DECLARED.get(name)
+    return said if said is None or isinstance(said, Declaration) else said()
 
 
 def _own(file: str, package: str) -> bool:
@@ -196,37 +415,24 @@ def _ring(signum: int, frame: FrameType | None) -> None:
     raise OutOfTime
 
 
-def _audited(found: Any, seconds: int) -> dict[str, Any]:
-    from declared import DECLARED
-
-    from certgrad.rules._by_name import examined
-    from certgrad.rules._declaration import Declaration
-
-    line: dict[str, Any] = {"name": found.name, "where": found.where}
-    said = DECLARED.get(found.name)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        if said is not None and not isinstance(said, Declaration):
-            said = said()
-        result = examined(found, {found.name: said} if said is not None else {})
-    except OutOfTime:
-        return line | {"verdict": "unproved", "why": f"out of time after {seconds} s of processor time"}
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+def _line(result: Any, origin: str) -> dict[str, Any]:
     if result.certificate is None:
         why = "; ".join(r.text for r in result.remarks).removeprefix("not audited: ")
-        return line | {"verdict": "not audited", "why": why}
+        return {"verdict": "not audited", "why": why}
     certificate, report = result.certificate, result.report
     assert report is not None
-    return line | {
+    return {
         "verdict": certificate.verdict,
-        "origin": "declared" if said is not None else "inferred",
+        "origin": origin,
         "signature": certificate.signature[:1],
+        "sizes": list(certificate.sizes or ()),
         "surrogate": report.surrogate,
         "approximates": report.approximates,
         "cause": report.cause,
+        "reason": report.reason,
         "without_gradient": list(report.without_gradient),
         "claims": list(_claims(certificate)),
+        **({"reproduction": report.reproduction} if certificate.verdict == "refuted" else {}),
     }
 
 
