@@ -388,3 +388,83 @@ _say(
     "n -> n",
     surrogate="it computes an approximation of Lambert's W, and its rule is the derivative of Lambert's W",
 )
+
+# spiking neurons: the step function, with the derivative of something smoother
+
+_SLAX = '"the Heaviside step function with forward-mode autodiff compatible surrogate derivative"'
+for _rule in ("fast_sigmoid.<locals>.fs", "atan.<locals>.arctangent", "multi_gauss.<locals>.forward"):
+    _say(f"slax.models.surrogates:{_rule}", "n -> n", surrogate=_SLAX)
+_say(
+    "spyx.axn:custom.<locals>.f",
+    "n -> n",
+    surrogate='"Function that computes the surrogate gradient g(x) used during the backward pass"',
+)
+_SNNAX = '"A function that returns the surrogate gradient of the heaviside function"'
+for _rule in (
+    "superspike_surrogate.<locals>.heaviside_with_superspike_surrogate",
+    "sigmoid_surrogate.<locals>.heaviside_with_sigmoid_surrogate",
+    "piecewise_surrogate.<locals>.heaviside_with_sigmoid_surrogate",
+):
+    _say(f"snnax.functional.surrogate:{_rule}", "n -> n", surrogate=_SNNAX)
+_say(
+    "jaxsnn.discrete.functional.threshold:superspike",
+    "n -> n",
+    static={"alpha": 80},
+    surrogate="\"Surrogate gradient used in the 'Superspike' paper\"",
+)
+_say(
+    "rockpool.nn.modules.jax.lif_jax:step_pwl",
+    "n -> n",
+    surrogate='"Heaviside step function with piece-wise linear derivative to use as spike-generation surrogate"',
+)
+_say(
+    "run_eformer:rounded",
+    "n -> n",
+    surrogate='"The STE is a biased gradient estimator - it assumes the gradient of the quantization function is the '
+    'identity"',
+)
+
+# special functions
+
+_say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4})
+_say("spexial._src.dtype:ldexp_no_flush", "n -> n", static={"exponent": 3})
+_say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1": 1.0})
+_say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})
+_say("jaxbessel.bessel:_bessel_jn", "n -> 4 n", static={"n": 3})
+_say("jaxbessel.spherical:_spherical_bessel_jn", "n -> 3 n", static={"n": 2})
+_say("jaxbessel.fractional:_bessel_jv_over_xv", "n -> n", static={"nu": 0.5})
+_say("jaxoplanet.core.limb_dark:_p_integral", ", -> 3", static={"order": 10, "l_max": 1, "include_s1": False})
+_say("raytrax.math.bessel:jv_jax", "n -> n", static={"v": 1})
+_say("raytrax.math.bessel:kv_jax", "n -> n", static={"v": 1})
+_say("raytrax.math.bessel:kve_jax", "n -> n", static={"v": 1})
+_say("copulax._src.special:_log_kv_pos", ", ")
+_say("copulax._src.special:stdtr", ", ")
+
+# chemistry and molecules
+
+_say("dftax.grid.becke:_cell_prod", "n k -> n", domain="s > 0")
+_say("dftax.ks.terms:_metric_pinv", "n n -> n n")
+_say("dftax.ks.implicit:_proj_from_fock", "n n -> n n", static={"nocc": 1})
+_say("apax.utils.jax_md_reduced.space:transform", "d d, n d -> n d")
+_say("mlip.models.esen.eulers:safe_acos", "n -> n", static={"eps": 1e-7})
+_say("mlip.models.esen.eulers:safe_atan2", "n, n -> n", static={"eps": 1e-7})
+_say("pyscfad.backend._jax.scipy.linalg:_svd", "n n")
+_say("pyscfad.lib._numpy_helper_opt:_pack_tril", "3 3 -> 6", static={"axis": -1, "out": None})
+_say("pyscfad.lib._numpy_helper_opt:_unpack_tril", "6 -> 3 3", static={"filltriu": 1, "axis": -1, "out": None})
+_say("pyscfad.scf._vhf:_get_j", "2 2 2 2, 2 2 -> 2 2", static={"hermi": 1})
+_say("pyscfad.scf._vhf:_get_k", "2 2 2 2, 2 2 -> 2 2", static={"hermi": 1})
+_say("pyscfad.mp.dfmp2:_contract_opt", "2 3, 3", static={"nocc": 1, "nvir": 2, "with_t2": False})
+_say("pyscfad.xtb.qmmm_pbc.itrf:lambertw", "n -> n", static={"tol": 1e-6, "max_iter": 4})
+
+# solvers, and what they are made of
+
+_say("jaxfmm.near:_take_sorted", "n d, k:int -> k d")
+_say("jaxnnls.diff_qp:solve_nnls_primal", "2 2, 2 -> 2", static={"target_kappa": 1e-3})
+_say("vmex.core.stability:_top_eigenvalue", "b n+1, b n -> b")
+_say("dynamiqs.integrators.core.low_rank_integrator:_cholesky_solve_cached", "n m, m n, n k -> m k")
+_say("dynamiqs.integrators.core.low_rank_integrator:_qr_solve_cached", ("n m", ("n m", "m m"), "n k"))
+_FAKE = '"Note, that this is meant to take gradients t=0; the forward pass is, in fact, just the identity."'
+_say("bijx.lie:_local_curve.<locals>.fake_expm", "", surrogate=_FAKE)
+_say("piquasso._math.jax.utils:eig", "n n", static={"eps": 1e-6})
+for _rule in ("attention.base:_softmax", "flex_attention.base:_softmax"):
+    _say(f"tokamax._src.ops.{_rule}", "n d", static={"normalize": True})

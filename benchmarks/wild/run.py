@@ -216,7 +216,7 @@ def _counted(rules: Sequence[dict[str, Any]]) -> str:
 
 def driver_of(package: str) -> Path | None:
     """The program that calls the package's public functions, if there is one."""
-    path = DRIVERS / f"{package.removesuffix('.substrates.jax')}.py"
+    path = DRIVERS / f"run_{package.removesuffix('.substrates.jax')}.py"
     return path if path.exists() else None
 
 
@@ -340,7 +340,9 @@ class Worker:
         for rule in record.notes.rules.values() if record.notes is not None else ():
             place = located(next(iter(rule.variants.values())).custom)
             done = self.before.get(place.name, {}).get("verdict") in DEFINITE
-            if done or not _own(place.file, self.package) or not self._begin(place.name, True):
+            # a rule that the package makes of the driver's function has that function's name
+            own = _own(place.file, self.package) or place.name.startswith(f"{driver.stem}:")
+            if done or not own or not self._begin(place.name, True):
                 continue
             with _undisturbed():
                 self.tell(self._as_called(rule, place))
