@@ -181,6 +181,8 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="Write the report from the results as they are.")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="The limit for one rule, of processor time.")
     parser.add_argument("--rule", default="", metavar="TEXT", help="Of these, only the rules with this in their names.")
+    parser.add_argument("--recorded", action="store_true", help="Only what the drivers call; other rows stay.")
+    parser.add_argument("--sources", action="store_true", help="Only count anew what the sources make.")
     parser.add_argument("--worker", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--driven", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -192,8 +194,12 @@ def main() -> None:
         work.recorded() if given.driven else work.found()
         return
     results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    for package in [] if given.render else given.packages or PACKAGES:
-        found = _package(package, given.seconds, given.rule)
+    if given.sources:
+        results = {p: _counted_anew(p, results.get(p, {})) for p in PACKAGES}
+        RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for package in [] if given.render or given.sources else given.packages or PACKAGES:
+        before = results.get(package, {}).get("rules", []) if given.recorded else None
+        found = _package(package, given.seconds, given.rule, before)
         results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
         if given.rule and package in results:
             again = {r["name"]: r for r in found["rules"]}
@@ -220,13 +226,16 @@ def driver_of(package: str) -> Path | None:
     return path if path.exists() else None
 
 
-def _package(package: str, seconds: int, rule: str) -> dict[str, Any]:
+def _package(package: str, seconds: int, rule: str, before: Sequence[dict[str, Any]] | None = None) -> dict[str, Any]:
     """What came of a package. Where a rule ends the process, another one goes on after it."""
     lines: list[dict[str, Any]] = []
     ended = ""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "results"
-        for driven in (False, True) if driver_of(package) else (False,):
+        if before is not None:
+            out.write_text("".join(json.dumps(line) + "\n" for line in before), "utf-8")
+        ways = [*([False] if before is None else []), *([True] if driver_of(package) else [])]
+        for driven in ways:
             for _ in range(20):
                 command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
                 command += ["--rule", rule, *(["--driven"] if driven else [])]
@@ -242,18 +251,27 @@ def _package(package: str, seconds: int, rule: str) -> dict[str, Any]:
         if "began" in line and line["began"] not in found:
             lost = {"name": line["began"], "where": "", "verdict": "not audited", "why": "it ended the process"}
             found[line["began"]] = lost
+    return _about(package, [*found.values()], problems)
+
+
+def _about(package: str, rules: Sequence[dict[str, Any]], problems: Sequence[str]) -> dict[str, Any]:
     try:
         version = metadata.version(PACKAGES[package])
     except metadata.PackageNotFoundError:
         version = ""
-    reached = {_plain(name) for name in found}
+    reached = {_plain(rule["name"]) for rule in rules}
     return {
         "distribution": PACKAGES[package],
         "version": version,
-        "rules": list(found.values()),
-        "problems": problems,
+        "rules": list(rules),
+        "problems": list(problems),
         "unreached": [_shown(one) for one in written(package) if one.name not in reached],
     }
+
+
+def _counted_anew(package: str, before: dict[str, Any]) -> dict[str, Any]:
+    """The rows as they are, and what the source makes beside them."""
+    return _about(package, before.get("rules", []), before.get("problems", []))
 
 
 def _merged(lines: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -337,7 +355,13 @@ class Worker:
         status = run(Program(str(driver)), record.noticing()).status
         if status:
             self.tell({"problem": f"drivers/{driver.name} ended with status {status}"})
-        for rule in record.notes.rules.values() if record.notes is not None else ():
+        if record.notes is None:
+            return
+        for name in record.notes.lost:
+            lost, _, why = name.partition(": ")
+            if lost.startswith(self.package) and self.before.get(lost, {}).get("verdict") not in DEFINITE:
+                self.tell({"name": lost, "where": "", "verdict": "not audited", "why": why[:300]})
+        for rule in record.notes.rules.values():
             place = located(next(iter(rule.variants.values())).custom)
             done = self.before.get(place.name, {}).get("verdict") in DEFINITE
             # a rule that the package makes of the driver's function has that function's name

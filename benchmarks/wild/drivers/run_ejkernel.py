@@ -35,7 +35,13 @@ each(
         "state_space_v1", random(1, 3, 2), random(2, 4), random(1, 3, 4), random(1, 3, 4), random(2), random(1, 3, 2)
     ),
     lambda: grad(
-        "state_space_v2", random(1, 3, 2, 4), random(2), random(1, 3, 1, 5), random(1, 3, 1, 5), random(2), random(1, 3, 2)
+        "state_space_v2",
+        random(1, 3, 2, 4),
+        random(2),
+        random(1, 3, 1, 5),
+        random(1, 3, 1, 5),
+        random(2),
+        random(1, 3, 2),
     ),
     lambda: grad("flash_attention", *sequences(), at=(0, 1, 2)),
     lambda: grad("grouped_matmulv3", random(4, 3), random(2, 3, 5), jnp.array([1, 3]), at=(0, 1)),

@@ -14,6 +14,4 @@ def quantised(axis):
     jax.grad(f)(X)
 
 
-
-
 each(lambda: quantised(None), lambda: quantised(1))

@@ -1,23 +1,27 @@
-"""Nonuniform Fourier transforms of both types in one, two and three dimensions."""
+"""Spreading and interpolation, in one, two and three dimensions."""
+
+import inspect
 
 import jax
 import jax.numpy as jnp
-import nufftax
 from _driver import each
+from nufftax.core import kernel, spread
 
 X = jnp.array([0.1, 1.0, -2.0])
-C = jnp.array([1.0 + 0.5j, 0.3 - 1.0j, -0.7 + 0.2j], dtype=jnp.complex64)
+C = jnp.array([1.0, 0.3, -0.7])
+KERNEL = kernel.compute_kernel_params(1e-2)
 
 
-def first(dims):
-    f = getattr(nufftax, f"nufft{dims}d1")
-    modes = (4,) * dims
-    jax.grad(lambda x: jnp.sum(jnp.abs(f(*[x] * dims, C, modes if dims > 1 else 4)) ** 2))(X)
+def spreading(dims):
+    f = getattr(spread, f"spread_{dims}d")
+    jax.grad(lambda x, c: jnp.sum(f(*[x] * dims, c, *[6] * dims, KERNEL) ** 2), (0, 1))(X, C)
 
 
-def second(dims):
-    f = getattr(nufftax, f"nufft{dims}d2")
-    jax.grad(lambda x: jnp.sum(jnp.abs(f(*[x] * dims, jnp.ones((4,) * dims, dtype=jnp.complex64))) ** 2))(X)
+def interpolation(dims):
+    f = getattr(spread, f"interp_{dims}d")
+    grid = jnp.ones((6,) * dims)
+    sizes = [6] * dims if "nf" in inspect.signature(f).parameters else []
+    jax.grad(lambda x, g: jnp.sum(f(*[x] * dims, g, *sizes, KERNEL) ** 2), (0, 1))(X, grid)
 
 
-each(*(lambda d=d, f=f: f(d) for d in (1, 2, 3) for f in (first, second)))
+each(*(lambda d=d, f=f: f(d) for d in (1, 2, 3) for f in (spreading, interpolation)))
