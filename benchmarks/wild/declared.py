@@ -33,18 +33,10 @@ _say("optax.projections._projections:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_sparse_simplex", "5 -> 5", static={"max_nz": 2})
 _say("jaxopt._src.isotonic:_isotonic_l2_pav", "n -> n")
-_say(
-    "lineax._norm:_zero_grad_at_zero",
-    "*s -> *s",
-    surrogate="the identity with gradient 0 at 0, so that the norm of 0 has gradient 0",
-)
+_say("lineax._norm:_zero_grad_at_zero", "*s -> *s")
 _say("equinox._ad:_nondifferentiable", "n d", static={"msg": "not differentiable"})
 for _rule in ("nextafter", "prevbefore"):
-    _say(
-        f"equinox.internal._nextafter:{_rule}",
-        "n -> n",
-        surrogate="the neighbouring float, with the identity's tangent",
-    )
+    _say(f"equinox.internal._nextafter:{_rule}", "n -> n")
 _say("equinox.debug._backward_nan:_backward_nan", "n d", static={"name": None, "terminate": False})
 _say("equinox.internal._loop.checkpointed:_stop_gradient_on_unperturbed", "n, n", static={"body_fun": None})
 
@@ -66,7 +58,7 @@ def _optimistix_asarray() -> Declaration:
 # flax: quantisation in 8 bits, whose "cotangents" of scale and history are their new values
 
 
-_FP8 = "the cotangents of scale and amax_history carry their new values, and quantisation is straight-through"
+_FP8 = '"We don\'t compute gradients for inp, scale and amax_history, but we pass through scale and history"'
 
 
 def _fp8(signature: str, **static: Any) -> Callable[[], Declaration]:
@@ -100,25 +92,29 @@ _say(
     "rlax._src.clipping:clip_gradient",
     "*s, , ",
     differentiable=["x"],
-    surrogate="the identity, with its gradient clipped",
+    surrogate='"Identity but the gradient in the backward pass is clipped."',
 )
-_BOUNDED = "a square root with a gradient clipped at `max_gradient`"
+_BOUNDED = '"Computes a square root with a gradient clipped at `max_gradient`."'
 _say("kfac_jax._src.utils.math:_sqrt_bound_derivative", "*s -> *s", static={"max_gradient": 1000.0}, surrogate=_BOUNDED)
 _say("recurrentgemma.jax.layers:sqrt_bound_derivative", "*s -> *s", static={"max_gradient": 1000.0}, surrogate=_BOUNDED)
 _say(
-    "brax.math:safe_arccos", "*s -> *s", surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]"
+    "brax.math:safe_arccos",
+    "*s -> *s",
+    surrogate='"with safety clipping in grad"',
 )
 _say(
-    "brax.math:safe_arcsin", "*s -> *s", surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]"
+    "brax.math:safe_arcsin",
+    "*s -> *s",
+    surrogate='"with safety clipping in grad"',
 )
-_STE = "straight-through estimator"
+_STE = '"with Straight-Through-Estimator gradient"'
 _say("aqt.jax_legacy.jax.primitives:floor_with_gradient", "*s -> *s", surrogate=_STE)
 _say("aqt.jax_legacy.jax.primitives:round_with_gradient", "*s -> *s", surrogate=_STE)
 _say(
     "aqt.jax_legacy.jax.fp_cast:downcast_sat_ftz",
     "*s -> *s",
     static={"exp_min": -11, "exp_max": 4, "sig_bits": 3},
-    surrogate=_STE,
+    surrogate='"implements the straight-through estimator"',
 )
 _say("distrax._src.utils.math:multiply_no_nan", "*s, *s -> *s")
 _say("distrax._src.utils.math:power_no_nan", "*s, *s -> *s", domain="x > 0")
@@ -134,32 +130,36 @@ _say("ott.math.matrix_square_root:inv_sqrtm_only", "n n -> n n")
 
 # jax_md, e3nn, probdiffeq, nifty, desc
 
-_FRACTIONAL = "the gradient flows through unchanged: it stays in real-space coordinates"
+_FRACTIONAL = (
+    '"The derivative of the displacement function is defined so that derivatives live in X (as opposed to being '
+    'backpropagated to U)"'
+)
+_NO_OP = '"acts as a no-op in the forward pass, but it transforms the gradients into fractional coordinates"'
 _say("jax_md.space:transform", "d d, n d -> n d", surrogate=_FRACTIONAL)
 _say(
     "jax_md._energy.electrostatics:transform_gradients",
     "d d, n d -> n d",
-    surrogate="the identity, with a gradient in fractional coordinates",
+    surrogate=_NO_OP,
 )
 _say(
     "jax_md.mm_forcefields.nonbonded.electrostatics:transform_gradients",
     "d d, n d -> n d",
-    surrogate="the identity, with a gradient in fractional coordinates",
+    surrogate=_NO_OP,
 )
-_say(
-    "jax_md.rigid_body:_quaternion_rotate",
-    "4, 3 -> 3",
-    surrogate="the gradient is projected onto the tangent space of unit quaternions",
-)
+_say("jax_md.rigid_body:_quaternion_rotate", "4, 3 -> 3")
 _say("jax_md._nn.uma.kernels:_segment_mm_2d", "n i, s o i, s:int -> n o")
 _say(
     "jax_md._nn.uma.common.rotation:safe_acos",
     "*s -> *s",
-    surrogate="its gradient is that at the nearest point of [−1 + 1e-7, 1 − 1e-7]",
+    surrogate='"Backward pass: gradient uses clamped x to avoid NaN near ±1."',
 )
-_say("jax_md._nn.uma.common.rotation:safe_atan2", "*s, *s -> *s", surrogate="x² + y² in its gradient is at least 1e-14")
+_say(
+    "jax_md._nn.uma.common.rotation:safe_atan2",
+    "*s, *s -> *s",
+    surrogate='"Backward: clamps denominator x^2+y^2 to avoid NaN at the origin."',
+)
 _say("jax_md.mm_forcefields.reaxff.reaxff_helper:safe_sqrt", "*s -> *s")
-_say("probdiffeq.backend.linalg:qr_r", "n n -> n n", surrogate="Q is treated as a constant")
+_say("probdiffeq.backend.linalg:qr_r", "n n -> n n", surrogate="\"Treat 'Q' as constant\"")
 _say("nifty8.re.multi_grid.util:solve", "n n, n -> n")
 _say("nifty8.re.multi_grid.util:sqrtm", "n n -> n n")
 
@@ -169,8 +169,8 @@ _TFP = "tensorflow_probability.substrates.jax"
 
 
 def _approximates(name: str, signature: str, what: str, **options: Any) -> None:
-    reason = f"it computes an approximation of {what}, and its rule is the derivative of {what}"
-    _say(name, signature, surrogate=reason, **options)
+    del what  # the package does not say that its gradient is not the derivative, so this is no surrogate
+    _say(name, signature, **options)
 
 
 # Its code computes shapes as arrays of integers, which symbolic sizes are not: most are audited at scalars.
@@ -238,7 +238,7 @@ _say(
     f"{_TFP}.math.psd_kernels.internal.util:sqrt_with_finite_grads",
     "*s",
     static={"name": None},
-    surrogate="the gradient of sqrt at 0 is the largest finite number, and grows no further",
+    surrogate='"A sqrt function whose gradient at zero is very large but finite."',
 )
 _say(f"{_TFP}.internal.custom_gradient:_prevent_gradient_helper", ({"message": "n"},))
 _SPLIT = "it is a function of a matrix and its Cholesky factor, which the caller makes of the matrix"
@@ -287,11 +287,7 @@ def _distrax_cdf() -> Declaration:
 # jax
 
 _JAX = "jax._src"
-_say(
-    f"{_JAX}.ad_checkpoint:primal_left_tangent_right",
-    "n, n -> n",
-    surrogate="value of the left argument, tangent of the right one, by design",
-)
+_say(f"{_JAX}.ad_checkpoint:primal_left_tangent_right", "n, n -> n")
 _say(f"{_JAX}.lax.other:logaddexp", "*s, *s -> *s")
 _say(f"{_JAX}.lax.other:logaddexp2", "*s, *s -> *s")
 _say(f"{_JAX}.nn.functions:relu", "*s -> *s")
@@ -371,9 +367,8 @@ _say(
     "n, n -> n",
     surrogate="implicit differentiation of a continuous relaxation of the sampler",
 )
-_REGULAR = "differences of eigenvalues or singular values are regularised in the gradient"
-_say("tensorcircuit.backends.jax_ops:adaware_svd", "n n", surrogate=_REGULAR)
-_say("tensorcircuit.backends.jax_ops:adaware_eigh", "n n", surrogate=_REGULAR)
+_say("tensorcircuit.backends.jax_ops:adaware_svd", "n n")
+_say("tensorcircuit.backends.jax_ops:adaware_eigh", "n n")
 _say("tensorcircuit.backends.jax_ops:adaware_qr", "n n")
 _say("tensorcircuit.tnalg.krylov:_projected_exponential", "n n,  -> n")
 _approximates(
@@ -382,12 +377,8 @@ _approximates(
 _approximates(
     "tensorcircuit.backends.jax_ops:modified_bessel_ive_jax", "", "scaled Bessel functions I", static={"k": 4, "M": 12}
 )
-_say("varipeps.utils.svd:svd_wrapper", "n n", surrogate=_REGULAR)
-_say(
-    "ott.math.utils:lambertw",
-    "n -> n",
-    surrogate="it computes an approximation of Lambert's W, and its rule is the derivative of Lambert's W",
-)
+_say("varipeps.utils.svd:svd_wrapper", "n n")
+_say("ott.math.utils:lambertw", "n -> n")
 
 # spiking neurons: the step function, with the derivative of something smoother
 
@@ -445,7 +436,7 @@ _say("copulax._src.special:stdtr", ", ")
 _say("dftax.grid.becke:_cell_prod", "n k -> n", domain="s > 0")
 _say("dftax.ks.terms:_metric_pinv", "n n -> n n")
 _say("dftax.ks.implicit:_proj_from_fock", "n n -> n n", static={"nocc": 1})
-_say("apax.utils.jax_md_reduced.space:transform", "d d, n d -> n d")
+_say("apax.utils.jax_md_reduced.space:transform", "d d, n d -> n d", surrogate=_FRACTIONAL)
 _say("mlip.models.esen.eulers:safe_acos", "n -> n", static={"eps": 1e-7})
 _say("mlip.models.esen.eulers:safe_atan2", "n, n -> n", static={"eps": 1e-7})
 _say("pyscfad.backend._jax.scipy.linalg:_svd", "n n")
