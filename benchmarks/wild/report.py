@@ -22,8 +22,6 @@ _FINDINGS = Path(__file__).with_name("findings.toml")
 def rendered(results: Mapping[str, Any]) -> str:
     """The whole page."""
     findings = tomllib.loads(_FINDINGS.read_text("utf-8"))
-    stopped = {p: one for p, one in results.items() if one.get("stopped")}
-    results = {p: one for p, one in results.items() if p not in stopped}
     rules = [(package, rule) for package, one in results.items() for rule in one["rules"]]
     sections = [
         _introduction(rules, results),
@@ -36,22 +34,23 @@ def rendered(results: Mapping[str, Any]) -> str:
         "law are proved all the same.",
         _list(_surrogates(rules)),
         "## Proved",
-        "What is proved is the rule as it stands in the package, traced at these shapes. Of a function that is said to "
+        "What is proved is the rule as it stands in the package, traced at these shapes: declared for it, inferred, or "
+        "recorded in a driver. Where sizes are named, it is proved at those alone. Of a function that is said to "
         "approximate another one the value is proved, and the derivative of that other one.",
         _list(_proved(rules)),
         "## Unproved",
         _reasons(rules),
         _list(_unproved(rules)),
         "## Not audited",
-        "No shapes are declared, and none was found that traces: these take functions, solvers' states, random keys or "
-        "kernels that exist on other hardware only.",
+        "No shapes are declared, none was found that traces, and no driver calls them: these take functions, solvers' "
+        "states, random keys or kernels that exist on other hardware only.",
         _list(
             f"`{_short(r)}` ({r['where']}): {_one_line(r.get('why', ''))}" for _, r in rules if _is(r, "not audited")
         ),
         "## Not reached",
-        "Rules that a function makes anew at each call are objects only while it runs, and modules that do not import "
-        "in this environment hold nothing.",
-        _list([*_stopped(stopped), *_unreached(results)]),
+        "Rules that the source makes and that were not looked at: those made inside functions that no driver calls, "
+        "and those of modules that do not import in this environment.",
+        _list(_unreached(results)),
     ]
     return "\n\n".join(s for s in sections if s) + "\n"
 
@@ -60,39 +59,52 @@ def _introduction(rules: Sequence[tuple[str, Any]], results: Mapping[str, Any]) 
     counts = Counter(r["verdict"] for _, r in rules)
     traced = [r for _, r in rules if _traced(r)]
     definite = [r for r in traced if r["verdict"] in DEFINITE]
-    holders = {package for package, _ in rules}
+    found = sum(_found(one) for one in results.values())
+    holders = sum(bool(_found(one)) for one in results.values())
     share = round(100 * len(definite) / len(traced)) if traced else 0
+    recorded = sum(r.get("origin") == "recorded" or "called" in r for _, r in rules)
     return "\n".join(
         [
             "# certgrad over packages that people use",
             "",
             "Made by `python benchmarks/wild/run.py`, which says what environment it needs. It is run by hand: "
-            "`certgrad report --check` does not look at this file.",
+            "`certgrad report --check` does not look at this file. Rows can be of several runs.",
             "",
-            f"{len(rules)} rules were found in {len(holders)} packages; {len(traced)} of them trace at the shapes that "
-            f"were declared or inferred, and {len(definite)} of these ({share} %) have a definite verdict. "
+            f"{found} rules were found in {holders} packages, in their source or when called. {len(rules)} were "
+            f"reached, {recorded} of these in recorded drivers; {len(traced)} ran at the shapes that were declared, "
+            f"inferred or recorded, and {len(definite)} of these ({share} %) have a definite verdict. "
             f"{', '.join(f'{counts[v]} {v}' for v in VERDICTS if counts[v])}.",
             "",
             "A verdict is about the rule as the package defines it, at the shapes listed with it, over the real "
-            "numbers. Declarations are in `benchmarks/wild/declared.py`.",
+            "numbers. Declarations are in `benchmarks/wild/declared.py`, drivers in `benchmarks/wild/drivers/`.",
         ]
     )
 
 
+def _found(one: Mapping[str, Any]) -> int:
+    """The rules of a package that were reached, and those that its source makes beside them."""
+    return len(one["rules"]) + len(one.get("unreached", ()))
+
+
 def _table(results: Mapping[str, Any]) -> str:
-    columns = ["package", "version", "found", *(v.removeprefix("proved ") for v in VERDICTS)]
+    columns = ["package", "version", "found", "reached", *(v.removeprefix("proved ") for v in VERDICTS), "seconds"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     total: Counter[str] = Counter()
+    found, seconds = 0, 0.0
     for package, one in results.items():
         counts = Counter(r["verdict"] for r in one["rules"])
+        took = sum(r.get("seconds", 0.0) for r in one["rules"])
         total += counts
-        lines.append(_row(_name(package), one["version"], counts))
-    return "\n".join([*lines, _row("**all**", "", total)])
+        found += _found(one)
+        seconds += took
+        if _found(one):
+            lines.append(_row(_name(package), one["version"], _found(one), counts, took))
+    return "\n".join([*lines, _row("**all**", "", found, total, seconds)])
 
 
-def _row(name: str, version: str, counts: Counter[str]) -> str:
-    cells = [name, version, str(sum(counts.values())), *(str(counts[v] or "") for v in VERDICTS)]
-    return f"| {' | '.join(cells)} |"
+def _row(name: str, version: str, found: int, counts: Counter[str], seconds: float) -> str:
+    cells = [name, version, str(found), str(sum(counts.values())), *(str(counts[v] or "") for v in VERDICTS)]
+    return f"| {' | '.join([*cells, f'{seconds:.0f}' if seconds else ''])} |"
 
 
 def _refuted(rules: Sequence[tuple[str, Any]], findings: Mapping[str, Any]) -> Iterator[str]:
@@ -113,6 +125,8 @@ def _refuted(rules: Sequence[tuple[str, Any]], findings: Mapping[str, Any]) -> I
             lines.append(f"- certgrad's own words: {rule['cause']}.")
         if "upstream" in found:
             lines.append(f"- Upstream: {found['upstream']}")
+        if "shows" in found:
+            lines += ["", "```python", found["shows"].strip(), "```"]
         yield "\n".join(lines)
     if not refuted:
         yield "None."
@@ -151,7 +165,15 @@ def _proved(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:
         shapes = rule["signature"][0] if rule["signature"] else ""
         place = f"{_name(package)}, {rule['where']}"
         about = f". {_sentence(rule['approximates'])}" if rule.get("approximates") else ""
-        yield f"`{_short(rule)}` ({place}) at `{_cut(shapes)}` ({rule['origin']}){shown}{none}{about}"
+        if rule.get("sizes"):
+            shown = f", for {_sizes(rule['sizes'])} alone{shown}"
+        took = f", {rule['seconds']} s" if "seconds" in rule else ""
+        yield f"`{_short(rule)}` ({place}) at `{_cut(shapes)}` ({rule['origin']}{took}){shown}{none}{about}"
+
+
+def _sizes(sizes: Sequence[Mapping[str, int]]) -> str:
+    shown = ["; ".join(", ".join(f"{n} = {v}" for n, v in sorted(one.items())) for one in sizes[:3])]
+    return "; ".join([*shown, f"{len(sizes) - 3} more"] if len(sizes) > 3 else shown)
 
 
 def _sentence(text: str) -> str:
@@ -161,7 +183,8 @@ def _sentence(text: str) -> str:
 def _unproved(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:
     for package, rule in rules:
         if _is(rule, "unproved"):
-            yield f"`{_short(rule)}` ({_name(package)}, {rule['where']}): {_one_line(_reason(rule))}"
+            took = f", {rule['seconds']} s" if "seconds" in rule else ""
+            yield f"`{_short(rule)}` ({_name(package)}, {rule['where']}{took}): {_one_line(_reason(rule))}"
 
 
 def _reasons(rules: Sequence[tuple[str, Any]]) -> str:
@@ -184,14 +207,6 @@ def _reason(rule: Mapping[str, Any]) -> str:
 
 def _traced(rule: Mapping[str, Any]) -> bool:
     return not _is(rule, "not audited") and "JAX could not trace" not in _reason(rule)
-
-
-def _stopped(results: Mapping[str, Any]) -> Iterator[str]:
-    """Packages of which only some rules were audited: they do not count above."""
-    for package, one in results.items():
-        counts = Counter(r["verdict"] for r in one["rules"])
-        shown = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
-        yield f"{_name(package)} {one['version']}: {one['stopped']}, and it is left out of the table; so far {shown}"
 
 
 def _unreached(results: Mapping[str, Any]) -> Iterator[str]:

@@ -271,7 +271,31 @@ def _about(package: str, rules: Sequence[dict[str, Any]], problems: Sequence[str
 
 def _counted_anew(package: str, before: dict[str, Any]) -> dict[str, Any]:
     """The rows as they are, and what the source makes beside them."""
-    return _about(package, before.get("rules", []), before.get("problems", []))
+    return _about(package, [_restated(row) for row in before.get("rules", [])], before.get("problems", []))
+
+
+def _restated(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of an earlier run whose rule is no longer declared a surrogate: refuted where it has a witness.
+
+    The audit of a surrogate looks for a witness as any other does. Where it found none, its claims are unproved.
+    """
+    said = _declared(row["name"]) if row["verdict"] == "surrogate" else None
+    if said is None or said.surrogate:
+        return row
+    found = any(claim["witness"] for claim in row["claims"])
+    claims = [
+        claim
+        | {
+            "verdict": "refuted"
+            if claim["witness"]
+            else "unproved"
+            if claim["verdict"] == "surrogate"
+            else claim["verdict"],
+            "reason": claim["reason"] or "its derivative was not decided",
+        }
+        for claim in row["claims"]
+    ]
+    return row | {"verdict": "refuted" if found else "unproved", "surrogate": "", "claims": claims}
 
 
 def _merged(lines: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
