@@ -283,18 +283,12 @@ def _restated(row: dict[str, Any]) -> dict[str, Any]:
     if said is None or said.surrogate:
         return row
     found = any(claim["witness"] for claim in row["claims"])
-    claims = [
-        claim
-        | {
-            "verdict": "refuted"
-            if claim["witness"]
-            else "unproved"
-            if claim["verdict"] == "surrogate"
-            else claim["verdict"],
-            "reason": claim["reason"] or "its derivative was not decided",
-        }
-        for claim in row["claims"]
-    ]
+    claims = []
+    for claim in row["claims"]:
+        if claim["verdict"] == "surrogate":
+            decided = {"verdict": "refuted"} if claim["witness"] else {"verdict": "unproved"}
+            claim = claim | decided | {"reason": "" if claim["witness"] else "its derivative was not decided"}
+        claims.append(claim)
     return row | {"verdict": "refuted" if found else "unproved", "surrogate": "", "claims": claims}
 
 
