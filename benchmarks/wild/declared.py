@@ -241,11 +241,10 @@ _say(
     surrogate='"A sqrt function whose gradient at zero is very large but finite."',
 )
 _say(f"{_TFP}.internal.custom_gradient:_prevent_gradient_helper", ({"message": "n"},))
-_SPLIT = "it is a function of a matrix and its Cholesky factor, which the caller makes of the matrix"
-_say(f"{_TFP}.math.linalg:_hpsd_logdet_custom_gradient", "n n, n n -> ", surrogate=_SPLIT)
-_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solve_custom_gradient", "n n, n m, n n -> m m", surrogate=_SPLIT)
-_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solvevec_custom_gradient", "n n, n, n n -> ", surrogate=_SPLIT)
-_say(f"{_TFP}.math.linalg:_hpsd_solve_custom_gradient", "n n, n m, n n -> n m", surrogate=_SPLIT)
+_say(f"{_TFP}.math.linalg:_hpsd_logdet_custom_gradient", "n n, n n -> ")
+_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solve_custom_gradient", "n n, n m, n n -> m m")
+_say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solvevec_custom_gradient", "n n, n, n n -> ")
+_say(f"{_TFP}.math.linalg:_hpsd_solve_custom_gradient", "n n, n m, n n -> n m")
 
 
 def _sampler(name: str, signature: str, **static: Any) -> None:
@@ -426,8 +425,8 @@ _say("jaxbessel.spherical:_spherical_bessel_jn", "n -> 3 n", static={"n": 2})
 _say("jaxbessel.fractional:_bessel_jv_over_xv", "n -> n", static={"nu": 0.5})
 _say("jaxoplanet.core.limb_dark:_p_integral", ", -> 3", static={"order": 10, "l_max": 1, "include_s1": False})
 _say("raytrax.math.bessel:jv_jax", "n -> n", static={"v": 1})
-_say("raytrax.math.bessel:kv_jax", "n -> n", static={"v": 1})
-_say("raytrax.math.bessel:kve_jax", "n -> n", static={"v": 1})
+_say("raytrax.math.bessel:kv_jax", "n -> n", static={"v": 1}, domain="z > 0")
+_say("raytrax.math.bessel:kve_jax", "n -> n", static={"v": 1}, domain="z > 0")
 _say("copulax._src.special:_log_kv_pos", ", ")
 _say("copulax._src.special:stdtr", ", ")
 
@@ -439,13 +438,6 @@ _say("dftax.ks.implicit:_proj_from_fock", "n n -> n n", static={"nocc": 1})
 _say("apax.utils.jax_md_reduced.space:transform", "d d, n d -> n d", surrogate=_FRACTIONAL)
 _say("mlip.models.esen.eulers:safe_acos", "n -> n", static={"eps": 1e-7})
 _say("mlip.models.esen.eulers:safe_atan2", "n, n -> n", static={"eps": 1e-7})
-_say("pyscfad.backend._jax.scipy.linalg:_svd", "n n")
-_say("pyscfad.lib._numpy_helper_opt:_pack_tril", "3 3 -> 6", static={"axis": -1, "out": None})
-_say("pyscfad.lib._numpy_helper_opt:_unpack_tril", "6 -> 3 3", static={"filltriu": 1, "axis": -1, "out": None})
-_say("pyscfad.scf._vhf:_get_j", "2 2 2 2, 2 2 -> 2 2", static={"hermi": 1})
-_say("pyscfad.scf._vhf:_get_k", "2 2 2 2, 2 2 -> 2 2", static={"hermi": 1})
-_say("pyscfad.mp.dfmp2:_contract_opt", "2 3, 3", static={"nocc": 1, "nvir": 2, "with_t2": False})
-_say("pyscfad.xtb.qmmm_pbc.itrf:lambertw", "n -> n", static={"tol": 1e-6, "max_iter": 4})
 
 # solvers, and what they are made of
 
@@ -459,3 +451,4 @@ _say("bijx.lie:_local_curve.<locals>.fake_expm", "", surrogate=_FAKE)
 _say("piquasso._math.jax.utils:eig", "n n", static={"eps": 1e-6})
 for _rule in ("attention.base:_softmax", "flex_attention.base:_softmax"):
     _say(f"tokamax._src.ops.{_rule}", "n d", static={"normalize": True})
+_say("pyscfad.xtb.qmmm_pbc.itrf:lambertw", "n -> n", static={"tol": 1e-6, "max_iter": 4})
