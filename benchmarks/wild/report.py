@@ -141,7 +141,9 @@ def _beside(rules: Sequence[tuple[str, Any]], findings: Mapping[str, Any]) -> It
         found = findings[rule["name"]]
         title = f"### `{_short(rule)}` ({_name(package)}, {rule['where']}; {rule['verdict']})"
         text = f"**{KINDS[found['kind']].capitalize()}.** {found['text'].strip()}"
-        yield f"{title}\n\n{text}" + (f"\n\n- Upstream: {found['upstream']}" if "upstream" in found else "")
+        upstream = f"\n\n- Upstream: {found['upstream']}" if "upstream" in found else ""
+        shows = f"\n\n```python\n{found['shows'].strip()}\n```" if "shows" in found else ""
+        yield f"{title}\n\n{text}{upstream}{shows}"
 
 
 def _surrogates(rules: Sequence[tuple[str, Any]]) -> Iterator[str]:

@@ -426,7 +426,8 @@ class _Limit:
 
     def __enter__(self) -> _Limit:
         self._began = time.process_time()
-        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+        # again each second: where it rings while Python deletes an object, the exception is lost
+        signal.setitimer(signal.ITIMER_PROF, self.seconds, 1.0)
         return self
 
     def __exit__(self, kind: type | None, *_: object) -> bool:
