@@ -204,7 +204,7 @@ def main() -> None:
         if given.rule and package in results:
             again = {r["name"]: r for r in found["rules"]}
             before = {r["name"]: r for r in results[package]["rules"]}
-            found["rules"] = [*(before | again).values()]
+            found = _about(package, [*(before | again).values()], results[package]["problems"])
         results[package] = found
         print(package, _counted(results[package]["rules"]), flush=True)
         ordered = {p: results[p] for p in PACKAGES if p in results}
