@@ -264,7 +264,7 @@ def _about(package: str, rules: Sequence[dict[str, Any]], problems: Sequence[str
         "distribution": PACKAGES[package],
         "version": version,
         "rules": list(rules),
-        "problems": list(problems),
+        "problems": [re.sub(r"/\S*/site-packages/", "", text) for text in problems],
         "unreached": [_shown(one) for one in written(package) if one.name not in reached],
     }
 
@@ -357,7 +357,7 @@ class Worker:
             for one in found.rules:
                 if one.rule is None:
                     if "it makes a rule at each call" not in one.problem:
-                        self.tell({"problem": re.sub(r"/\S*/site-packages/", "", f"{one.name}: {one.problem}")})
+                        self.tell({"problem": f"{one.name}: {one.problem}"})
                 # a container can hold another package's rules
                 elif _own(one.file, self.package) and self._begin(one.name, False):
                     self.tell(self._audited(one))
