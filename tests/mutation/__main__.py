@@ -17,6 +17,7 @@ def main() -> int:
     """Judge the mutants, print the shares; 1 if a mutant that breaks a law is proved."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ops", default="", help="names of ops, separated by commas (default: all)")
+    parser.add_argument("--libraries", action="store_true", help="rules of JAX, optax, Flax and numpyro, and no others")
     parser.add_argument("--per-op", type=int, default=45, help="mutants of each op (default: %(default)s)")
     parser.add_argument("--per-rule", type=int, default=110, help="mutants of each index rule (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: %(default)s)")
@@ -31,6 +32,10 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print every mutant")
     options = parser.parse_args()
     names = options.ops.split(",") if options.ops else list(SUBJECTS)
+    if options.libraries:
+        from tests.mutation.library_rules import library
+
+        names = [op.name for op in library]
     indexed = {op.name for op in INDEX_RULES}
     counts = {n: None if options.all else how_many(n, options.per_op, options.per_rule) for n in names}
     start = time.perf_counter()

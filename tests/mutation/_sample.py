@@ -13,7 +13,7 @@ from multiprocessing import get_context
 from certgrad.ops import Op
 from tests.mutation._changes import Mutation
 from tests.mutation._points import Place, places
-from tests.mutation._subjects import SUBJECTS
+from tests.mutation._subjects import subject
 from tests.mutation._verdicts import Judged, judge, mutants_of
 
 
@@ -42,7 +42,7 @@ def judged_all(
 def _judged(item: tuple[str, int | None], public: int, refute: bool, salt: str) -> tuple[list[Judged], float]:
     name, count = item
     before = time.perf_counter()
-    return list(run(SUBJECTS[name], count, public, refute, salt)), time.perf_counter() - before
+    return list(run(subject(name), count, public, refute, salt)), time.perf_counter() - before
 
 
 def sample(op: Op, count: int | None, salt: str = "") -> list[tuple[Op, Mutation]]:

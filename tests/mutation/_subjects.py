@@ -14,6 +14,15 @@ HEAVY = (
 """Rules whose broken forms take seconds each: a tenth of the mutants of others."""
 
 
+def subject(name: str) -> Op:
+    """By its name; the rules of libraries are looked for where they are asked for alone."""
+    if name in SUBJECTS:
+        return SUBJECTS[name]
+    from tests.mutation.library_rules import library
+
+    return next(op for op in library if op.name == name)
+
+
 def how_many(name: str, per_op: int, per_rule: int) -> int:
     """How many mutants of the op a run looks at."""
     if name in HEAVY:
