@@ -33,7 +33,7 @@ from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations
 from tests.mutation._interpreter import Site, interposed, recording
 from tests.mutation._points import Break, Place, broken, gap_at, smooth_at
-from tests.mutation._subjects import SUBJECTS
+from tests.mutation._subjects import subject
 
 ATTRIBUTES = {"forward": "forward", "fwd": "fwd_rule", "jvp": "jvp_rule", "vjp": "vjp_rule"}
 PROVED = ("proved", "proved under hypotheses")
@@ -189,7 +189,7 @@ def _excludes(statement: Statement, found: Break) -> bool:
 @cache
 def _hypotheses(name: str) -> set[str]:
     """Those of the op as it is."""
-    return {h.text for claim in audit(SUBJECTS[name]).claims for h in claim.hypotheses}
+    return {h.text for claim in audit(subject(name)).claims for h in claim.hypotheses}
 
 
 def _unlisted_kink(op: Op, mutant: Op) -> str | None:
