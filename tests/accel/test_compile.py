@@ -23,6 +23,7 @@ def arguments(n: int, d: int, h: int, c: int) -> list:
     return [jnp.asarray(random.normal(size=s)) for s in [(n, d), (d, h), (h,), (h, c), (c,), (n, c)]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sizes", [(5, 3, 4, 2), (1, 1, 1, 1), (3, 3, 3, 3), (1, 4, 1, 2)])
 def test_value_and_grad_is_jax_s(compiled: CompiledGraph, sizes: tuple) -> None:
     with jax.enable_x64(True):

@@ -78,7 +78,7 @@ def test_a_mask_of_numbers_is_looked_at() -> None:
     assert found.verdict == "unproved", "its first row keeps nothing"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fn, specs, asked",
     [

@@ -71,7 +71,7 @@ def test_every_hypothesis_of_the_reports(statements: list[t.Statement]) -> None:
     compared = 0
     with jax.enable_x64(True):
         for statement in statements:
-            for k in range(8):
+            for k in range(4):
                 arrays, sizes = point(statement, rng, bool(k % 2))
                 exact = {name: x.astype(object) for name, x in arrays.items()}
                 try:
@@ -84,7 +84,7 @@ def test_every_hypothesis_of_the_reports(statements: list[t.Statement]) -> None:
                 if failing and failing[0]:
                     assert [tuple(map(int, at)) for at in np.argwhere(~holds)] == failing
     assert len(statements) > 50
-    assert compared > 6 * len(statements)
+    assert compared > 3 * len(statements)
 
 
 def test_the_first_failing_place_is_told() -> None:

@@ -138,6 +138,7 @@ def test_wrong_twins_of_a_linear_system(name):
     assert proof(rule(jacobi, lambda r, g: LINEAR_TWINS[name](*r, g)), "n n, n -> n")[0] == "refuted"
 
 
+@pytest.mark.slow
 def test_a_solution_of_a_linear_system_is_what_jax_solves():
     made = rule(jacobi, lambda r, g: (-jnp.outer(jnp.linalg.solve(r[0].T, g), r[2]), jnp.linalg.solve(r[0].T, g)))
     assert proof(made, "n n, n -> n")[0] == "proved under hypotheses"

@@ -311,6 +311,7 @@ MASKS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("trap", named([*ORDER, *PARITY, *NOWHERE, *SIZES, *LANES, *WINDOWS, *ROW_MAJOR, *MASKS]))
 def test_wrong_by_one_place(trap):
     check(trap)

@@ -171,6 +171,7 @@ def doubled_off(mask):
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "mask",
     [

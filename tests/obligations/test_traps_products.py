@@ -188,6 +188,7 @@ CUMULATIVE = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("trap", named([*PRODUCTS, *AXES, *CUMULATIVE]))
 def test_products(trap):
     check(trap)

@@ -180,7 +180,7 @@ def far_at_scale(op, dtype):
                 yield scale, what, float(apart)
 
 
-@pytest.mark.one_in(15)
+@pytest.mark.slow
 @pytest.mark.parametrize("op", SCALED, ids=label)
 def test_other_ops_at_extreme_scales(op):
     listed = reference(op).scales

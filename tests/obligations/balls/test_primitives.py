@@ -341,6 +341,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_structure(name: str) -> None:
     function, inputs = STRUCTURE[name]

@@ -126,6 +126,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", RIGHT)
 def test_elman(name):
     found, certificate = verdicts(declare(ELMAN, elman, elman_jvp, RIGHT[name]))
@@ -144,6 +145,7 @@ FAULTS = [
 QUICK = {"stale", "accumulator forgotten", "forward", "last step", "carry dropped"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", [f if f in QUICK else pytest.param(f, marks=pytest.mark.slow) for f in FAULTS])
 def test_wrong_backward_pass_of_elman(fault):
     found, _ = verdicts(declare(ELMAN, elman, elman_jvp, lambda *a: elman_vjp(*a, fault=fault)))
@@ -203,6 +205,7 @@ def gru_vjp(x, h0, Wz, Wr, Wc, Uz, Ur, Uc, seed, last, fault=""):
     return dx, g, *dW, *dU
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [gru_vjp, lambda *a: jax.vjp(gru, *a[:8])[1](a[8:])], ids=["by hand", "JAX's own"])
 def test_gru(rule):
     found, certificate = verdicts(declare(GRU, gru, gru_jvp, rule))

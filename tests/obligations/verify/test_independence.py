@@ -6,7 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
-OUTSIDE = tuple(f"certgrad.{name}" for name in "ops errors hypotheses _jax_compat _subject _threads".split())
+OUTSIDE = tuple(
+    f"certgrad.{name}" for name in "ops errors hypotheses _jax_compat _jax_lowerings _subject _threads".split()
+)
 
 
 def loaded_after(code: str) -> set[str]:
