@@ -90,6 +90,11 @@ def _by_first(a: Real, x: Real) -> Real:
     return s.known(_gamma_slope(s.ball(a), s.ball(x))) if _positive(a, x) else s.nan
 
 
+def _beta_at_ends(a: Real, b: Real, x: Real) -> Real | None:
+    ends = {0: ZERO, 1: ONE}
+    return next((end for at, end in ends.items() if s.sign(s.sub(x, s.rational(at))) == 0 and _positive(a, b)), None)
+
+
 _special(
     "igamma_grad_a",
     ball=_gamma_slope,
@@ -118,6 +123,7 @@ _special(
     ball=lambda a, b, x: x.beta_lower(a, b, regularized=1),
     slope=_beta_density,
     inside=lambda a, b, x: _positive(a, b, x, s.sub(ONE, x)),
+    exact=_beta_at_ends,
 )
 _special(
     "zeta",
