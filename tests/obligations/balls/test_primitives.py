@@ -428,3 +428,11 @@ def test_a_stopped_value_moves_on_request_and_at_its_kinks_by_any_number() -> No
     assert list(evaluate(stopped, [[0, -2]], [[1, 3]]).tangents[0]) == [None, None]
     assert list(evaluate(stopped, [[0, -2]], [[1, 3]], keep_stopped=True).tangents[0]) == [0, -3]
     assert evaluate(plain, [[0, -2]], [[1, 3]], keep_stopped=True).tangents[0][0] is KINK
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_the_incomplete_beta_function_at_its_ends(end) -> None:
+    with jax.enable_x64(True):
+        program = jax.make_jaxpr(lax.betainc)(2.0, 3.0, float(end))
+    (value,) = evaluate(program, [np.array(n, object) for n in (2, 3, end)]).values
+    assert value[()] == end == float(lax.betainc(2.0, 3.0, float(end)))
