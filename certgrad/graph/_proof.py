@@ -24,7 +24,7 @@ from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.redundant import not_implied
 from certgrad.obligations.certificate import HOLDS, KERNEL, PROOFS, VerdictName, worst
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, rendering
-from certgrad.obligations.meaning.literals import ClosedForm, Reading, written
+from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
@@ -295,24 +295,22 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     """As the operation is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     proof = _judged_as_read(operation, shapes, programs, names, plain)
-    meant, ideal = plain.closed_forms(), bool(plain.approximated)
-    if proof.holds or not (meant or ideal):
+    moving = plain.moving()
+    if proof.holds or moving is None:
         return proof
-    # What is plainly wrong in 64 bits is wrong whatever was rounded; in 32 bits rounding itself is that large.
-    if not plain.narrow and not ideal and any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
+    if plain.exact and any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
         return proof
-    other = _judged_as_read(replace(operation, search=False), shapes, programs, names, Reading(meant, ideal=ideal))
-    return _up_to_rounding(other, meant, [*plain.approximated]) if other.lemma.verdict in HOLDS else proof
+    other = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
+    return _up_to_rounding(other, moving) if other.lemma.verdict in HOLDS else proof
 
 
-def _up_to_rounding(proof: Proof, meant: Mapping[float, ClosedForm], ideal: Sequence[str]) -> Proof:
+def _up_to_rounding(proof: Proof, reading: Reading) -> Proof:
     """The proof of an operation whose literals were read as the closed forms, and approximations as what they
     approximate, which its lemma says."""
-    read = [*(f"{written(literal)} is read as {form.text()}" for literal, form in sorted(meant.items())), *ideal]
     rounded: VerdictName = "proved up to rounding"
     change = msgspec.structs.replace
-    results = [change(o, verdict=rounded, reason="; ".join(read)) for o in proof.lemma.obligations]
-    notes = sorted([*proof.lemma.idealisations, *read])
+    results = [change(o, verdict=rounded, reason="; ".join(reading.said())) for o in proof.lemma.obligations]
+    notes = sorted([*proof.lemma.idealisations, *reading.said()])
     return replace(proof, lemma=change(proof.lemma, verdict=rounded, obligations=results, idealisations=notes))
 
 

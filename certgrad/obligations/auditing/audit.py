@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -27,7 +26,7 @@ from certgrad.obligations.certificate import (
 from certgrad.obligations.conformance import NOT_COMPARED
 from certgrad.obligations.generality.guards import unlike_its_traces, untraceable
 from certgrad.obligations.generality.traces import Traces
-from certgrad.obligations.meaning.literals import ClosedForm, Reading, written
+from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.problem import Programs
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
@@ -88,34 +87,32 @@ def _audited(traces: Traces) -> Certificate:
     """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
     plain = Reading()
     certificate = _audit(traces, plain)
-    meant, ideal = plain.closed_forms(), bool(plain.approximated)
-    if certificate.verdict not in OPEN or not (meant or ideal):
+    moving = plain.moving()
+    if certificate.verdict not in OPEN or moving is None:
         return certificate
-    # What is plainly wrong in 64 bits is wrong whatever was rounded; in 32 bits rounding itself is that large.
     witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
-    if not plain.narrow and not ideal and any(map(plainly_refuted, witnesses)):
+    if plain.exact and any(map(plainly_refuted, witnesses)):
         return certificate
     try:
-        other = _audit(traces, Reading(meant, ideal=ideal))
+        other = _audit(traces, moving)
     except StillOpenError:
         return certificate
-    return _up_to_rounding(other, meant, [*plain.approximated]) if other.verdict in HOLDS else certificate
+    return _up_to_rounding(other, moving) if other.verdict in HOLDS else certificate
 
 
-def _up_to_rounding(certificate: Certificate, meant: Mapping[float, ClosedForm], ideal: Sequence[str]) -> Certificate:
+def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:
     """The certificate of a program whose literals were read as the closed forms, and approximations as ideal."""
     change = msgspec.structs.replace
-    read = [*(f"{written(literal)} is read as {form.text()}" for literal, form in sorted(meant.items())), *ideal]
     claims = [
         change(
             claim,
             verdict="proved up to rounding",
             cases=[change(case, verdict="proved up to rounding") for case in claim.cases],
-            idealisations=sorted([*claim.idealisations, *read]),
+            idealisations=sorted([*claim.idealisations, *reading.said()]),
         )
         for claim in certificate.claims
     ]
-    literals = [LiteralMeaning(literal=written(value), **form.data()) for value, form in sorted(meant.items())]
+    literals = [LiteralMeaning(literal=literal.text, **form.data()) for literal, form in reading.meant.items()]
     return sealed(change(certificate, verdict="proved up to rounding", claims=claims, literals=literals))
 
 

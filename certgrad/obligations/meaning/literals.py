@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
@@ -97,23 +97,56 @@ PLAIN = ClosedForm(Fraction(1))
 """The factor 1: what is read is a rational number."""
 
 
+class LongLiteral(NamedTuple):
+    """The absolute value of a literal that has more digits than anyone writes by hand.
+
+    With its dtype: the number to which 32 bits round √2/2 is as good as √2/2 there, and 1e-8 beside it in 64.
+    """
+
+    value: float
+    dtype: str
+
+    @property
+    def text(self) -> str:
+        """As it is written, in its own dtype."""
+        return str(np.dtype(self.dtype).type(self.value))
+
+    def read_as(self, form: ClosedForm) -> str:
+        """What a certificate says of reading it so."""
+        return f"{self.text} is read as {form.text()}"
+
+
 @dataclass
 class Reading:
     """How literals are read. `long` collects those that might stand for something else; `meant` says for what."""
 
-    meant: Mapping[float, ClosedForm] = field(default_factory=dict)
-    long: set[float] = field(default_factory=set)
-    narrow: set[float] = field(default_factory=set)
-    """Those of float32: the same number, written in 64 bits, would be another literal."""
+    meant: Mapping[LongLiteral, ClosedForm] = field(default_factory=dict)
+    long: set[LongLiteral] = field(default_factory=set)
     ideal: bool = False
     """Functions that JAX computes by approximation are read as what they approximate."""
     approximated: dict[str, None] = field(default_factory=dict)
     """Of each such function that was met, what the certificate says if it is read so."""
 
-    def closed_forms(self) -> dict[float, ClosedForm]:
-        """What the long literals that were met may stand for."""
-        dtypes = {**dict.fromkeys(self.long, "float64"), **dict.fromkeys(self.narrow, "float32")}
-        return {x: form for x in sorted(dtypes) if (form := closed_form(x, dtypes[x])) is not None}
+    def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
+        """What the long literals that were met may stand for, by their values."""
+        return {x: form for x in sorted(self.long) if (form := closed_form(*x)) is not None}
+
+    def moving(self) -> Reading | None:
+        """What was met, read as what it stands for; None where all of it can only be read as it is written."""
+        meant, ideal = self.closed_forms(), bool(self.approximated)
+        return Reading(meant, ideal=ideal, approximated=self.approximated) if meant or ideal else None
+
+    @property
+    def exact(self) -> bool:
+        """What was met is written to 64 bits, so that what is plainly wrong as written is wrong however it is read.
+
+        In 32 bits, rounding itself is that large, and so is the distance of an approximation.
+        """
+        return not self.approximated and all(x.dtype == "float64" for x in self.long)
+
+    def said(self) -> list[str]:
+        """What a certificate says of reading so."""
+        return [*(literal.read_as(form) for literal, form in self.meant.items()), *self.approximated]
 
     @property
     def moved(self) -> bool:
@@ -124,20 +157,15 @@ class Reading:
         """What a literal stands for, or None where it means its shortest decimal."""
         if digits(value) < DIGITS.get(str(value.dtype), math.inf):
             return None
-        exact = abs(float(value))
-        (self.narrow if value.dtype == np.float32 else self.long).add(exact)
-        form = self.meant.get(exact)
+        literal = LongLiteral(abs(float(value)), str(value.dtype))
+        self.long.add(literal)
+        form = self.meant.get(literal)
         return None if form is None else form.term() if value > 0 else -form.term()
 
     def moves(self, array: np.ndarray) -> bool:
         """Whether an entry is a literal that stands for something else: it would have to, here as elsewhere."""
-        return str(array.dtype) in DIGITS and any(abs(float(x)) in self.meant for x in array.flat)
-
-
-def written(value: float) -> str:
-    """A literal as it is written: in float32 where it has no more digits."""
-    narrow = np.float32(value)
-    return str(narrow) if float(narrow) == value else repr(value)
+        dtype = str(array.dtype)
+        return dtype in DIGITS and any(LongLiteral(abs(float(x)), dtype) in self.meant for x in array.flat)
 
 
 def digits(value: np.floating[Any] | float) -> int:

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from certgrad import check
 from certgrad.obligations import audit
 from certgrad.obligations.meaning.literals import UNITS, ClosedForm, closed_form, rounds_to, simplest_between
 from tests.obligations.traps import declare
@@ -113,6 +115,30 @@ def test_gelu_with_rounded_constants():
 )
 def test_a_constant_that_is_off_by_more_than_its_rounding(factor, verdict):
     assert audited(gelu, lambda x, seed: gelu_vjp(x, seed, factor)).verdict == verdict
+
+
+def test_what_32_bits_round_it_to_stands_for_nothing_in_64():
+    """The forward is another program in each dtype, so that both are proved, each with its own literals."""
+
+    def rule(c):
+        def forward(x):
+            return x * c + (jnp.sin(x) if x.dtype == jnp.float32 else jnp.cos(x))
+
+        def bwd(x, seed):
+            slope = jnp.cos(x) if x.dtype == jnp.float32 else -jnp.sin(x)
+            return (seed * (jnp.sqrt(jnp.asarray(0.5, seed.dtype)) + slope),)
+
+        f = jax.custom_vjp(forward)
+        f.defvjp(lambda x: (forward(x), x), bwd)
+        return f
+
+    with jax.enable_x64(True):
+        right = check(rule(0.5**0.5), "n -> n", conformance=False)
+        wrong = check(rule(float(np.float32(0.5**0.5))), "n -> n", conformance=False)
+    assert right.verdict == "proved up to rounding"
+    read = right.claims[0].idealisations
+    assert read == ["0.70710677 is read as √2/2", "0.7071067811865476 is read as √2/2"]
+    assert wrong.verdict == "refuted"
 
 
 def test_what_is_right_as_written_is_proved_as_written():
