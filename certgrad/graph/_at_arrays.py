@@ -25,7 +25,7 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
     """Each hypothesis of the graph, in order, at these arrays: one for each input."""
     traced = induction.traced
     sizes = traced.specs.sizes([x.shape for x in given])
-    read = [_read(asked) for asked in induction.asked]
+    read = [asked.keys_of(named(asked.tree)) for asked in induction.asked]
     wanted = list(dict.fromkeys(key for keys in read for key in keys.values()))
     places = list(dict.fromkeys(asked.place for asked in induction.asked if asked.place))
 
@@ -34,17 +34,15 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
         run.values(traced, inputs, needed=True)
         return [run.kept[key] for key in wanted], [run.taken.get(p) for p in places]
 
-    with wide_floats(traced.specs.wide):
-        kept, taken = jax.jit(values)(*given)
+    try:
+        with wide_floats(traced.specs.wide):
+            kept, taken = jax.jit(values)(*given)
+    except Exception as error:  # whatever the user's program raises where it runs: it was only traced until now
+        unknown = f"where it runs at them, it raises {type(error).__name__}"
+        return [AtArrays(places=0, failing=0, unknown=unknown) for _ in induction.asked]
     table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
     with wide_floats():
         return [_evaluated(asked, keys, table, sizes) for asked, keys in zip(induction.asked, read, strict=True)]
-
-
-def _read(asked: Asked) -> dict[str, Key]:
-    """The values that the hypothesis speaks of."""
-    names = named(asked.tree)
-    return {n: (asked.place, r.node, r.output) for n, r in asked.arguments.items() if n in names}
 
 
 def _evaluated(asked: Asked, keys: Mapping[str, Key], table: Any, sizes: Mapping[str, int]) -> AtArrays:

@@ -77,8 +77,11 @@ class Asked:
 
     def keys(self) -> dict[str, Key]:
         """The values that it speaks of."""
-        read = {a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)}
-        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in read}
+        return self.keys_of({a.tensor for p in self._polys() for a in deep_atoms(p) if isinstance(a, Access)})
+
+    def keys_of(self, names: set[str]) -> dict[str, Key]:
+        """The values that these names stand for."""
+        return {n: (self.place, r.node, r.output) for n, r in self.arguments.items() if n in names}
 
     def known_sizes(self) -> dict[str, Callable[[Mapping[str, int]], int]]:
         """The lemma's dimensions that are numbers, whatever the graph's are."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import Arithmetic, UndefinedError, UnfitError
-from .size_texts import NoSizeError, size_at
+from .fitting import about_whole_arrays, length, size
 
 MAX_TERMS = 10_000
 """How many values variables go through at most."""
@@ -120,12 +120,7 @@ def evaluate(
 @lru_cache(maxsize=4096)
 def question(statement: t.Statement, arithmetic: Arithmetic) -> Question:
     """The statement, to be asked by an arithmetic. Raises UnfitError for what no arithmetic can tell."""
-    nodes = list(t.walk(statement))
-    whole = any(isinstance(n, t.Array) for n in nodes)
-    if whole and any(isinstance(n, t.Entry) and n.index for n in nodes):
-        raise UnfitError("it is about entries by their index and about whole arrays")
-    if unbound := sorted(t.unbound(statement)):
-        raise UnfitError(f"the index '{unbound[0]}' runs over nothing")
+    whole = about_whole_arrays(statement)
     return Question(statement, _Reader(arithmetic).test(statement), frozenset(t.arrays(statement)), whole)
 
 
@@ -266,9 +261,9 @@ class _Reader:
         if isinstance(p, t.Index):
             return lambda scope: a.number(scope.indices[p.name])
         if isinstance(p, t.Size):
-            return lambda scope: a.number(_size(scope, p.name))
+            return lambda scope: a.number(size(p.name, scope.sizes))
         if isinstance(p, t.Axis):
-            return lambda scope: a.number(_axis(scope, p))
+            return lambda scope: a.number(length(p, np.shape(scope.arrays[p.array])))
         if isinstance(p, t.Array):
             return lambda scope: a.entry(scope.arrays[p.name][scope.entry])
         if isinstance(p, t.Entry):
@@ -446,17 +441,3 @@ class _Steps:
                 scope.loops = {**scope.loops, self.loop.loop.name: self}
             self.known[position, place] = (step if time else init)(scope)
         return self.known[position, place]
-
-
-def _size(scope: Scope, name: str) -> int:
-    try:
-        return size_at(name, scope.sizes)
-    except (KeyError, NoSizeError, ZeroDivisionError):
-        raise UnfitError(f"'{name}' is no dimension") from None
-
-
-def _axis(scope: Scope, axis: t.Axis) -> int:
-    shape = np.shape(scope.arrays[axis.array])
-    if len(shape) <= axis.position:
-        raise UnfitError(f"'{axis.array}' has {len(shape)} axes")
-    return int(shape[axis.position])

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import tree as t
 from .arithmetic import UnfitError
-from .size_texts import NoSizeError, size_at
+from .fitting import about_whole_arrays, length, size
 
 MAX_TERMS = 1 << 28
 """Of how many numbers a part of a statement consists at most."""
@@ -110,7 +110,7 @@ def question(statement: t.Statement, arrays: Mapping[str, Any], sizes: Mapping[s
         UnfitError: it does not fit the arrays, or is about too much; `Question`'s methods: it is said in words alone.
     """
     scope = Scope(arrays, sizes)
-    if any(isinstance(n, t.Array) for n in t.walk(statement)):
+    if about_whole_arrays(statement):
         used = [jnp.shape(_array(name, scope)) for name in sorted(t.arrays(statement))]
         try:
             shape = np.broadcast_shapes(*used)
@@ -225,15 +225,9 @@ def _term(p: t.Term, scope: Scope) -> Any:
     if isinstance(p, t.Index):
         return _index(p.name, scope)
     if isinstance(p, t.Size):
-        try:
-            return size_at(p.name, scope.sizes)
-        except (KeyError, NoSizeError, ZeroDivisionError):
-            raise UnfitError(f"'{p.name}' is no dimension") from None
+        return size(p.name, scope.sizes)
     if isinstance(p, t.Axis):
-        shape = jnp.shape(_array(p.array, scope))
-        if len(shape) <= p.position:
-            raise UnfitError(f"'{p.array}' has {len(shape)} axes")
-        return shape[p.position]
+        return length(p, jnp.shape(_array(p.array, scope)))
     if isinstance(p, t.Array) or (isinstance(p, t.Entry) and not p.index):
         return _aligned(_array(p.name, scope), scope)
     if isinstance(p, t.Entry):

@@ -68,3 +68,11 @@ def test_shapes_alone_say_nothing() -> None:
     specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (W, X, np.zeros(4, np.int32))]
     assert certify(trace(loss, *specs)).at_arrays == []
     assert certify(trace(loss, W, "x: 4 3", np.zeros(4, np.int32))).at_arrays == []
+
+
+def test_a_program_that_does_not_run_here() -> None:
+    def elsewhere(x):
+        return jnp.sqrt(jax.lax.platform_dependent(x, tpu=jnp.sin)).sum()
+
+    (found,) = certify(trace(elsewhere, np.ones(3, np.float32))).at_arrays
+    assert found.unknown == "where it runs at them, it raises NotImplementedError"

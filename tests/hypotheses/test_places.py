@@ -114,3 +114,16 @@ def test_whole_arrays_broadcast() -> None:
     assert one.holds().tolist() == [[False, False, True]] * 2
     with pytest.raises(UnfitError, match="broadcast"):
         places.question(parse("x > y", ("x", "y")), {"x": np.arange(3.0), "y": np.ones(2)}, {})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        t.Compare(">", t.Entry("x", (t.Index("i"),)), t.Number("0")),
+        t.Compare(">", t.Array("x"), t.Entry("x", (t.Number("0"),))),
+    ],
+    ids=["unbound", "entries and whole arrays"],
+)
+def test_what_fits_no_arrays(statement: t.Statement) -> None:
+    with pytest.raises(UnfitError):
+        places.question(statement, {"x": np.ones(3)}, {})
