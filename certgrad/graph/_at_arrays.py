@@ -35,13 +35,13 @@ def at_arrays(induction: Induction, given: Sequence[Any]) -> list[AtArrays]:
         return [run.kept[key] for key in wanted], [run.taken.get(p) for p in places]
 
     try:
-        with wide_floats(traced.specs.wide):
+        with wide_floats(traced.specs.wide), jax.debug_nans(False), jax.debug_infs(False):
             kept, taken = jax.jit(values)(*given)
     except Exception as error:  # whatever the user's program raises where it runs: it was only traced until now
         unknown = f"where it runs at them, it raises {type(error).__name__}"
         return [AtArrays(places=0, failing=0, unknown=unknown) for _ in induction.asked]
     table = dict(zip(wanted, kept, strict=True)), dict(zip(places, taken, strict=True))
-    with wide_floats():
+    with wide_floats(), jax.debug_nans(False), jax.debug_infs(False):
         return [_evaluated(asked, keys, table, sizes) for asked, keys in zip(induction.asked, read, strict=True)]
 
 

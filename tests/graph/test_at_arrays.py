@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from certgrad import certify, trace
 from certgrad.graph._report import render_markdown, render_text
@@ -70,9 +71,20 @@ def test_shapes_alone_say_nothing() -> None:
     assert certify(trace(loss, W, "x: 4 3", np.zeros(4, np.int32))).at_arrays == []
 
 
-def test_a_program_that_does_not_run_here() -> None:
-    def elsewhere(x):
-        return jnp.sqrt(jax.lax.platform_dependent(x, tpu=jnp.sin)).sum()
+def test_under_debug_nans() -> None:
+    def norms(x):
+        return jnp.sqrt(jnp.sqrt(x)).sum()
 
-    (found,) = certify(trace(elsewhere, np.ones(3, np.float32))).at_arrays
+    with jax.debug_nans(True):
+        found = certify(trace(norms, np.array([1.0, -1.0, 4.0], np.float32))).at_arrays
+    assert [one.failing for one in found] == [1, 1]
+
+
+def test_a_program_that_raises_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raising(*_: object, **__: object) -> None:
+        raise NotImplementedError("no such platform")
+
+    traced = trace(lambda x: jnp.sqrt(x).sum(), np.ones(3, np.float32))
+    monkeypatch.setattr("certgrad.graph._at_arrays.Run", raising)
+    (found,) = certify(traced).at_arrays
     assert found.unknown == "where it runs at them, it raises NotImplementedError"

@@ -36,7 +36,7 @@ def show_difference(poly: Poly) -> str:
     if parts > PAGES:
         return f"a term of {parts:,} parts"
     text = show(poly)
-    return text if len(text) < LONG else f"{text[:LONG]} …"
+    return _cut(text)
 
 
 def show_relation(left: Rec, right: Rec) -> str:
@@ -45,6 +45,10 @@ def show_relation(left: Rec, right: Rec) -> str:
     writer = Writer({("t", 0, 0): "t", **letters}, {})
     sides = (cast(Carry, writer.atom(one)) for one in (left, right))
     text = equal_by_induction(*sides)
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) < LONG else f"{text[:LONG]} …"
 
 

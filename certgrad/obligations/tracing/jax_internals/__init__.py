@@ -4,7 +4,7 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
-from ._approximations import Approximation, approximation
+from ._approximations import approximation
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
