@@ -6,7 +6,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax._src.core import jaxprs_in_params
 from jax._src.lax.lax import _ragged_dot_general_impl
+
+from certgrad import _pallas
 
 
 def _over_positions(reduction: Callable[..., Any], axes: Sequence[Any], groups: Any) -> Callable[..., Any] | None:
@@ -29,8 +32,18 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
     "psum": _collective(jnp.sum),
     "pmax": _collective(jnp.max),
     "pmin": _collective(jnp.min),
+    "pallas_call": _pallas.program,
 }
 """By name, what the parameters make of it: a function of the operands, as JAX runs it on a CPU."""
+
+
+_WIDE = ("float64", "int64", "uint64", "complex128")
+
+
+def _variables(jaxpr: Any) -> list[Any]:
+    """What a program computes, with what the programs in it compute."""
+    inner = [v for eqn in jaxpr.eqns for one in jaxprs_in_params(eqn.params) for v in _variables(one)]
+    return [*(v for eqn in jaxpr.eqns for v in eqn.outvars), *inner]
 
 
 def lowered(eqn: Any) -> Any:
@@ -40,5 +53,9 @@ def lowered(eqn: Any) -> Any:
     if function is None:
         return None
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
-    with jax.enable_x64(any(str(a.dtype) in ("float64", "int64") for a in avals)):
-        return jax.make_jaxpr(function)(*avals)
+    inside = [v.aval for inner in jaxprs_in_params(eqn.params) for v in _variables(inner)]
+    with jax.enable_x64(any(str(getattr(a, "dtype", "")) in _WIDE for a in (*avals, *inside))):
+        try:
+            return jax.make_jaxpr(function)(*avals)
+        except _pallas.KernelError:
+            return None

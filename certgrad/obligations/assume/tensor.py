@@ -8,10 +8,13 @@ from typing import Literal
 
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import atoms_of
 
-from .conditions import Clauses
+from .conditions import Clause, Clauses
+from .index_cases import Indices, resolved
 from .signs import ANY
 
 Kind = Literal["f", "i", "b"]
@@ -49,17 +52,15 @@ class Tensor:
     def indexed(self, index: Sequence[Ix], shape: tuple[Poly, ...]) -> Tensor:
         """The tensor of the given shape whose entry at the template variables is this one's at `index`."""
         mapping = {template(k): ix for k, ix in enumerate(index) if ix.variable() != template(k)}
-        if not mapping:
-            return replace(self, shape=shape)
-        rewrite = Rewriter(mapping)
+        rewrite = Rewriter(mapping) if mapping else _as_it_is
         return replace(
             self,
             shape=shape,
             body=rewrite(self.body),
             kept=rewrite(self.kept),
             support=None if self.support is None else rewrite(self.support),
-            defined=tuple(c.substituted(mapping) for c in self.defined),
-            smooth=tuple(c.substituted(mapping) for c in self.smooth),
+            defined=_of_entries(shape, (c.substituted(mapping) for c in self.defined)),
+            smooth=_of_entries(shape, (c.substituted(mapping) for c in self.smooth)),
         )
 
     def conditions_over(self, axes: Sequence[int], kept: dict[Var, Ix]) -> tuple[Clauses, Clauses]:
@@ -71,6 +72,26 @@ class Tensor:
         """The conditions at every value of the variables."""
         variables = tuple(variables)
         return for_all(self.defined, variables), for_all(self.smooth, variables)
+
+
+def _as_it_is(poly: Poly) -> Poly:
+    return poly
+
+
+def _of_entries(shape: Sequence[Poly], clauses: Iterable[Clause]) -> Clauses:
+    """The clauses, but for those whose guards hold at no entry: what stands beyond an array asks nothing of it."""
+    own = Indices({template(k): n for k, n in enumerate(shape) if n != ONE})
+    out: list[Clause] = []
+    for clause in clauses:
+        guards = [(resolved(g, own) if _on_places(g) else g, v) for g, v in clause.guards]
+        if not any((c := g.constant()) is not None and (c != 0) != v for g, v in guards):
+            out.append(clause)
+    return tuple(out)
+
+
+def _on_places(guard: Poly) -> bool:
+    """It is about indices alone, those of the entry among them."""
+    return any(v[0] == "t" for v in guard.free) and all(type(a) in INDEX_PREDICATES for a in atoms_of(guard))
 
 
 def for_all(clauses: Clauses, variables: Iterable[Var]) -> Clauses:

@@ -20,7 +20,7 @@ from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log
 from certgrad.obligations.terms.walk import deep_atoms
 
 from ._index_numbers import index_cases
-from ._infinite import UNDEFINED, added, exponential, finite, greatest, selected
+from ._infinite import UNDEFINED, VANISHING, added, exponential, finite, greatest, selected
 from ._registry import Context, Params, Rule, rule
 
 
@@ -50,10 +50,10 @@ def _unary(name: str) -> Rule:
     def apply(ctx: Context, params: Params, shapes: list[tuple], x: Tensor) -> list[Tensor]:
         if params.get("accuracy") is not None:
             ctx.note(f"{name} is read as the exact function, whatever `accuracy` asks for")
-        if x.infinite and name == "exp":
+        if x.infinite and name in VANISHING:
             if x.infinite > 0:
                 return apply(ctx, params, shapes, finite(x))
-            ctx.used_facts.setdefault("exp(−∞) = 0")
+            ctx.used_facts.setdefault(f"{name}(−∞) = 0")
             (out,) = apply(ctx, params, shapes, replace(x, infinite=0, kept=ONE))
             return [exponential(x, out)]
         if x.infinite and name == "neg":
@@ -113,11 +113,17 @@ def _sub(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
 
 @rule("mul")
 def _mul(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor) -> list[Tensor]:
+    if bool(x.infinite) != bool(y.infinite):
+        x, y = (x, y) if x.infinite else (y, x)
+        x = x if y.signs in (POS, NEG) else finite(x)  # ∞·0 is no number
+    else:
+        x, y = finite(x), finite(y)
     shape, defined, smooth = common(shapes, x, y)
     signs = times(x.signs, y.signs)
     if x.body == y.body:
         signs = (x.signs & ZERO) | (POS if x.signs & NONZERO else 0)
-    return [Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs)]
+    out = Tensor(shape, x.body * y.body, x.kind, defined, smooth, signs)
+    return [replace(out, infinite=x.infinite if y.signs == POS else -x.infinite, kept=x.kept) if x.infinite else out]
 
 
 @rule("integer_pow")

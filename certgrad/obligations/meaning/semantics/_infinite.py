@@ -21,8 +21,10 @@ MOVES = frozenset(
     "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
 )
 """Primitives that put entries elsewhere as they are."""
-AWARE = MOVES | frozenset(
-    "select_n max min clamp exp neg add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
+VANISHING = frozenset("exp exp2 logistic".split())
+"""Functions that are positive, and 0 at −∞."""
+AWARE = MOVES | VANISHING | frozenset(
+    "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
     "convert_element_type".split()
 )
 
@@ -44,11 +46,11 @@ def known_after(name: str, out: Tensor) -> Tensor:
     """The result, with what is said of its infinite and of its positive entries only where the rule sees to it."""
     if name not in AWARE and out.infinite:
         out = finite(out)
-    return out if out.support is None or name in MOVES or name == "exp" else replace(out, support=None)
+    return out if out.support is None or name in MOVES or name in VANISHING else replace(out, support=None)
 
 
 def exponential(x: Tensor, of_body: Tensor) -> Tensor:
-    """exp where entries are −∞: 0 there, and positive at all others."""
+    """A function that vanishes at −∞ where entries are −∞: 0 there, and positive at all others."""
     return replace(of_body, body=x.kept * of_body.body, signs=NONNEG, infinite=0, kept=ONE, support=x.kept)
 
 
