@@ -1,0 +1,229 @@
+"""The body of a kernel at one step of its grid, as operations on values.
+
+What the step's place decides is decided, and loops whose number of steps is then known are gone through, so that what
+is read and written lies at numbers. Arrays stay as they are made: what is known of their entries says where memory is
+read, and is no constant of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ._memory import Cell, KernelError, Value, no_number, read, written
+
+MAX_STEPS = 4096
+"""Of a grid, and of a loop in a kernel that is gone through."""
+MAX_EQUATIONS = 20_000
+MAX_KNOWN = 1 << 16
+"""Entries of an array that is known."""
+
+_CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+"""Where calls hold what they run, of those that are gone into."""
+_SILENT = frozenset("debug_print debug_callback debug_barrier_p delay".split())
+_HINTS = frozenset("multiple_of max_contiguous".split())
+"""They say something of their operand, and give it back."""
+_MOVES = frozenset("broadcast_in_dim reshape squeeze expand_dims".split())
+"""Of known floats, what these make is known: nothing is rounded."""
+
+Operand = Value | Cell
+
+
+@dataclass
+class Body:
+    """Evaluates a kernel at the place in its grid. `budget` is what is left of the operations of the whole kernel."""
+
+    place: Sequence[int]
+    grid: Sequence[int]
+    budget: list[int]
+
+    def run(self, jaxpr: Any, consts: Sequence[Operand], args: Sequence[Operand]) -> list[Any]:
+        values: dict[Any, Operand] = dict(zip(jaxpr.constvars, consts, strict=True))
+        values.update(zip(jaxpr.invars, args, strict=True))
+
+        def get(atom: Any) -> Operand:
+            return Value(atom.val, np.asarray(atom.val)) if hasattr(atom, "val") else values[atom]
+
+        for eqn in jaxpr.eqns:
+            self.budget[0] -= 1
+            if self.budget[0] < 0:
+                raise KernelError(f"more than {MAX_EQUATIONS} operations over all steps of its grid")
+            found = self.equation(eqn, [get(atom) for atom in eqn.invars])
+            values.update(zip(eqn.outvars, found, strict=True))
+        return [get(atom) for atom in jaxpr.outvars]
+
+    def equation(self, eqn: Any, operands: list[Any]) -> Sequence[Operand]:
+        name, params = eqn.primitive.name, eqn.params
+        if name in ("program_id", "num_programs"):
+            return [_number(np.int32((self.place if name == "program_id" else self.grid)[params["axis"]]))]
+        if name in _CALLS:
+            return self.closed(params[_CALLS[name]], operands)
+        if name in _STRUCTURED:
+            return _STRUCTURED[name](self, params, operands)
+        if name in _SILENT and not eqn.outvars:
+            return []
+        if name in _HINTS:
+            return operands[:1]
+        if any(isinstance(x, Cell) for x in operands):
+            raise KernelError(f"{name} of a reference")
+        return self.operation(eqn, operands)
+
+    def operation(self, eqn: Any, operands: Sequence[Value]) -> list[Value]:
+        outs = [v.aval for v in eqn.outvars]
+        exact = eqn.primitive.name in _MOVES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
+        small = all(np.prod(a.shape, initial=1) <= MAX_KNOWN for a in outs)
+        settled = exact and small and all(x.known is not None for x in operands)
+        known = _bound(eqn, [x.known for x in operands], now=True) if settled else [None for _ in outs]
+        if settled and not any(a.shape or jnp.issubdtype(a.dtype, jnp.inexact) for a in outs):
+            return [_number(x) for x in known]
+        traced = _bound(eqn, [x.traced for x in operands])
+        return [Value(x, None if k is None else np.asarray(k)) for x, k in zip(traced, known, strict=True)]
+
+    def closed(self, closed: Any, operands: Sequence[Operand]) -> list[Any]:
+        consts = [Value(c) for c in getattr(closed, "consts", ())]
+        return self.run(getattr(closed, "jaxpr", closed), consts, operands)
+
+    # --- memory
+
+    def get(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
+        cell, *flat = operands
+        return [Value(_through(cell.holds, jax.tree.unflatten(params["tree"], flat)))]
+
+    def swap(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
+        cell, new, *flat = operands
+        return [_put(cell, jax.tree.unflatten(params["tree"], flat), new.traced)]
+
+    def add(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
+        cell, new, *flat = operands
+        transforms = jax.tree.unflatten(params["tree"], flat)
+        _put(cell, transforms, _through(cell.holds, transforms) + new.traced)
+        return []
+
+    def load(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
+        cell, transforms, mask, other = params["args_tree"].unflatten(operands)
+        return [Value(_through(cell.holds, transforms, mask, other))]
+
+    def store(self, params: Mapping[str, Any], operands: list[Any]) -> list[Value]:
+        cell, transforms, new, mask = params["args_tree"].unflatten(operands)
+        return [_put(cell, transforms, new.traced, mask)]
+
+    def scoped(self, params: Mapping[str, Any], operands: list[Any]) -> list[Any]:
+        if params.get("collective_axes"):
+            raise KernelError("memory that cores share")
+        inner = params["jaxpr"]
+        return self.run(inner, operands, [new_cell(v.aval) for v in inner.invars])
+
+    # --- control
+
+    def branch(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
+        which, *rest = operands
+        branches = params["branches"]
+        if which.number is not None:
+            return self.closed(branches[min(max(which.number, 0), len(branches) - 1)], rest)
+        cells = [x for x in rest if isinstance(x, Cell)]
+        before = [cell.holds for cell in cells]
+        found = []
+        for one in branches:
+            outs = self.closed(one, rest)
+            found.append([*(x.traced for x in outs), *(cell.holds for cell in cells)])
+            for cell, held in zip(cells, before, strict=True):
+                cell.holds = held
+        chosen = jnp.clip(which.traced, 0, len(branches) - 1) if which.traced.dtype != bool else which.traced
+        merged = [_selected(chosen, cases) for cases in zip(*found, strict=True)]
+        for cell, held in zip(cells, merged[len(merged) - len(cells) :], strict=True):
+            cell.holds = held
+        return [Value(x) for x in merged[: len(merged) - len(cells)]]
+
+    def scan(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
+        consts, rest = operands[: params["num_consts"]], operands[params["num_consts"] :]
+        carry, xs = rest[: params["num_carry"]], rest[params["num_carry"] :]
+        length, body = params["length"], params["jaxpr"]
+        if length > MAX_STEPS:
+            raise KernelError(f"a loop of more than {MAX_STEPS} steps")
+        rows: dict[int, Sequence[Value]] = {}
+        for k in reversed(range(length)) if params["reverse"] else range(length):
+            row = [Value(x.traced[k], None if x.known is None else x.known[k]) for x in xs]
+            out = self.closed(body, [*consts, *carry, *row])
+            carry, rows[k] = out[: len(carry)], out[len(carry) :]
+        avals = [v.aval for v in getattr(body, "jaxpr", body).outvars[len(carry) :]]
+        if not length:
+            return [*carry, *(Value(jnp.zeros((0, *a.shape), a.dtype)) for a in avals)]
+        return [*carry, *(Value(jnp.stack([rows[k][j].traced for k in range(length)])) for j in range(len(avals)))]
+
+    def loop(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
+        count, more = params["cond_nconsts"], params["body_nconsts"]
+        tests, bodies, carry = operands[:count], operands[count : count + more], operands[count + more :]
+        for _ in range(MAX_STEPS):
+            (goes_on,) = self.closed(params["cond_jaxpr"], [*tests, *carry])
+            if goes_on.number is None:
+                raise KernelError("a loop whose number of steps depends on what it computes")
+            if not goes_on.number:
+                return carry
+            carry = self.closed(params["body_jaxpr"], [*bodies, *carry])
+        raise KernelError(f"a loop of more than {MAX_STEPS} steps")
+
+
+_STRUCTURED = {
+    "get": Body.get,
+    "swap": Body.swap,
+    "addupdate": Body.add,
+    "masked_load": Body.load,
+    "masked_swap": Body.store,
+    "run_scoped": Body.scoped,
+    "cond": Body.branch,
+    "scan": Body.scan,
+    "while": Body.loop,
+}
+
+
+def new_cell(aval: Any) -> Cell:
+    """Memory that nothing was written to. Raises KernelError for what holds no numbers."""
+    if not any(jnp.issubdtype(aval.dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_)):
+        raise KernelError(f"memory of type {aval.dtype}")
+    return Cell(no_number(aval.shape, aval.dtype))
+
+
+def _number(x: Any) -> Value:
+    known = np.asarray(x)
+    return Value(known[()], known)
+
+
+def _bound(eqn: Any, operands: Sequence[Any], now: bool = False) -> list[Any]:
+    if not now:
+        found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    else:
+        with jax.ensure_compile_time_eval():
+            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return list(found) if eqn.primitive.multiple_results else [found]
+
+
+def _selected(which: Any, cases: Sequence[Any]) -> Any:
+    if all(one is cases[0] for one in cases):
+        return cases[0]
+    return lax.select_n(which, *(jnp.asarray(one) for one in cases))
+
+
+def _through(x: Any, transforms: Sequence[Any], mask: Value | None = None, other: Value | None = None) -> Any:
+    """What is read through one view after another; a mask is about the last one."""
+    for k, transform in enumerate(transforms):
+        last = k == len(transforms) - 1
+        x = read(x, transform, mask if last else None, other if last else None)
+    return x
+
+
+def _put(cell: Cell, transforms: Sequence[Any], new: Any, mask: Value | None = None) -> Value:
+    """Writes through one view after another. Gives what stood there before."""
+    before = _through(cell.holds, transforms)
+    seen = [cell.holds]
+    for transform in transforms[:-1]:
+        seen.append(read(seen[-1], transform, None, None))
+    for k, (x, transform) in enumerate(zip(reversed(seen), reversed(transforms), strict=False)):
+        new = written(x, transform, new, mask if not k else None)
+    cell.holds = new
+    return Value(before)

@@ -1,0 +1,161 @@
+"""The grid of a kernel: which blocks each step works on, and what the blocks make when all steps are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ._body import MAX_EQUATIONS, MAX_STEPS, Body, new_cell
+from ._memory import Cell, KernelError, Value, no_number
+
+Index = tuple[int, ...]
+
+
+def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
+    """A function of the operands of the `pallas_call`. Raises KernelError when it is traced."""
+    return lambda *operands: _Kernel(params).run(operands)
+
+
+def in_order(params: Mapping[str, Any]) -> bool:
+    """Whether what is computed rests on the order of the grid's steps: they share a block of an output, or scratch."""
+    kernel = _Kernel(params)
+    at = [[one.at(place) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
+    shared = any(len({row[k] for row in at}) < len(at) for k in range(len(kernel.outputs)))
+    return len(at) > 1 and (shared or bool(kernel.scratch))
+
+
+class _Kernel:
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        mapping = params["grid_mapping"]
+        if mapping.num_dynamic_grid_bounds or not all(isinstance(n, int) for n in mapping.grid):
+            raise KernelError("a grid whose extent is computed")
+        if mapping.num_index_operands:
+            raise KernelError("operands that are prefetched for the index maps")
+        if mapping.local_grid_env is not None or params.get("mesh") is not None:
+            raise KernelError("a mesh of cores")
+        self.grid = tuple(mapping.grid)
+        if np.prod(self.grid, initial=1) > MAX_STEPS:
+            raise KernelError(f"a grid of more than {MAX_STEPS} steps")
+        own = [axis for axis in range(len(self.grid)) if axis not in mapping.vmapped_dims]
+        self.own_axes = own
+        self.aliases = {out: given for given, out in params["input_output_aliases"]}
+        blocks = [_Blocks.of(one) for one in mapping.block_mappings]
+        self.inputs, self.outputs = blocks[: mapping.num_inputs], blocks[mapping.num_inputs :]
+        self.beside = _is_for_gpus(params.get("compiler_params"))
+        self.body = params["jaxpr"]
+        self.scratch = [v.aval for v in self.body.invars[len(blocks) :]]
+
+    def run(self, operands: Sequence[Any]) -> list[Any]:
+        inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
+        scratch = [new_cell(aval) for aval in self.scratch]
+        left: list[dict[Index, Any]] = [{} for _ in self.outputs]
+        before: list[Index | None] = [None for _ in self.outputs]
+        budget = [MAX_EQUATIONS]
+        for place in np.ndindex(*self.grid):
+            given = [Cell(one.read(x, one.at(place))) for one, x in zip(self.inputs, inputs, strict=True)]
+            held = [cell.holds for cell in given]
+            made = []
+            for k, one in enumerate(self.outputs):
+                here = one.at(place)
+                if self.beside and here in left[k]:
+                    raise KernelError("steps of its grid, which run beside each other on a GPU, share a block")
+                made.append(Cell(left[k][here] if here == before[k] else no_number(one.inner_shape, one.dtype)))
+                before[k] = here
+            if self.beside:
+                scratch = [new_cell(aval) for aval in self.scratch]
+            body = Body([place[a] for a in self.own_axes], [self.grid[a] for a in self.own_axes], budget)
+            body.run(self.body, (), [*given, *made, *scratch])
+            if any(cell.holds is not x for cell, x in zip(given, held, strict=True)):
+                raise KernelError("a kernel that writes to its operands")
+            for k, cell in enumerate(made):
+                left[k][before[k]] = cell.holds  # type: ignore[index]
+        initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
+        return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
+
+
+def _is_for_gpus(compiler_params: Any) -> bool:
+    """It is compiled for a GPU: so much is known where the parameters are those of one of its compilers."""
+    named = compiler_params if isinstance(compiler_params, Mapping) else {}
+    kinds = {type(one).__module__ for one in (compiler_params, *named.values())} | set(named)
+    return any("triton" in name or "mosaic_gpu" in name for name in kinds)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """How an array is cut into blocks, and which of them a step works on."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    block: tuple[int, ...]
+    squeezed: tuple[int, ...]
+    index_map: Any
+
+    @classmethod
+    def of(cls, mapping: Any) -> _Blocks:
+        from jax._src.pallas.core import Blocked, Squeezed
+
+        if not all(isinstance(one, Blocked | Squeezed) for one in mapping.block_shape):
+            raise KernelError("blocks that lie at single entries")
+        block = tuple(1 if isinstance(one, Squeezed) else one.block_size for one in mapping.block_shape)
+        squeezed = tuple(axis for axis, one in enumerate(mapping.block_shape) if isinstance(one, Squeezed))
+        array = mapping.array_aval
+        if not all(isinstance(n, int) for n in (*array.shape, *block)):
+            raise KernelError("sizes that are not numbers")
+        return cls(tuple(array.shape), array.dtype, block, squeezed, mapping.index_map_jaxpr)
+
+    @property
+    def counts(self) -> Index:
+        """How many blocks there are along each axis."""
+        return tuple(-(-n // b) for n, b in zip(self.shape, self.block, strict=True))
+
+    @property
+    def inner_shape(self) -> tuple[int, ...]:
+        """As the kernel sees a block."""
+        return tuple(n for axis, n in enumerate(self.block) if axis not in self.squeezed)
+
+    def at(self, place: Sequence[int]) -> Index:
+        """The block of a step of the grid."""
+        numbers = [Value(np.int32(k), np.asarray(k, np.int32)) for k in place]
+        found = Body((), (), [MAX_EQUATIONS]).closed(self.index_map, numbers)
+        index = tuple(one.number for one in found[: len(self.shape)])
+        if any(k is None for k in index):
+            raise KernelError("blocks at places that are computed")
+        if any(not 0 <= k < n for k, n in zip(index, self.counts, strict=True)):  # type: ignore[operator]
+            raise KernelError(f"block {list(index)} lies outside of the array")
+        return index  # type: ignore[return-value]
+
+    def padded(self, x: Any) -> Any:
+        """An array with what stands beyond its end in the last blocks."""
+        beyond = [(0, n * b - have, 0) for n, b, have in zip(self.counts, self.block, self.shape, strict=True)]
+        return lax.pad(x, no_number((), x.dtype), beyond) if any(high for _, high, _ in beyond) else x
+
+    def read(self, x: Any, index: Index) -> Any:
+        """A block of the padded array."""
+        start = [k * b for k, b in zip(index, self.block, strict=True)]
+        return lax.squeeze(lax.slice(x, start, [s + b for s, b in zip(start, self.block, strict=True)]), self.squeezed)
+
+    def joined(self, blocks: Mapping[Index, Any], initial: Any) -> Any:
+        """The array that blocks make, with what stood there where none was written."""
+        if not all(self.counts):
+            return jnp.zeros(self.shape, self.dtype)
+        before = None if initial is None else self.padded(initial)
+
+        def block(index: Index) -> Any:
+            if index not in blocks and before is None:
+                return no_number(self.block, self.dtype)
+            return lax.expand_dims(blocks[index] if index in blocks else self.read(before, index), self.squeezed)
+
+        def joined(index: Index) -> Any:
+            axis = len(index)
+            if axis == len(self.shape):
+                return block(index)
+            parts = [joined((*index, k)) for k in range(self.counts[axis])]
+            return parts[0] if len(parts) == 1 else lax.concatenate(parts, axis)
+
+        out = joined(())
+        return out if out.shape == self.shape else lax.slice(out, [0] * out.ndim, self.shape)

@@ -1,0 +1,271 @@
+"""The memory of a kernel: what stands at places in a reference, and what stands there after it is written to.
+
+Where places are known they are read and written as slices; what lies beyond the ends of an array is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+class KernelError(Exception):
+    """A kernel that is not read. The message says why."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an operation gives: as it is traced, and as numbers, where the kernel's place in its grid decides them."""
+
+    traced: Any
+    known: np.ndarray | None = None
+
+    @property
+    def number(self) -> int | None:
+        return None if self.known is None or self.known.ndim else int(self.known)
+
+
+@dataclass
+class Cell:
+    """A reference: what it holds now."""
+
+    holds: Any
+
+
+@dataclass(frozen=True)
+class Span:
+    """A slice along an axis: from where, how many, and how far apart."""
+
+    start: Value
+    size: int
+    stride: int = 1
+
+
+Place = Span | Value
+"""Along one axis: a slice, or one number or more."""
+
+
+def no_number(shape: Sequence[int], dtype: Any) -> Any:
+    """What memory holds that nothing was written to."""
+    nothing = jnp.full(tuple(shape), jnp.nan, jnp.result_type(float))
+    return nothing > 0 if jnp.issubdtype(dtype, jnp.bool_) else nothing.astype(dtype)
+
+
+def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
+    """Where a transformation of a reference points to, and the shape of its numbers."""
+    from jax._src.state.indexing import NDIndexer, Slice
+
+    if not isinstance(transform, NDIndexer) or not all(isinstance(n, int) for n in transform.int_indexer_shape):
+        raise KernelError(f"a reference seen through {type(transform).__name__}")
+    out: list[Place] = []
+    for one in transform.indices:
+        if not isinstance(one, Slice):
+            out.append(_value(one))
+        elif isinstance(one.size, int) and isinstance(one.stride, int):
+            out.append(Span(_value(one.start), one.size, one.stride))
+        else:
+            raise KernelError("a slice whose length is computed")
+    return out, tuple(transform.int_indexer_shape)
+
+
+def _value(x: Any) -> Value:
+    return x if isinstance(x, Value) else Value(x, np.asarray(x))
+
+
+def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
+    """What stands at the places; where the mask is false, `other`."""
+    at, lanes = places(transform)
+    if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
+        return _gathered(x, at, lanes, mask, other)
+    found = _spans(at)
+    starts = [s.start.number for s in found]
+    if any(s is None for s in starts):
+        out = _sliced_somewhere(x, found)
+    else:
+        out = _sliced(x, [(s or 0, f.size, f.stride) for s, f in zip(starts, found, strict=True)])
+    out = lax.squeeze(out, _single(at))
+    return _masked(out, mask, other)
+
+
+def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
+    """The memory with the new entries at the places where the mask is true."""
+    at, lanes = places(transform)
+    if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
+        return _scattered(x, at, lanes, new, mask)
+    found = _spans(at)
+    if any(s.stride != 1 for s in found):
+        raise KernelError("a write to a slice with a stride")
+    if mask is not None and not (mask.known is not None and mask.known.all()):
+        new = jnp.where(mask.traced, new, read(x, transform, None, None))
+    new = lax.expand_dims(new, _single(at))
+    beyond = [(s.size, s.size, 0) for s in found]
+    starts = [s.start.number for s in found]
+    if all(s is not None and 0 <= s <= n - f.size for s, f, n in zip(starts, found, x.shape, strict=True)):
+        return lax.dynamic_update_slice(x, new, [np.int32(s or 0) for s in starts])
+    wide = lax.pad(x, no_number((), x.dtype), beyond)
+    wide = lax.dynamic_update_slice(wide, new, [s.start.traced + np.int32(s.size) for s in found])
+    return lax.slice(wide, [s.size for s in found], [s.size + n for s, n in zip(found, x.shape, strict=True)])
+
+
+# --- slices
+
+
+def _spans(at: Sequence[Place]) -> list[Span]:
+    return [p if isinstance(p, Span) else Span(p, 1) for p in at]
+
+
+def _single(at: Sequence[Place]) -> list[int]:
+    """Axes at one number, which have no axis in what is read."""
+    return [axis for axis, p in enumerate(at) if isinstance(p, Value)]
+
+
+def _sliced(x: Any, spans: Sequence[tuple[int, int, int]]) -> Any:
+    """From `start`, so many, so far apart, along each axis."""
+    ends = [start + (size - 1) * stride + 1 for start, size, stride in spans]
+    low = [max(-start, 0) for start, _, _ in spans]
+    high = [max(end - n, 0) for end, n in zip(ends, x.shape, strict=True)]
+    if any(low) or any(high):
+        x = lax.pad(x, no_number((), x.dtype), [(a, b, 0) for a, b in zip(low, high, strict=True)])
+    starts = [start + a for (start, _, _), a in zip(spans, low, strict=True)]
+    return lax.slice(x, starts, [end + a for end, a in zip(ends, low, strict=True)], [k for _, _, k in spans])
+
+
+def _sliced_somewhere(x: Any, spans: Sequence[Span]) -> Any:
+    if any(s.stride != 1 for s in spans):
+        raise KernelError("a slice with a stride at a computed place")
+    x = lax.pad(x, no_number((), x.dtype), [(s.size, s.size, 0) for s in spans])
+    return lax.dynamic_slice(x, [s.start.traced + np.int32(s.size) for s in spans], [s.size for s in spans])
+
+
+def _masked(out: Any, mask: Value | None, other: Value | None) -> Any:
+    if mask is None or (mask.known is not None and mask.known.all()):
+        return out
+    return jnp.where(mask.traced, out, no_number((), out.dtype) if other is None else other.traced)
+
+
+# --- numbers
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Lanes `low` to `high` take part. Along each axis of the memory they lie at `first`, and from there on one by one
+    along the lanes' axis `along`, if there is one."""
+
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    first: tuple[int, ...]
+    along: tuple[int | None, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(b - a for a, b in zip(self.low, self.high, strict=True))
+
+    @property
+    def moving(self) -> list[int]:
+        """The lanes' axes, in the order of the memory's."""
+        return [axis for axis in self.along if axis is not None]
+
+    @property
+    def fixed(self) -> list[int]:
+        """The memory's axes along which all lanes lie at one place."""
+        return [k for k, axis in enumerate(self.along) if axis is None]
+
+
+def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: Value | None) -> _Box | None:
+    """The box that the lanes fill which take part, where it is known; all its places lie within the memory."""
+    if any(p.known is None for p in at) or (mask is not None and mask.known is None):
+        return None
+    takes_part = np.broadcast_to(True if mask is None else mask.known, lanes)  # type: ignore[arg-type]
+    if not takes_part.any():
+        return None
+    inside = np.argwhere(takes_part)
+    low, high = inside.min(0), inside.max(0) + 1
+    box = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
+    if not takes_part[box].all():
+        return None
+    first, along = [], []
+    for n, p in zip(shape, at, strict=True):
+        places = np.broadcast_to(p.known, lanes)[box]  # type: ignore[arg-type]
+        if places.min() < 0 or places.max() >= n:
+            return None
+        axis = _axis_along(places)
+        if axis is False:
+            return None
+        first.append(int(places.flat[0]))
+        along.append(axis)
+    moving = [axis for axis in along if axis is not None]
+    if len(set(moving)) < len(moving):
+        return None
+    return _Box(tuple(map(int, low)), tuple(map(int, high)), tuple(first), tuple(along))
+
+
+def _axis_along(places: np.ndarray) -> int | None | bool:
+    """The axis along which numbers go up one by one; None where all are one number, False where it is otherwise."""
+    if (places == places.flat[0]).all():
+        return None
+    for axis, n in enumerate(places.shape):
+        steps = np.arange(n).reshape([-1 if k == axis else 1 for k in range(places.ndim)])
+        if (places == places.flat[0] + steps).all():
+            return axis
+    return False
+
+
+def _numbers(at: Sequence[Place]) -> list[Value]:
+    if not all(isinstance(p, Value) for p in at):
+        raise KernelError("a place given by numbers along one axis and by a slice along another")
+    return [p for p in at if isinstance(p, Value)]
+
+
+def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | None, other: Value | None) -> Any:
+    numbers = _numbers(at)
+    box = _box(x.shape, numbers, lanes, mask)
+    if box is None:
+        nothing = np.nan if jnp.issubdtype(x.dtype, jnp.floating) else None
+        if nothing is None:
+            raise KernelError("integers that are read at computed places")
+        index = tuple(jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers)
+        found = x.at[index].get(mode="fill", fill_value=nothing, wrap_negative_indices=False)
+        return _masked(found, mask, other)
+    sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
+    piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])
+    piece = lax.broadcast_in_dim(lax.squeeze(piece, box.fixed), box.sizes, box.moving) if _in_order(box) else (
+        lax.broadcast_in_dim(
+            lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving)), box.sizes, sorted(box.moving)
+        )
+    )
+    around = [(a, n - b, 0) for a, b, n in zip(box.low, box.high, lanes, strict=True)]
+    if not any(a or b for a, b, _ in around):
+        return piece
+    value = other.known.flat[0] if other is not None and other.known is not None and _one(other.known) else None
+    if value is not None:
+        return lax.pad(piece, np.asarray(value, piece.dtype), around)
+    return _masked(lax.pad(piece, no_number((), piece.dtype), around), mask, other)
+
+
+def _in_order(box: _Box) -> bool:
+    return box.moving == sorted(box.moving)
+
+
+def _one(known: np.ndarray) -> bool:
+    return bool(known.size) and bool((known == known.flat[0]).all())
+
+
+def _scattered(x: Any, at: Sequence[Place], lanes: Sequence[int], new: Any, mask: Value | None) -> Any:
+    numbers = _numbers(at)
+    box = _box(x.shape, numbers, lanes, mask)
+    if box is None or any(n > 1 and axis not in box.moving for axis, n in enumerate(box.sizes)):
+        index = [jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers]
+        if mask is not None:
+            index[0] = jnp.where(mask.traced, index[0], x.shape[0])
+        return x.at[tuple(index)].set(new, mode="drop", wrap_negative_indices=False)
+    piece = lax.slice(jnp.broadcast_to(new, tuple(lanes)), box.low, box.high)
+    still = [axis for axis in range(len(lanes)) if axis not in box.moving]
+    ordered = [axis for axis in range(len(lanes)) if axis in box.moving]
+    piece = lax.transpose(lax.squeeze(piece, still), [ordered.index(axis) for axis in box.moving])
+    piece = lax.expand_dims(piece, box.fixed)
+    return lax.dynamic_update_slice(x, piece, [np.int32(k) for k in box.first])
