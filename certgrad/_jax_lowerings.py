@@ -1,7 +1,7 @@
 """Primitives that JAX itself runs as programs of others: what one of them means is that program."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -48,14 +48,34 @@ def _variables(jaxpr: Any) -> list[Any]:
 
 def lowered(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs as at its shapes and dtypes; None where it is run as it is."""
-    found = _PROGRAMS.get(eqn.primitive.name)
-    function = found(eqn.params) if found is not None else None
+    return _read(eqn)[0] if eqn.primitive.name in _PROGRAMS else None
+
+
+def why_not(eqn: Any) -> str:
+    """Why an equation that JAX runs as another program is not read as that one; nothing where there is no such one."""
+    return _read(eqn)[1] if eqn.primitive.name in _PROGRAMS else ""
+
+
+def idealised(eqn: Any) -> list[str]:
+    """What is taken for granted where an equation is read as another program."""
+    if eqn.primitive.name != "pallas_call":
+        return []
+    order = ["the steps of a Pallas kernel's grid are taken to run one after another"]
+    return ["what compilers make of a Pallas kernel is not looked at", *(order if _pallas.in_order(eqn.params) else [])]
+
+
+@lru_cache(maxsize=512)
+def _read(eqn: Any) -> tuple[Any, str]:
+    """The program, and why there is none. Equations are told apart as objects: the same one is read once."""
+    function = _PROGRAMS[eqn.primitive.name](eqn.params)
     if function is None:
-        return None
+        return None, ""
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
     inside = [v.aval for inner in jaxprs_in_params(eqn.params) for v in _variables(inner)]
     with jax.enable_x64(any(str(getattr(a, "dtype", "")) in _WIDE for a in (*avals, *inside))):
         try:
-            return jax.make_jaxpr(function)(*avals)
-        except _pallas.KernelError:
-            return None
+            return jax.make_jaxpr(function)(*avals), ""
+        except _pallas.KernelError as error:
+            return None, str(error)
+        except Exception as error:  # an operation that JAX's own compilers know, and nothing else does
+            return None, f"reading it raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"

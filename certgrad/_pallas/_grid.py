@@ -125,9 +125,9 @@ class _Blocks:
         index = tuple(one.number for one in found[: len(self.shape)])
         if any(k is None for k in index):
             raise KernelError("blocks at places that are computed")
-        if any(not 0 <= k < n for k, n in zip(index, self.counts, strict=True)):  # type: ignore[operator]
+        if any(not 0 <= k < n for k, n in zip(index, self.counts, strict=True)):
             raise KernelError(f"block {list(index)} lies outside of the array")
-        return index  # type: ignore[return-value]
+        return index
 
     def padded(self, x: Any) -> Any:
         """An array with what stands beyond its end in the last blocks."""

@@ -70,7 +70,7 @@ def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
             out.append(Span(_value(one.start), one.size, one.stride))
         else:
             raise KernelError("a slice whose length is computed")
-    return out, tuple(transform.int_indexer_shape)
+    return out, tuple(int(n) for n in transform.int_indexer_shape)
 
 
 def _value(x: Any) -> Value:
@@ -204,7 +204,7 @@ def _box(shape: Sequence[int], at: Sequence[Value], lanes: Sequence[int], mask: 
     return _Box(tuple(map(int, low)), tuple(map(int, high)), tuple(first), tuple(along))
 
 
-def _axis_along(places: np.ndarray) -> int | None | bool:
+def _axis_along(places: np.ndarray) -> int | bool | None:
     """The axis along which numbers go up one by one; None where all are one number, False where it is otherwise."""
     if (places == places.flat[0]).all():
         return None
@@ -233,9 +233,13 @@ def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | N
         return _masked(found, mask, other)
     sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
     piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])
-    piece = lax.broadcast_in_dim(lax.squeeze(piece, box.fixed), box.sizes, box.moving) if _in_order(box) else (
-        lax.broadcast_in_dim(
-            lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving)), box.sizes, sorted(box.moving)
+    piece = (
+        lax.broadcast_in_dim(lax.squeeze(piece, box.fixed), box.sizes, box.moving)
+        if _in_order(box)
+        else (
+            lax.broadcast_in_dim(
+                lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving)), box.sizes, sorted(box.moving)
+            )
         )
     )
     around = [(a, n - b, 0) for a, b, n in zip(box.low, box.high, lanes, strict=True)]

@@ -94,8 +94,8 @@ def prove_all(
 
 
 def _give_up(result: Result, record: Record) -> None:
-    """With literals read as closed forms, all is to be proved or nothing is claimed."""
-    if record.reading.moved and result.verdict in OPEN:
+    """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
+    if record.reading.gives_up and result.verdict in OPEN:
         raise StillOpenError
 
 
@@ -116,7 +116,7 @@ def _attempt(
         with limited(min(FIRST_STEPS, steps), seconds):
             outcome = prove(problem, kind)
     except BudgetError as error:
-        witness = None if record.reading.moved else _witness(traces, instance, kind, early=True)
+        witness = None if record.reading.gives_up else _witness(traces, instance, kind, early=True)
         if witness is not None:
             return Outcome(reason=str(error)), _refuted(witness)
         if short:
@@ -172,7 +172,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
         return Result("proved under hypotheses" if listed else "proved", listed)
     residual = show_difference(outcome.residual) if outcome.residual is not None else ""
     # Witnesses are of the program as it is written.
-    witness = None if record.reading.moved else _witness(traces, instance, kind)
+    witness = None if record.reading.gives_up else _witness(traces, instance, kind)
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 

@@ -85,19 +85,31 @@ def _compared(traces: Traces, certificate: Certificate) -> Certificate:
 
 def _audited(traces: Traces) -> Certificate:
     """As the program is written; where that is not proved, with long literals read as what they were rounded from."""
-    plain = Reading()
-    certificate = _audit(traces, plain)
-    moving = plain.moving()
-    if certificate.verdict not in OPEN or moving is None:
-        return certificate
-    witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
-    if plain.exact and any(map(plainly_refuted, witnesses)):
-        return certificate
+    trial, plain = Reading(trial=True), Reading()
     try:
-        other = _audit(traces, moving)
+        return _audit_as_written(traces, trial)
     except StillOpenError:
+        return _read_otherwise(traces, trial) or _audit_as_written(traces, plain)
+
+
+def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
+    certificate = _audit(traces, plain)
+    witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
+    if certificate.verdict not in OPEN or (plain.exact and any(map(plainly_refuted, witnesses))):
         return certificate
-    return _up_to_rounding(other, moving) if other.verdict in HOLDS else certificate
+    return _read_otherwise(traces, plain) or certificate
+
+
+def _read_otherwise(traces: Traces, plain: Reading) -> Certificate | None:
+    """What is proved with all that was met read as what it stands for."""
+    moving = plain.moving()
+    if moving is None:
+        return None
+    try:
+        certificate = _audit(traces, moving)
+    except StillOpenError:
+        return None
+    return _up_to_rounding(certificate, moving) if certificate.verdict in HOLDS else None
 
 
 def _up_to_rounding(certificate: Certificate, reading: Reading) -> Certificate:

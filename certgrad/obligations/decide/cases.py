@@ -12,7 +12,7 @@ from certgrad.obligations.assume.fact import Fact, match, unbound
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
-from certgrad.obligations.laws.matrices import has_small_inverse, written_out
+from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
 from certgrad.obligations.terms.atoms import Access, Base, Sum
@@ -52,9 +52,12 @@ class Region:
 def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     left = _nonzero_part(poly, region, depth)
-    if left is None or depth or not has_small_inverse(poly):
+    if left is None or depth:
         return left
-    for part, there in _written_out(poly, region):
+    sums = not has_small_inverse(poly)
+    if sums and not has_small_sum(poly):
+        return left
+    for part, there in _written_out(poly, region, sums):
         left = _nonzero_part(part, there, 1)
         if left is not None:
             return left
@@ -119,16 +122,18 @@ def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> t
     return None
 
 
-def _written_out(poly: Poly, region: Region) -> Iterator[tuple[Poly, Region]]:
+def _written_out(poly: Poly, region: Region, sums: bool) -> Iterator[tuple[Poly, Region]]:
     """The term at each value of its free indices, with inverses of small matrices written out."""
-    few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= SMALL]
+    most = FEW if sums else SMALL
+    few = [(v, c) for v, n in region.indices.ranges.items() if v in poly.free and (c := whole_number(n)) and c <= most]
     if not few:
-        yield written_out(poly), region
+        yield written_out(poly, sums), region
         return
     v, count = few[0]
     for k in range(count):
         place = {v: of_const(number(k))}
-        yield from _written_out(Rewriter(place)(poly), _moved(region, region.indices.substituted(place, {}), place))
+        there = _moved(region, region.indices.substituted(place, {}), place)
+        yield from _written_out(Rewriter(place)(poly), there, sums)
 
 
 def _moved(region: Region, indices: Indices, mapping: Mapping[Var, Ix]) -> Region:

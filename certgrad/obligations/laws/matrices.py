@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
+from math import prod
 
 from flint import fmpq
 
@@ -157,19 +158,38 @@ def _is_small_inverse(a: Atom) -> bool:
     return n is not None and n <= SMALL and not any(isinstance(b, Matrix) for b in deep_atoms(a.body))  # type: ignore[attr-defined]
 
 
-def written_out(poly: Poly) -> Poly:
-    """The term with sums over few values written out, and inverses of small matrices by cofactors."""
+FEW = 8
+"""Values of a sum that is written out beside entries at numbers."""
+
+
+def has_small_sum(poly: Poly) -> bool:
+    """A sum over few values stands beside entries at numbers: it may be a sum of these."""
+    atoms = deep_atoms(poly)
+    at_numbers = any(isinstance(a, Access) and not all(ix.terms for ix in a.index) for a in atoms)
+    return at_numbers and any(isinstance(a, Sum) and _is_small(a) for a in atoms)
+
+
+def _is_small(a: Sum) -> bool:
+    counts = [whole_number(n) for n in a.ranges]
+    return prod(n or 0 for n in counts) <= FEW and all(n is not None for n in counts)
+
+
+def written_out(poly: Poly, sums: bool = False) -> Poly:
+    """The term with sums over few values written out, and inverses of small matrices by cofactors.
+
+    Without `sums`, only the sums in which there is such an inverse.
+    """
 
     def value(a: Atom) -> Poly | None:
-        if isinstance(a, Sum) and has_small_inverse(poly_of(a)):
+        if isinstance(a, Sum) and (_is_small(a) if sums else has_small_inverse(poly_of(a))):
             dummies, body = open_sum(a)
             counts = [whole_number(n) for _, n in dummies]
-            if any(n is None or n > SMALL for n in counts):
+            if not sums and any(n is None or n > SMALL for n in counts):
                 return None
             total = ZERO
             for place in product(*(range(n or 0) for n in counts)):
                 names = {v: of_const(number(k)) for (v, _), k in zip(dummies, place, strict=True)}
-                total = total + written_out(substitute(body, names))
+                total = total + written_out(substitute(body, names), sums)
             return total
         if isinstance(a, Matrix) and _is_small_inverse(a) and not any(ix.terms for ix in a.index):
             i, j = (whole_number(ix.const) for ix in a.index)

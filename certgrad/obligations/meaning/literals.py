@@ -127,6 +127,14 @@ class Reading:
     approximated: dict[str, None] = field(default_factory=dict)
     """Of each such function that was met, what the certificate says if it is read so."""
 
+    trial: bool = False
+    """Where rounding alone may keep it from being proved as written, it is read otherwise before witnesses count."""
+
+    @property
+    def gives_up(self) -> bool:
+        """What is not proved is of no interest: nothing is claimed of this reading."""
+        return self.moved or (self.trial and not self.exact and self.moving() is not None)
+
     def closed_forms(self) -> dict[LongLiteral, ClosedForm]:
         """What the long literals that were met may stand for, by their values."""
         return {x: form for x in sorted(self.long) if (form := closed_form(*x)) is not None}

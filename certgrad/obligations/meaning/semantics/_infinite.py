@@ -23,9 +23,13 @@ MOVES = frozenset(
 """Primitives that put entries elsewhere as they are."""
 VANISHING = frozenset("exp exp2 logistic".split())
 """Functions that are positive, and 0 at −∞."""
-AWARE = MOVES | VANISHING | frozenset(
-    "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
-    "convert_element_type".split()
+AWARE = (
+    MOVES
+    | VANISHING
+    | frozenset(
+        "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
+        "convert_element_type".split()
+    )
 )
 
 

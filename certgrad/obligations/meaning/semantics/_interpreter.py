@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from certgrad._jax_lowerings import idealised, why_not
 from certgrad.obligations.assume.conditions import merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
@@ -158,6 +159,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     inner = inner_program(eqn)
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
         known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
+        for note in idealised(eqn):
+            ctx.note(note)
         return _run(ctx, inner, known, use)
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
@@ -187,7 +190,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     for v in eqn.outvars:
         _refuse_wrapping(v.aval, name)
     if rule is None:
-        raise UnprovedError(f"primitive {name}")
+        why = why_not(eqn)
+        raise UnprovedError(f"primitive {name}: {why}" if why else f"primitive {name}")
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]

@@ -1,0 +1,173 @@
+"""Rules whose forward and backward are Pallas kernels: right ones are proved at sizes, their wrong twins are not."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+from jax.experimental.pallas import triton as plgpu
+from jax.experimental.pallas.ops.gpu import attention, layer_norm, rms_norm
+
+from certgrad import check
+
+from . import kernels as k
+
+
+def rule(forward, backward):
+    f = jax.custom_vjp(forward)
+    f.defvjp(lambda *x: (forward(*x), x), backward)
+    return f
+
+
+def softmax(backward):
+    def forward(x):
+        return k.by_rows(k.softmax, *x.shape, 2)(x)
+
+    return rule(forward, lambda r, g: (k.by_rows(backward, *g.shape, 2)(forward(*r), g),))
+
+
+def without_sum(y, g, o):
+    o[...] = y[...] * g[...]
+
+
+def product(kernel, turned):
+    def times(a, b):
+        return k.product(kernel, *a.shape, b.shape[1])(a, b)
+
+    return rule(times, lambda r, g: (times(g, r[1].T), times(turned(r[0]), g)))
+
+
+def squares(factor):
+    def forward(x):
+        scratch = [pltpu.VMEM(x.shape[1:], x.dtype)]
+        return k.called(k.squares, x.shape[1:], scratch_shapes=scratch)(x)
+
+    return rule(forward, lambda r, g: (factor * r[0] * g,))
+
+
+def masked(other):
+    def forward(x):
+        return k.called(partial(k.masked, other=other), x.shape)(x)
+
+    return rule(forward, lambda r, g: (k.called(k.masked_backward, g.shape)(*r, g),))
+
+
+def streamed(corrected):
+    def plain(q, keys, v):
+        return jax.nn.softmax(keys @ q) @ v
+
+    def forward(q, keys, v):
+        return k.called(partial(k.streamed, corrected=corrected), v.shape[1:])(q, keys, v)
+
+    return rule(forward, lambda r, g: jax.vjp(plain, *r)[1](g))
+
+
+PAIRS = {
+    "softmax, the last block not full": (softmax(k.softmax_backward), softmax(without_sum), "3 2 -> 3 2"),
+    "a product accumulated over the grid": (
+        product(k.accumulated, jnp.transpose),
+        product(k.accumulated, lambda a: a),
+        "4 4, 4 4 -> 4 4",
+    ),
+    "a sum in scratch": (squares(2), squares(1), "3 2 -> 2"),
+    "blocks wider than the row": (masked(0.0), masked(1.0), "3 -> 3"),
+    "a running maximum": (streamed(True), streamed(False), "2, 2 2, 2 2 -> 2"),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_right_and_wrong(name):
+    right, wrong, signature = PAIRS[name]
+    found = check(right, signature)
+    assert found.verdict == "proved", found.reason
+    notes = {note for claim in found.claims for note in claim.idealisations}
+    assert "what compilers make of a Pallas kernel is not looked at" in notes
+    assert check(wrong, signature).verdict == "refuted"
+
+
+def test_sizes_that_are_names_are_proved_at_numbers():
+    found = check(squares(2), "r n -> n", sizes={"r": 3, "n": 2})
+    assert found.verdict == "proved at sizes"
+
+
+def test_what_was_never_written_is_no_number():
+    assert check(product(k.not_initialised, jnp.transpose), "4 4, 4 4 -> 4 4").verdict in ("unproved", "refuted")
+
+
+def test_an_order_of_steps_is_listed():
+    notes = check(product(k.accumulated, jnp.transpose), "4 4, 4 4 -> 4 4").claims[0].idealisations
+    assert "the steps of a Pallas kernel's grid are taken to run one after another" in notes
+    alone = check(softmax(k.softmax_backward), "3 2 -> 3 2").claims[0].idealisations
+    assert "the steps of a Pallas kernel's grid are taken to run one after another" not in alone
+
+
+def same_block(x, o):
+    o[...] = x[...] * 2
+
+
+def by_one_block(how):
+    spec = pl.BlockSpec((2,), lambda i: (i,))
+    fixed = pl.BlockSpec((2,), lambda i: (0,))
+
+    def forward(x):
+        return k.called(same_block, (2,), grid=(2,), in_specs=[spec], out_specs=fixed, **how)(x)
+
+    return rule(forward, lambda r, g: (jnp.concatenate([0 * g, 2 * g]),))
+
+
+def test_steps_that_share_a_block():
+    """On a TPU the last step's stays; on a GPU any step's may."""
+    assert check(by_one_block({}), "4 -> 2").verdict == "proved"
+    found = check(by_one_block({"compiler_params": plgpu.CompilerParams(num_warps=1)}), "4 -> 2")
+    assert found.verdict == "unproved"
+    assert "steps of its grid, which run beside each other on a GPU, share a block" in found.reason
+
+
+# --- JAX's own kernels
+
+
+def normalised(f):
+    return lambda x, w, b: f(x, w, b, None, 3, 1e-5, "triton", True)
+
+
+def planted(monkeypatch, module, name, old, new):
+    """The module's kernel with a piece of its source replaced."""
+    import inspect
+
+    source = inspect.getsource(getattr(module, name))
+    assert source.count(old) == 1
+    scope = vars(module).copy()
+    exec(compile(source.replace(old, new), module.__file__, "exec"), scope)
+    monkeypatch.setattr(module, name, scope[name])
+
+
+def test_layer_norm_of_jax(monkeypatch):
+    f = normalised(layer_norm.layer_norm)
+    assert check(f, "1 2 3, 3, 3 -> 1 2 3").verdict == "proved"
+    planted(monkeypatch, layer_norm, "layer_norm_backward_kernel_dx", "(a_hat * mean1 + mean2)", "(a_hat * mean1)")
+    assert check(f, "1 2 3, 3, 3 -> 1 2 3").verdict == "refuted"
+
+
+def test_rms_norm_of_jax():
+    assert check(normalised(rms_norm.rms_norm), "1 2 3, 3, 3 -> 1 2 3").verdict == "proved"
+
+
+@pytest.mark.slow
+def test_flash_attention_of_jax(monkeypatch):
+    sizes = attention.BlockSizes(**dict.fromkeys(attention.BlockSizes.get_default().__dataclass_fields__, 2))
+
+    def f(q, keys, v):
+        return attention.mha(q, keys, v, None, 1.0, False, sizes, "triton", None, 2, None, True)
+
+    signature = "1 4 1 2, 1 4 1 2, 1 4 1 2 -> 1 4 1 2"
+    assert check(f, signature).verdict == "proved up to rounding"
+    planted(
+        monkeypatch,
+        attention,
+        "mha_backward_kernel",
+        "dp = jnp.zeros((block_q_dq, block_kv_dq), dtype=jnp.float32) - di[:, None]",
+        "dp = jnp.zeros((block_q_dq, block_kv_dq), dtype=jnp.float32) + di[:, None]",
+    )
+    assert check(f, signature).verdict == "refuted"
