@@ -56,12 +56,13 @@ def why_not(eqn: Any) -> str:
     return _read(eqn)[1] if eqn.primitive.name in _PROGRAMS else ""
 
 
-def idealised(eqn: Any) -> list[str]:
+@lru_cache(maxsize=512)
+def idealised(eqn: Any) -> tuple[str, ...]:
     """What is taken for granted where an equation is read as another program."""
     if eqn.primitive.name != "pallas_call":
-        return []
-    order = ["the steps of a Pallas kernel's grid are taken to run one after another"]
-    return ["what compilers make of a Pallas kernel is not looked at", *(order if _pallas.in_order(eqn.params) else [])]
+        return ()
+    order = ("the steps of a Pallas kernel's grid are taken to run one after another",)
+    return ("what compilers make of a Pallas kernel is not looked at", *(order if _pallas.in_order(eqn.params) else ()))
 
 
 @lru_cache(maxsize=512)

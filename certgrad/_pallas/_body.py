@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import jax
@@ -37,10 +38,10 @@ Operand = Value | Cell
 
 @dataclass
 class Body:
-    """Evaluates a kernel at the place in its grid. `budget` is what is left of the operations of the whole kernel."""
+    """Evaluates a kernel at a place in its grid. `budget` is what is left of the operations of the whole kernel."""
 
-    place: Sequence[int]
-    grid: Sequence[int]
+    place: Sequence[Value]
+    grid: Sequence[Value]
     budget: list[int]
 
     def run(self, jaxpr: Any, consts: Sequence[Operand], args: Sequence[Operand]) -> list[Any]:
@@ -61,7 +62,7 @@ class Body:
     def equation(self, eqn: Any, operands: list[Any]) -> Sequence[Operand]:
         name, params = eqn.primitive.name, eqn.params
         if name in ("program_id", "num_programs"):
-            return [_number(np.int32((self.place if name == "program_id" else self.grid)[params["axis"]]))]
+            return [(self.place if name == "program_id" else self.grid)[params["axis"]]]
         if name in _CALLS:
             return self.closed(params[_CALLS[name]], operands)
         if name in _STRUCTURED:
@@ -77,11 +78,11 @@ class Body:
     def operation(self, eqn: Any, operands: Sequence[Value]) -> list[Value]:
         outs = [v.aval for v in eqn.outvars]
         exact = eqn.primitive.name in _MOVES or not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outs)
-        small = all(np.prod(a.shape, initial=1) <= MAX_KNOWN for a in outs)
+        small = all(all(isinstance(n, int) for n in a.shape) and prod(a.shape) <= MAX_KNOWN for a in outs)
         settled = exact and small and all(x.known is not None for x in operands)
         known = _bound(eqn, [x.known for x in operands], now=True) if settled else [None for _ in outs]
         if settled and not any(a.shape or jnp.issubdtype(a.dtype, jnp.inexact) for a in outs):
-            return [_number(x) for x in known]
+            return [number(x) for x in known]
         traced = _bound(eqn, [x.traced for x in operands])
         return [Value(x, None if k is None else np.asarray(k)) for x, k in zip(traced, known, strict=True)]
 
@@ -144,7 +145,7 @@ class Body:
         consts, rest = operands[: params["num_consts"]], operands[params["num_consts"] :]
         carry, xs = rest[: params["num_carry"]], rest[params["num_carry"] :]
         length, body = params["length"], params["jaxpr"]
-        if length > MAX_STEPS:
+        if not isinstance(length, int) or length > MAX_STEPS:
             raise KernelError(f"a loop of more than {MAX_STEPS} steps")
         rows: dict[int, Sequence[Value]] = {}
         for k in reversed(range(length)) if params["reverse"] else range(length):
@@ -189,7 +190,8 @@ def new_cell(aval: Any) -> Cell:
     return Cell(no_number(aval.shape, aval.dtype))
 
 
-def _number(x: Any) -> Value:
+def number(x: Any) -> Value:
+    """One number, which is known."""
     known = np.asarray(x)
     return Value(known[()], known)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ._body import MAX_EQUATIONS, MAX_STEPS, Body, new_cell
-from ._memory import Cell, KernelError, Value, no_number
+from ._body import MAX_EQUATIONS, MAX_STEPS, Body, new_cell, number
+from ._memory import Cell, KernelError, Value, is_size, no_number
 
 Index = tuple[int, ...]
 
@@ -24,6 +26,8 @@ def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
 def in_order(params: Mapping[str, Any]) -> bool:
     """Whether what is computed rests on the order of the grid's steps: they share a block of an output, or scratch."""
     kernel = _Kernel(params)
+    if kernel.named:
+        return False
     at = [[one.at(place) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
     shared = any(len({row[k] for row in at}) < len(at) for k in range(len(kernel.outputs)))
     return len(at) > 1 and (shared or bool(kernel.scratch))
@@ -32,16 +36,11 @@ def in_order(params: Mapping[str, Any]) -> bool:
 class _Kernel:
     def __init__(self, params: Mapping[str, Any]) -> None:
         mapping = params["grid_mapping"]
-        if mapping.num_dynamic_grid_bounds or not all(isinstance(n, int) for n in mapping.grid):
-            raise KernelError("a grid whose extent is computed")
         if mapping.num_index_operands:
             raise KernelError("operands that are prefetched for the index maps")
         if mapping.local_grid_env is not None or params.get("mesh") is not None:
             raise KernelError("a mesh of cores")
-        self.grid = tuple(mapping.grid)
-        if np.prod(self.grid, initial=1) > MAX_STEPS:
-            raise KernelError(f"a grid of more than {MAX_STEPS} steps")
-        own = [axis for axis in range(len(self.grid)) if axis not in mapping.vmapped_dims]
+        own = [axis for axis in range(len(mapping.grid)) if axis not in mapping.vmapped_dims]
         self.own_axes = own
         self.aliases = {out: given for given, out in params["input_output_aliases"]}
         blocks = [_Blocks.of(one) for one in mapping.block_mappings]
@@ -49,31 +48,77 @@ class _Kernel:
         self.beside = _is_for_gpus(params.get("compiler_params"))
         self.body = params["jaxpr"]
         self.scratch = [v.aval for v in self.body.invars[len(blocks) :]]
+        self.grid = tuple(mapping.grid)
+        self.computed = [axis for axis, n in enumerate(self.grid) if not isinstance(n, int)]
+        """Axes whose extent is an operand too, as JAX has it where it is a name."""
+        if not all(map(is_size, self.grid)) or len(self.computed) != mapping.num_dynamic_grid_bounds:
+            raise KernelError("a grid whose extent is computed")
+        sizes = [n for one in blocks for n in (*one.shape, *one.block)]
+        self.named = not all(isinstance(n, int) for n in (*self.grid, *sizes))
+        if not self.named and prod(self.grid) > MAX_STEPS:
+            raise KernelError(f"a grid of more than {MAX_STEPS} steps")
 
     def run(self, operands: Sequence[Any]) -> list[Any]:
+        count = len(self.computed)
+        given, operands = operands[:count], operands[count:]
+        found = self.at_once(operands) if self.named else self.step_by_step(operands)
+        for axis, n in zip(self.computed, given, strict=True):
+            fits = n == jnp.asarray(self.grid[axis], jnp.int32)
+            found = [jnp.where(fits, x, no_number((), x.dtype)) for x in found]
+        return found
+
+    def at_once(self, operands: Sequence[Any]) -> list[Any]:
+        """All steps beside each other, for any number of them: each makes blocks of its own."""
+        if self.aliases:
+            raise KernelError("operands that are written to, and sizes that are names")
+        axes = [one.axes(self.grid) for one in self.outputs]
+        if any(sorted(a for a in own if a is not None) != [*range(len(self.grid))] for own in axes):
+            raise KernelError("steps that share blocks, and sizes that are names")
+        reads = [one.axes(self.grid) for one in self.inputs]
+        sizes = [number(np.int32(n)) if isinstance(n, int) else Value(jnp.asarray(n, jnp.int32)) for n in self.grid]
+
+        def step(*place: Any) -> list[Any]:
+            given = [one.taken(x, own, place) for one, x, own in zip(self.inputs, operands, reads, strict=True)]
+            made = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
+            scratch = [new_cell(aval) for aval in self.scratch]
+            body = Body([Value(place[a]) for a in self.own_axes], [sizes[a] for a in self.own_axes], [MAX_EQUATIONS])
+            return self.after(body, given, made, scratch)
+
+        every: Any = step
+        for axis in reversed(range(len(self.grid))):
+            every = jax.vmap(every, in_axes=[0 if a == axis else None for a in range(len(self.grid))])
+        found = every(*(jnp.arange(n, dtype=jnp.int32) for n in self.grid))
+        return [one.laid_out(x, own) for one, x, own in zip(self.outputs, found, axes, strict=True)]
+
+    def after(self, body: Body, given: Sequence[Any], made: Sequence[Any], scratch: Sequence[Cell]) -> list[Any]:
+        """What a step leaves in the blocks of the outputs."""
+        read, written = [Cell(x) for x in given], [Cell(x) for x in made]
+        body.run(self.body, (), [*read, *written, *scratch])
+        if any(cell.holds is not x for cell, x in zip(read, given, strict=True)):
+            raise KernelError("a kernel that writes to its operands")
+        return [cell.holds for cell in written]
+
+    def step_by_step(self, operands: Sequence[Any]) -> list[Any]:
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
         scratch = [new_cell(aval) for aval in self.scratch]
         left: list[dict[Index, Any]] = [{} for _ in self.outputs]
         before: list[Index | None] = [None for _ in self.outputs]
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
-            given = [Cell(one.read(x, one.at(place))) for one, x in zip(self.inputs, inputs, strict=True)]
-            held = [cell.holds for cell in given]
-            made = []
-            for k, one in enumerate(self.outputs):
-                here = one.at(place)
-                if self.beside and here in left[k]:
-                    raise KernelError("steps of its grid, which run beside each other on a GPU, share a block")
-                made.append(Cell(left[k][here] if here == before[k] else no_number(one.inner_shape, one.dtype)))
-                before[k] = here
+            at = [one.at(place) for one in self.outputs]
+            if self.beside and any(here in done for here, done in zip(at, left, strict=True)):
+                raise KernelError("steps of its grid, which run beside each other on a GPU, share a block")
             if self.beside:
                 scratch = [new_cell(aval) for aval in self.scratch]
-            body = Body([place[a] for a in self.own_axes], [self.grid[a] for a in self.own_axes], budget)
-            body.run(self.body, (), [*given, *made, *scratch])
-            if any(cell.holds is not x for cell, x in zip(given, held, strict=True)):
-                raise KernelError("a kernel that writes to its operands")
-            for k, cell in enumerate(made):
-                left[k][before[k]] = cell.holds  # type: ignore[index]
+            made = [
+                done[here] if here == last else no_number(one.inner_shape, one.dtype)
+                for one, here, last, done in zip(self.outputs, at, before, left, strict=True)
+            ]
+            given = [one.read(x, one.at(place)) for one, x in zip(self.inputs, inputs, strict=True)]
+            own, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
+            for here, done, x in zip(at, left, self.after(Body(own, sizes, budget), given, made, scratch), strict=True):
+                done[here] = x
+            before = [*at]
         initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
         return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
 
@@ -104,8 +149,8 @@ class _Blocks:
         block = tuple(1 if isinstance(one, Squeezed) else one.block_size for one in mapping.block_shape)
         squeezed = tuple(axis for axis, one in enumerate(mapping.block_shape) if isinstance(one, Squeezed))
         array = mapping.array_aval
-        if not all(isinstance(n, int) for n in (*array.shape, *block)):
-            raise KernelError("sizes that are not numbers")
+        if not all(map(is_size, (*array.shape, *block))):
+            raise KernelError("sizes that are computed")
         return cls(tuple(array.shape), array.dtype, block, squeezed, mapping.index_map_jaxpr)
 
     @property
@@ -117,6 +162,44 @@ class _Blocks:
     def inner_shape(self) -> tuple[int, ...]:
         """As the kernel sees a block."""
         return tuple(n for axis, n in enumerate(self.block) if axis not in self.squeezed)
+
+    def axes(self, grid: Sequence[Any]) -> list[int | None]:
+        """Along each axis of the array, which axis of the grid its blocks go along; None where it is one block.
+
+        Raises:
+            KernelError: it is otherwise, or the blocks are not known to fill the array.
+        """
+        steps = self.steps
+        for n, b, at in zip(self.shape, self.block, steps, strict=True):
+            if at is False or n != (b if at is None else b * grid[at]):
+                raise KernelError("blocks that do not go along the grid one by one, and sizes that are names")
+        return steps
+
+    @property
+    def steps(self) -> list[Any]:
+        """Along each axis of the array, the axis of the grid that counts its blocks; None where it is always the first
+        block, False where it is otherwise."""
+        jaxpr = getattr(self.index_map, "jaxpr", self.index_map)
+        out: list[Any] = []
+        for at in jaxpr.outvars[: len(self.shape)]:
+            constant = None if getattr(at, "val", None) == 0 else False
+            out.append(jaxpr.invars.index(at) if at in jaxpr.invars else constant)
+        return out
+
+    def taken(self, x: Any, axes: Sequence[int | None], place: Sequence[Any]) -> Any:
+        """A block of the array at a traced place."""
+        start = [0 if a is None else place[a] * b for a, b in zip(axes, self.block, strict=True)]
+        start = [jnp.asarray(s, jnp.int32) for s in start]
+        return lax.squeeze(lax.dynamic_slice(x, start, self.block), self.squeezed)
+
+    def laid_out(self, x: Any, axes: Sequence[int | None]) -> Any:
+        """The array, of its blocks along the axes of the grid, which come first."""
+        steps = len([a for a in axes if a is not None])
+        x = lax.expand_dims(x, [steps + axis for axis in self.squeezed])
+        order: list[int] = []
+        for axis, along in enumerate(axes):
+            order += [steps + axis] if along is None else [along, steps + axis]
+        return lax.reshape(lax.transpose(x, order), self.shape)
 
     def at(self, place: Sequence[int]) -> Index:
         """The block of a step of the grid."""

@@ -12,6 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.core import is_symbolic_dim
 
 
 class KernelError(Exception):
@@ -56,6 +57,23 @@ def no_number(shape: Sequence[int], dtype: Any) -> Any:
     return nothing > 0 if jnp.issubdtype(dtype, jnp.bool_) else nothing.astype(dtype)
 
 
+def is_size(n: Any) -> bool:
+    """A number, or a size that is a name."""
+    return isinstance(n, int) or is_symbolic_dim(n)
+
+
+def _whole(at: Sequence[Place], shape: Sequence[Any]) -> bool:
+    """All of an array, whatever its sizes are. Raises KernelError for a part of it where a size is a name."""
+    if all(
+        isinstance(p, Span) and p.start.number == 0 and p.stride == 1 and p.size == n
+        for p, n in zip(at, shape, strict=True)
+    ):
+        return True
+    if not all(isinstance(n, int) for n in shape):
+        raise KernelError("a part of an array whose size is a name")
+    return False
+
+
 def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
     """Where a transformation of a reference points to, and the shape of its numbers."""
     from jax._src.state.indexing import NDIndexer, Slice
@@ -66,8 +84,8 @@ def places(transform: Any) -> tuple[list[Place], tuple[int, ...]]:
     for one in transform.indices:
         if not isinstance(one, Slice):
             out.append(_value(one))
-        elif isinstance(one.size, int) and isinstance(one.stride, int):
-            out.append(Span(_value(one.start), one.size, one.stride))
+        elif is_size(one.size) and isinstance(one.stride, int):
+            out.append(Span(_value(one.start), one.size, one.stride))  # type: ignore[arg-type]
         else:
             raise KernelError("a slice whose length is computed")
     return out, tuple(int(n) for n in transform.int_indexer_shape)
@@ -80,6 +98,8 @@ def _value(x: Any) -> Value:
 def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any:
     """What stands at the places; where the mask is false, `other`."""
     at, lanes = places(transform)
+    if _whole(at, x.shape):
+        return _masked(x, mask, other)
     if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
         return _gathered(x, at, lanes, mask, other)
     found = _spans(at)
@@ -95,6 +115,7 @@ def read(x: Any, transform: Any, mask: Value | None, other: Value | None) -> Any
 def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
     """The memory with the new entries at the places where the mask is true."""
     at, lanes = places(transform)
+    whole = _whole(at, x.shape)
     if any(isinstance(p, Value) and np.ndim(p.traced) for p in at):
         return _scattered(x, at, lanes, new, mask)
     found = _spans(at)
@@ -102,6 +123,8 @@ def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
         raise KernelError("a write to a slice with a stride")
     if mask is not None and not (mask.known is not None and mask.known.all()):
         new = jnp.where(mask.traced, new, read(x, transform, None, None))
+    if whole:
+        return new
     new = lax.expand_dims(new, _single(at))
     beyond = [(s.size, s.size, 0) for s in found]
     starts = [s.start.number for s in found]

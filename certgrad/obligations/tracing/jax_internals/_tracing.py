@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from itertools import count
 from threading import get_ident
@@ -215,9 +215,15 @@ def unremembered() -> Any:
     return _memory(next(_memories))
 
 
+def _named_blocks() -> AbstractContextManager[None]:
+    """Pallas kernels may be called with sizes that are names, where any can be called at all."""
+    pallas = sys.modules.get("jax._src.pallas.core")
+    return pallas.pallas_export_experimental(dynamic_shapes=True) if pallas else nullcontext()
+
+
 def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
-    with recorded_decisions() as record, arithmetic_of_dimensions(from_library):
+    with recorded_decisions() as record, arithmetic_of_dimensions(from_library), _named_blocks():
         jaxpr, consts, tree = _jaxpr(fn, specs)
     pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {
