@@ -55,6 +55,13 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     assert len(scope["gradients"]) == len(shapes)
 
 
+def test_the_example_of_the_page_on_pallas_runs() -> None:
+    page = (_ROOT / "docs/pallas.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    done = subprocess.run([sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT)
+    assert done.stdout.splitlines() == ["proved", "['what compilers make of a Pallas kernel is not looked at']"]
+
+
 def test_the_example_of_the_builder_page_runs() -> None:
     import numpy as np
 

@@ -45,7 +45,7 @@ class _Kernel:
         self.aliases = {out: given for given, out in params["input_output_aliases"]}
         blocks = [_Blocks.of(one) for one in mapping.block_mappings]
         self.inputs, self.outputs = blocks[: mapping.num_inputs], blocks[mapping.num_inputs :]
-        self.beside = _is_for_gpus(params.get("compiler_params"))
+        self.beside = _beside(params.get("compiler_params"), len(mapping.grid))
         self.body = params["jaxpr"]
         self.scratch = [v.aval for v in self.body.invars[len(blocks) :]]
         self.grid = tuple(mapping.grid)
@@ -98,36 +98,56 @@ class _Kernel:
             raise KernelError("a kernel that writes to its operands")
         return [cell.holds for cell in written]
 
+    def _look_at_aliases(self, at: Sequence[Index], read: Sequence[Index], left: Sequence[Mapping[Index, Any]]) -> None:
+        """An operand that an output is written over has to be read before, in the same blocks."""
+        for k, given in self.aliases.items():
+            same = self.inputs[given].block == self.outputs[k].block and read[given] == at[k]
+            if not same or at[k] in left[k]:
+                raise KernelError("an operand that may be read after an output was written over it")
+
     def step_by_step(self, operands: Sequence[Any]) -> list[Any]:
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
-        scratch = [new_cell(aval) for aval in self.scratch]
+        scratch: list[Cell] = []
         left: list[dict[Index, Any]] = [{} for _ in self.outputs]
-        before: list[Index | None] = [None for _ in self.outputs]
+        core: list[dict[Index, Index]] = [{} for _ in self.outputs]
+        before: tuple[Index, list[Index]] | None = None
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
             at = [one.at(place) for one in self.outputs]
-            if self.beside and any(here in done for here, done in zip(at, left, strict=True)):
-                raise KernelError("steps of its grid, which run beside each other on a GPU, share a block")
-            if self.beside:
+            self._look_at_aliases(at, [one.at(place) for one in self.inputs], left)
+            here = tuple(place[axis] for axis in self.beside)
+            if any(known.setdefault(index, here) != here for known, index in zip(core, at, strict=True)):
+                raise KernelError("steps of its grid that run beside each other share a block")
+            made = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
+            if before is not None and before[0] == here:
+                made = [
+                    done[index] if index == last else nothing
+                    for done, index, last, nothing in zip(left, at, before[1], made, strict=True)
+                ]
+            else:
                 scratch = [new_cell(aval) for aval in self.scratch]
-            made = [
-                done[here] if here == last else no_number(one.inner_shape, one.dtype)
-                for one, here, last, done in zip(self.outputs, at, before, left, strict=True)
-            ]
             given = [one.read(x, one.at(place)) for one, x in zip(self.inputs, inputs, strict=True)]
             own, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
-            for here, done, x in zip(at, left, self.after(Body(own, sizes, budget), given, made, scratch), strict=True):
-                done[here] = x
-            before = [*at]
+            found = self.after(Body(own, sizes, budget), given, made, scratch)
+            for done, index, x in zip(left, at, found, strict=True):
+                done[index] = x
+            before = here, at
         initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
         return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
 
 
-def _is_for_gpus(compiler_params: Any) -> bool:
-    """It is compiled for a GPU: so much is known where the parameters are those of one of its compilers."""
+def _beside(compiler_params: Any, rank: int) -> list[int]:
+    """The axes of the grid along which steps run beside each other: on a GPU all, on a TPU those that are `parallel`.
+
+    For which of them a kernel is compiled is known where the parameters are those of one of their compilers.
+    """
     named = compiler_params if isinstance(compiler_params, Mapping) else {}
     kinds = {type(one).__module__ for one in (compiler_params, *named.values())} | set(named)
-    return any("triton" in name or "mosaic_gpu" in name for name in kinds)
+    if any("triton" in name or "mosaic_gpu" in name for name in kinds):
+        return [*range(rank)]
+    found = (getattr(one, "dimension_semantics", None) for one in (compiler_params, *named.values()))
+    axes = next((one for one in found if one is not None), ())
+    return [rank - len(axes) + k for k, kind in enumerate(axes) if "parallel" in str(kind).lower()]
 
 
 @dataclass(frozen=True)

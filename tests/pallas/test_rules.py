@@ -145,9 +145,29 @@ def by_one_block(how):
 def test_steps_that_share_a_block():
     """On a TPU the last step's stays; on a GPU any step's may."""
     assert check(by_one_block({}), "4 -> 2").verdict == "proved"
-    found = check(by_one_block({"compiler_params": plgpu.CompilerParams(num_warps=1)}), "4 -> 2")
+    on_cores = pltpu.CompilerParams(dimension_semantics=("parallel",))
+    for how in (plgpu.CompilerParams(num_warps=1), on_cores):
+        found = check(by_one_block({"compiler_params": how}), "4 -> 2")
+        assert found.verdict == "unproved"
+        assert "steps of its grid that run beside each other share a block" in found.reason
+
+
+def test_an_operand_that_is_written_over():
+    """In place, block by block, it is as if it were not; where a step reads what another wrote, nothing is said."""
+
+    def in_place(reads):
+        specs = [pl.BlockSpec((2,), reads)], pl.BlockSpec((2,), lambda i: (i,))
+
+        def forward(x):
+            how = {"grid": (2,), "in_specs": specs[0], "out_specs": specs[1], "input_output_aliases": {0: 0}}
+            return k.called(same_block, (4,), **how)(x)
+
+        return rule(forward, lambda r, g: (2 * (g if reads(0) == (0,) else jnp.roll(g, 2)),))
+
+    assert check(in_place(lambda i: (i,)), "4 -> 4").verdict == "proved"
+    found = check(in_place(lambda i: (1 - i,)), "4 -> 4")
     assert found.verdict == "unproved"
-    assert "steps of its grid, which run beside each other on a GPU, share a block" in found.reason
+    assert "an operand that may be read after an output was written over it" in found.reason
 
 
 # --- JAX's own kernels
