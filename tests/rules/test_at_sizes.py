@@ -303,3 +303,17 @@ def test_a_value_at_which_nothing_is_proved_is_left_out_of_the_claim():
     assert len(report.left_out) == 1
     assert report.left_out[0].startswith("exotic = True: unproved: ")
     assert "no claim at exotic = True" in str(report)
+
+
+@pytest.mark.parametrize("signature", ["2 -> 3", "n -> n+1"])
+def test_an_entry_that_is_never_a_number_is_no_hypothesis(signature):
+    """No input satisfies "0 ≠ 0 at the last entry": a proof under that would be one of nothing."""
+
+    def forward(x):
+        return jnp.concatenate([x, jnp.full(1, jnp.nan)])
+
+    f = jax.custom_vjp(forward)
+    f.defvjp(lambda x: (forward(x), None), lambda _, g: (g[:-1],))
+    found = check(f, signature)
+    assert found.verdict == "unproved"
+    assert "an entry is undefined whatever the input is" in found.reason

@@ -12,6 +12,7 @@ from typing import Literal
 
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, content
 from certgrad.obligations.terms.predicates import Pred
 from certgrad.obligations.terms.rewriting import Rewriter
@@ -84,6 +85,7 @@ class Clause:
 
 
 Clauses = tuple[Clause, ...]
+UNDEFINED: Clauses = (Clause((Atomic("!= 0", NOTHING),), origin="undefined at every input"),)
 IN_RANGE = "an index in range"
 """The origin of a condition on an integer: that an index lies in its axis."""
 

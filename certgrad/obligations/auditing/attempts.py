@@ -157,7 +157,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
     op = traces.op
     if outcome.proved:
         integers = [n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d == "int"]
-        if not satisfiable(outcome.hypotheses, integers, outcome.tests):
+        if not satisfiable(outcome.hypotheses, integers, outcome.tests, outcome.ranges):
             return Result("unproved", [], NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return Result("unproved", [], NO_SOLUTION)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from certgrad._subject import OF_REFERENCE
 from certgrad.obligations.assume.conditions import (
     EXIT,
+    IN_RANGE,
+    UNDEFINED,
     Clause,
     Clauses,
     discharged,
@@ -342,6 +344,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             asked = [c.rewritten(lambda p: resolved(p, known)) for c in asked]
         left = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
+        for where in filter(_of_places, found):
+            return Outcome(reason=_WHERE.get(where.origin, f"a condition on places that is not shown: {where.origin}"))
         tangents, seeds, adjoint = [*problem.tangents.values()], problem.seed_names, kind == "vjp_is_adjoint"
         free = {*tangents, *seeds}
         if any(mentions(p, free) for c in found for p in polys(c)):
@@ -389,6 +393,18 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+_WHERE = {
+    IN_RANGE: "an index that is not shown to lie in its axis",
+    UNDEFINED[0].origin: "an entry is undefined whatever the input is",
+}
+
+
+def _of_places(clause: Clause) -> bool:
+    """It is about places alone, so that it holds of all inputs or of none: no hypothesis, but something to be shown."""
+    data = any(tensors_in(a) for p in polys(clause) for a in atoms_of(p))
+    return not data and (bool(clause.free) or clause in UNDEFINED)
 
 
 def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:

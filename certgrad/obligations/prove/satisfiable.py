@@ -33,12 +33,20 @@ MAX_STEPS = 256
 """At a point where a loop takes more steps than this, nothing is said of its steps."""
 
 
+ENDS = 3
+"""So many places at each end of a long axis."""
+
+
 def satisfiable(
-    clauses: Sequence[Clause], integers: Collection[str] = (), tests: Mapping[Var, Poly] | None = None
+    clauses: Sequence[Clause],
+    integers: Collection[str] = (),
+    tests: Mapping[Var, Poly] | None = None,
+    ranges: Mapping[Var, Poly] | None = None,
 ) -> bool:
     """A point satisfies all clauses at all their indices (checked with balls). `integers` are tensors of integers.
 
-    `tests` are those of loops that end by their values, with the variables that number their steps.
+    `tests` are those of loops that end by their values, with the variables that number their steps; `ranges` say how
+    far variables run of which that is known. The others run as far as the sizes of the point.
     """
     if not clauses:
         return True
@@ -77,7 +85,7 @@ def satisfiable(
         try:
             with precision(PRECISION):
                 values = with_solutions(value, sizes, rng)
-                if all(_holds(c, sizes, size, values, tests or {}) for c in clauses):
+                if all(_holds(c, sizes, size, values, tests or {}, ranges or {}) for c in clauses):
                     return True
         except NoRootError:
             without_root += 1
@@ -107,9 +115,26 @@ def _steps(test: Poly, step: Var, dims: Mapping[str, int], value: Values) -> int
     raise UndecidedError("a loop of many steps")
 
 
-def _holds(clause: Clause, dims: Mapping[str, int], size: int, value: Values, tests: Mapping[Var, Poly]) -> bool:
+def _places(size: int) -> Sequence[int]:
+    """The places along an axis; of a long one, those at its ends."""
+    return range(size) if size <= 2 * ENDS else [*range(ENDS), *range(size - ENDS, size)]
+
+
+def _holds(
+    clause: Clause,
+    dims: Mapping[str, int],
+    size: int,
+    value: Values,
+    tests: Mapping[Var, Poly],
+    known: Mapping[Var, Poly],
+) -> bool:
     variables: list[Var] = sorted(clause.free)
-    ranges = [range(size if v[0] != STEP else _steps(tests[v], v, dims, value)) for v in variables]
+    ranges: list[Sequence[int]] = []
+    for v in variables:
+        if v[0] == STEP:
+            ranges.append(range(_steps(tests[v], v, dims, value)))
+        else:
+            ranges.append(_places(int(evaluate(known[v], dims, value, {}).unique_fmpz()) if v in known else size))
     once, different = sole_maximum(clause), different_entries(clause)
     for place in product(*ranges):
         env = dict(zip(variables, place, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certgrad.obligations.assume.conditions import condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
@@ -13,7 +13,6 @@ from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import power
 
 from ._elementwise import common, rests_on_exp, settle
-from ._infinite import UNDEFINED
 from ._registry import Context, Params, rule
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from certgrad.obligations.assume.conditions import Clause, Clauses, condition, discharged, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, Clause, Clauses, condition, discharged, merged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
@@ -20,7 +20,7 @@ from certgrad.obligations.terms.power import UndefinedTermError, exp_of, fn, log
 from certgrad.obligations.terms.walk import deep_atoms
 
 from ._index_numbers import index_cases
-from ._infinite import UNDEFINED, VANISHING, added, exponential, finite, greatest, selected
+from ._infinite import VANISHING, added, exponential, finite, greatest, selected
 from ._registry import Context, Params, Rule, rule
 
 

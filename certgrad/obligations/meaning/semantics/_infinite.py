@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.polynomials import ONE
-from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-
-UNDEFINED: Clauses = (Clause((Atomic("!= 0", NOTHING),), origin="undefined at every input"),)
 
 MOVES = frozenset(
     "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()

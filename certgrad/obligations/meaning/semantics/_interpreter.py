@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from certgrad._jax_lowerings import idealised, why_not
-from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.budget import budget
@@ -40,7 +40,7 @@ from certgrad.obligations.tracing.jax_internals import (
 from ..literals import Reading
 from ..semantics_inputs import argument
 from ._fits import noted, used
-from ._infinite import MOVES, UNDEFINED, finite, known_after, looked_at
+from ._infinite import MOVES, finite, known_after, looked_at
 from ._opaque import opaque
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError

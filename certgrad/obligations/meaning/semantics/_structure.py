@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from certgrad.obligations.assume.conditions import UNDEFINED
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor, axis_index
 from certgrad.obligations.terms.index import of_const
@@ -11,7 +12,6 @@ from certgrad.obligations.terms.platform import is_platform
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.tracing.jax_internals import kind_of
 
-from ._infinite import UNDEFINED
 from ._registry import Context, Params, UnprovedError, rule
 
 Shapes = list[tuple]
