@@ -314,6 +314,6 @@ def test_an_entry_that_is_never_a_number_is_no_hypothesis(signature):
 
     f = jax.custom_vjp(forward)
     f.defvjp(lambda x: (forward(x), None), lambda _, g: (g[:-1],))
-    found = check(f, signature)
+    found = certgrad.check(f, signature)
     assert found.verdict == "unproved"
     assert "an entry is undefined whatever the input is" in found.reason

@@ -52,6 +52,7 @@ def satisfiable(
         return True
     polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
     polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
+    polys += [n for v, n in (ranges or {}).items() if any(v in c.free for c in clauses)]
     try:
         dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in names_in(a.name)})
     except ValueError:
