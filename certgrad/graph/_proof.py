@@ -298,7 +298,7 @@ def _judged(operation: Operation, shapes: ActiveShapes, programs: Programs, name
     moving = plain.moving()
     if proof.holds or moving is None:
         return proof
-    if plain.exact and any(plainly_refuted(o.witness) for o in proof.lemma.obligations):
+    if any(plainly_refuted(o.witness, plain.exact) for o in proof.lemma.obligations):
         return proof
     other = _judged_as_read(replace(operation, search=False), shapes, programs, names, moving)
     return _up_to_rounding(other, moving) if other.lemma.verdict in HOLDS else proof

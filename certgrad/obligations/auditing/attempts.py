@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from certgrad._subject import Subject
@@ -30,8 +31,8 @@ from .claims import Record, Result, each_listed
 OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
 
 
-ROUNDING = 1e-9
-"""A larger relative gap between two sides is no matter of how literals were rounded."""
+ROUNDING = {True: 1e-9, False: 1e-3}
+"""A larger relative gap between two sides is no matter of rounding: of literals written to 64 bits, or of less."""
 
 
 NO_SOLUTION = (
@@ -45,15 +46,24 @@ NO_POINT = "no point was found that satisfies all hypotheses: nothing shows that
 
 
 class StillOpenError(Exception):
-    """An obligation is not proved with the literals read as closed forms either: then nothing else matters."""
+    """An obligation is not proved: of this reading of the literals, nothing else matters."""
+
+    def __init__(self, plainly_wrong: bool = False) -> None:
+        super().__init__()
+        self.plainly_wrong = plainly_wrong
+        """It is wrong however they are read."""
 
 
-def plainly_refuted(witness: Witness | None) -> bool:
-    """By a gap that no rounding of literals explains: large beside both sides, not what is left where terms cancel."""
+def plainly_refuted(witness: Witness | None, exact: bool = True) -> bool:
+    """By a gap that no rounding explains: large beside both sides, not what is left where terms cancel.
+
+    Not `exact` is a program with literals of 32 bits, or with functions that are computed by approximation.
+    """
     if witness is None:
         return False
+    most = ROUNDING[exact]
     apart = abs(float(witness.lhs.midpoint) - float(witness.rhs.midpoint))
-    return not witness.relative_gap or (float(witness.relative_gap) > ROUNDING and not apart <= ROUNDING)
+    return not witness.relative_gap or (float(witness.relative_gap) > most and not apart <= ROUNDING[True])
 
 
 def prove_all(
@@ -81,7 +91,7 @@ def prove_all(
         for kind in asked:
             outcomes[kind] = _alike(traces, kind, shapes, programs, record) or failed
             results[kind] = judged(traces, instance, kind, outcomes[kind], record, shapes)
-            _give_up(results[kind], record)
+            _give_up(results[kind], record, traces, instance, kind)
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
@@ -89,14 +99,16 @@ def prove_all(
         outcome, result = _attempt(problem, traces, instance, kind, record, programs, kind in stuck)
         record.relations.update(dict.fromkeys(outcome.relations))
         outcomes[kind], results[kind] = outcome, result
-        _give_up(result, record)
+        _give_up(result, record, traces, instance, kind)
     return results, outcomes
 
 
-def _give_up(result: Result, record: Record) -> None:
+def _give_up(result: Result, record: Record, traces: Traces, instance: Instance, kind: str) -> None:
     """With literals read as closed forms, all is to be proved or nothing is claimed. Before that, no witness counts."""
     if record.reading.gives_up and result.verdict in OPEN:
-        raise StillOpenError
+        least = Fraction(ROUNDING[False])
+        found = None if record.reading.moved else _witness(traces, instance, kind, early=True, at_least=least)
+        raise StillOpenError(plainly_wrong=plainly_refuted(found, exact=False))
 
 
 def _limits(op: Subject) -> tuple[int, float]:
@@ -176,8 +188,10 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
     return _refuted(witness, residual) if witness is not None else Result("unproved", [], outcome.reason, residual)
 
 
-def _witness(traces: Traces, instance: Instance, kind: str, early: bool = False) -> Witness | None:
-    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide)
+def _witness(
+    traces: Traces, instance: Instance, kind: str, early: bool = False, at_least: Fraction | None = None
+) -> Witness | None:
+    return _witnesses.search(traces.op, instance, kind, early=early, wide=traces.wide, at_least=at_least)
 
 
 def _refuted(witness: Witness, residual: str = "") -> Result:

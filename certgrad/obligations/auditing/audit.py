@@ -88,14 +88,15 @@ def _audited(traces: Traces) -> Certificate:
     trial, plain = Reading(trial=True), Reading()
     try:
         return _audit_as_written(traces, trial)
-    except StillOpenError:
-        return _read_otherwise(traces, trial) or _audit_as_written(traces, plain)
+    except StillOpenError as error:
+        other = None if error.plainly_wrong else _read_otherwise(traces, trial)
+        return other or _audit_as_written(traces, plain)
 
 
 def _audit_as_written(traces: Traces, plain: Reading) -> Certificate:
     certificate = _audit(traces, plain)
     witnesses = [c.witness for claim in certificate.claims for c in claim.cases]
-    if certificate.verdict not in OPEN or (plain.exact and any(map(plainly_refuted, witnesses))):
+    if certificate.verdict not in OPEN or any(plainly_refuted(w, plain.exact) for w in witnesses):
         return certificate
     return _read_otherwise(traces, plain) or certificate
 

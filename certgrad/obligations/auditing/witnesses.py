@@ -36,12 +36,19 @@ ROUNDING = Fraction(1, 10**12)
 """At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 
 
-def search(op: Subject, instance: Instance, kind: str, early: bool = False, wide: bool = True) -> Witness | None:
+def search(
+    op: Subject,
+    instance: Instance,
+    kind: str,
+    early: bool = False,
+    wide: bool = True,
+    at_least: Fraction | None = None,
+) -> Witness | None:
     """A witness against one obligation at a family of shapes, or None. The same call always gives the same witness.
 
     It is one against the programs that run in float64, or in float32 if not `wide`. `early`, before it is known under
     which hypotheses a proof might stand: only where both sides have values, at points on no boundary, and not with
-    integers, which may be out of range.
+    integers, which may be out of range. A relative gap below `at_least` counts as none.
     """
     if early and "int" in instance.dtypes:
         return None
@@ -59,7 +66,7 @@ def search(op: Subject, instance: Instance, kind: str, early: bool = False, wide
             precision=256,
             undefined=not early and op.undefined_differs,
             generic=early,
-            at_least=Fraction(0) if op.is_op else ROUNDING,
+            at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
             seconds=min(SECONDS, op.seconds or SECONDS),
         )
     except BallError:
