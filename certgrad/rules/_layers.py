@@ -87,6 +87,17 @@ def plain_function(function: Any) -> Callable:
     return inspect.unwrap(inner)
 
 
+def by_name(custom: Any) -> frozenset[str]:
+    """Arguments that the rule takes by their names: Equinox hands on those that a call names, beside the others."""
+    if kind_of_rule(custom) != "equinox.filter_custom_jvp":
+        return frozenset()
+    rule: Any = custom.fn.jvp
+    while inspect.isfunction(inner := inspect.getclosurevars(inspect.unwrap(rule)).nonlocals.get("fn_jvp")):
+        rule = inner
+    others = [*inspect.signature(rule).parameters.values()][2:]  # after the primals and their tangents
+    return frozenset(p.name for p in others if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+
+
 def is_op(value: Any) -> bool:
     """An op, declared with its rules by `certgrad.op`."""
     return bool(getattr(type(value), "is_op", False))

@@ -27,6 +27,7 @@ from certgrad.ops._declare import Case
 from ._declaration import named_function
 from ._layers import (
     REVERSE,
+    by_name,
     closed_over,
     incomplete,
     keywords_of,
@@ -156,7 +157,7 @@ class UserRule(Subject):
     @property
     def positional(self) -> list[str]:
         """The names of the arguments that can be given by position, in order: up to one that a partial names."""
-        return [*self.parameters.positional, *self.rest]
+        return [*(n for n in self.parameters.positional if n not in by_name(self.custom)), *self.rest]
 
     @property
     def code(self) -> list[Any]:

@@ -224,6 +224,23 @@ def test_custom_gradient():
     assert wrong.cause == "the sign is wrong"
 
 
+def test_equinox_hands_on_what_a_call_names():
+    """As a rule with such arguments has it: by position it would be a primal, and the rule would fail."""
+    equinox = pytest.importorskip("equinox")
+
+    @equinox.filter_custom_jvp
+    def scaled(x, factor=None):
+        return x * (2.0 if factor is None else factor)
+
+    @scaled.def_jvp
+    def scaled_jvp(primals, tangents, factor=None):
+        (x,), (dx,) = primals, tangents
+        return scaled(x, factor=factor), dx * (2.0 if factor is None else factor)
+
+    assert certgrad.check(scaled, "n -> n", static={"factor": None}).verdict == "proved"
+    assert certgrad.check(scaled, "n -> n", static={"factor": 3.0}).verdict == "proved"
+
+
 def test_equinox():
     equinox = pytest.importorskip("equinox")
 
