@@ -108,7 +108,7 @@ def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
         return []
 
 
-_KERNEL = ("*.py", "obligations/**/*.py", "ops/_*.py")
+_KERNEL = ("*.py", "_pallas/*.py", "hypotheses/*.py", "obligations/**/*.py", "ops/_*.py")
 """Everything in certgrad that an audit runs, apart from the ops themselves."""
 _PARTS = ("ops/[!_]*.py", "graph/**/*.py")
 

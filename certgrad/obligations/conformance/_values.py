@@ -127,6 +127,8 @@ def _applied(
     if name in _MOVED:
         moved = RULES[name](None, params, *map(Value, operands))
         return [v.primal for v in moved] if isinstance(moved, list) else [moved.primal]
+    if name == "pallas_call" and hasattr(eqn, "invars") and (inner := inner_program(eqn)) is not None:
+        return _run(inner, operands, setting)  # what was proved is what this program says
     return _by_jax(eqn, params, operands)
 
 
