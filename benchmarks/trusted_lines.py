@@ -33,6 +33,7 @@ FLOORS = {
     "generality": "shapes or dtypes that nothing was shown of",
     "auditing": "a verdict or hypothesis lost on the way",
     "wording": "a hypothesis that reads as another one",
+    "../_pallas": "a Pallas kernel that means something else",
 }
 """What stands between a rule and a wrong `proved`, with what an error there would be."""
 OUTSIDE = {
