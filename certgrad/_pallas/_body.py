@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from certgrad._jax_loops import scan_counts
+
 from ._memory import Cell, KernelError, Value, no_number, read, written
 
 MAX_STEPS = 4096
@@ -142,8 +144,8 @@ class Body:
         return [Value(x) for x in merged[: len(merged) - len(cells)]]
 
     def scan(self, params: Mapping[str, Any], operands: list[Any]) -> Sequence[Operand]:
-        consts, rest = operands[: params["num_consts"]], operands[params["num_consts"] :]
-        carry, xs = rest[: params["num_carry"]], rest[params["num_carry"] :]
+        fixed, carried = scan_counts(params)
+        consts, carry, xs = operands[:fixed], operands[fixed : fixed + carried], operands[fixed + carried :]
         length, body = params["length"], params["jaxpr"]
         if not isinstance(length, int) or length > MAX_STEPS:
             raise KernelError(f"a loop of more than {MAX_STEPS} steps")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from certgrad._jax_loops import scan_counts
+
 from ._programs import Program, inner_program, is_dropped, is_literal, program_of
 
 
@@ -51,13 +53,9 @@ def while_loop(eqn: Any) -> WhileLoop:
 
 
 def scan_loop(eqn: Any) -> ScanLoop:
-    """The parts of a `scan` equation (jax 0.11 counts its operands by trees)."""
+    """The parts of a `scan` equation."""
     p = eqn.params
-    if "num_consts" in p:
-        consts, carries = p["num_consts"], p["num_carry"]
-    else:
-        consts, carries = (len(part) for part in p["ft_in"].unpack()[:2])
-    return ScanLoop(program_of(p["jaxpr"]), consts, carries, p["length"], bool(p["reverse"]))
+    return ScanLoop(program_of(p["jaxpr"]), *scan_counts(p), p["length"], bool(p["reverse"]))
 
 
 def _live_through_steps(body: Any, consts: int, carries: int, use: Sequence[bool]) -> list[bool]:
