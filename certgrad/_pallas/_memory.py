@@ -47,6 +47,9 @@ class Span:
     stride: int = 1
 
 
+BEYOND = "a write beyond the end of what its reference holds"
+"""It is dropped in the interpret mode, and lands in other memory elsewhere."""
+
 Place = Span | Value
 """Along one axis: a slice, or one number or more."""
 
@@ -126,13 +129,15 @@ def written(x: Any, transform: Any, new: Any, mask: Value | None) -> Any:
     if whole:
         return new
     new = lax.expand_dims(new, _single(at))
-    beyond = [(s.size, s.size, 0) for s in found]
-    starts = [s.start.number for s in found]
-    if all(s is not None and 0 <= s <= n - f.size for s, f, n in zip(starts, found, x.shape, strict=True)):
-        return lax.dynamic_update_slice(x, new, [np.int32(s or 0) for s in starts])
-    wide = lax.pad(x, no_number((), x.dtype), beyond)
-    wide = lax.dynamic_update_slice(wide, new, [s.start.traced + np.int32(s.size) for s in found])
-    return lax.slice(wide, [s.size for s in found], [s.size + n for s, n in zip(found, x.shape, strict=True)])
+    starts = [s.start.traced for s in found]
+    room = [n - s.size for s, n in zip(found, x.shape, strict=True)]
+    known = [s.start.number for s in found]
+    if any(k is not None and not 0 <= k <= most for k, most in zip(known, room, strict=True)):
+        raise KernelError(BEYOND)
+    out = lax.dynamic_update_slice(x, new, [jnp.asarray(s, jnp.int32) for s in starts])
+    for start, most in [(s, m) for s, k, m in zip(starts, known, room, strict=True) if k is None]:
+        out = jnp.where((start >= 0) & (start <= most), out, no_number((), x.dtype))
+    return out
 
 
 # --- slices
@@ -256,15 +261,8 @@ def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | N
         return _masked(found, mask, other)
     sizes = [1 if axis is None else box.sizes[axis] for axis in box.along]
     piece = lax.slice(x, box.first, [a + n for a, n in zip(box.first, sizes, strict=True)])
-    piece = (
-        lax.broadcast_in_dim(lax.squeeze(piece, box.fixed), box.sizes, box.moving)
-        if _in_order(box)
-        else (
-            lax.broadcast_in_dim(
-                lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving)), box.sizes, sorted(box.moving)
-            )
-        )
-    )
+    piece = lax.transpose(lax.squeeze(piece, box.fixed), np.argsort(box.moving))
+    piece = lax.broadcast_in_dim(piece, box.sizes, sorted(box.moving))
     around = [(a, n - b, 0) for a, b, n in zip(box.low, box.high, lanes, strict=True)]
     if not any(a or b for a, b, _ in around):
         return piece
@@ -272,10 +270,6 @@ def _gathered(x: Any, at: Sequence[Place], lanes: Sequence[int], mask: Value | N
     if value is not None:
         return lax.pad(piece, np.asarray(value, piece.dtype), around)
     return _masked(lax.pad(piece, no_number((), piece.dtype), around), mask, other)
-
-
-def _in_order(box: _Box) -> bool:
-    return box.moving == sorted(box.moving)
 
 
 def _one(known: np.ndarray) -> bool:
@@ -287,9 +281,14 @@ def _scattered(x: Any, at: Sequence[Place], lanes: Sequence[int], new: Any, mask
     box = _box(x.shape, numbers, lanes, mask)
     if box is None or any(n > 1 and axis not in box.moving for axis, n in enumerate(box.sizes)):
         index = [jnp.broadcast_to(p.traced, tuple(lanes)) for p in numbers]
+        inside: Any = True
+        for k, n in zip(index, x.shape, strict=True):
+            inside = inside & (k >= 0) & (k < n)
+        fits = (inside if mask is None else inside | ~mask.traced).all()
         if mask is not None:
             index[0] = jnp.where(mask.traced, index[0], x.shape[0])
-        return x.at[tuple(index)].set(new, mode="drop", wrap_negative_indices=False)
+        out = x.at[tuple(index)].set(new, mode="drop", wrap_negative_indices=False)
+        return jnp.where(fits, out, no_number((), x.dtype))
     piece = lax.slice(jnp.broadcast_to(new, tuple(lanes)), box.low, box.high)
     still = [axis for axis in range(len(lanes)) if axis not in box.moving]
     ordered = [axis for axis in range(len(lanes)) if axis in box.moving]

@@ -152,6 +152,18 @@ def test_steps_that_share_a_block():
         assert "steps of its grid that run beside each other share a block" in found.reason
 
 
+def test_a_write_beyond_the_end():
+    """The interpret mode drops it; on a GPU it lands somewhere."""
+
+    def wide(x, o):
+        at = jnp.arange(4)
+        o[...] = x[...] * 2
+        plgpu.store(o.at[at], plgpu.load(x.at[at], mask=at < 3, other=0.0) * 2)
+
+    f = rule(lambda x: k.called(wide, x.shape)(x), lambda r, g: (2 * g,))
+    assert check(f, "3 -> 3", conformance=False).verdict == "unproved"
+
+
 def test_an_operand_that_is_written_over():
     """In place, block by block, it is as if it were not; where a step reads what another wrote, nothing is said."""
 
