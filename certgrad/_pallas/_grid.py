@@ -114,7 +114,8 @@ class _Kernel:
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
             at = [one.at(place) for one in self.outputs]
-            self._look_at_aliases(at, [one.at(place) for one in self.inputs], left)
+            read = [one.at(place) for one in self.inputs]
+            self._look_at_aliases(at, read, left)
             here = tuple(place[axis] for axis in self.beside)
             if any(known.setdefault(index, here) != here for known, index in zip(core, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
@@ -126,7 +127,7 @@ class _Kernel:
                 ]
             else:
                 scratch = [new_cell(aval) for aval in self.scratch]
-            given = [one.read(x, one.at(place)) for one, x in zip(self.inputs, inputs, strict=True)]
+            given = [one.read(x, index) for one, x, index in zip(self.inputs, inputs, read, strict=True)]
             own, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
             found = self.after(Body(own, sizes, budget), given, made, scratch)
             for done, index, x in zip(left, at, found, strict=True):

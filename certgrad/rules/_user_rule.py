@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations as choices_of
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,11 @@ class UserRule(Subject):
     @property
     def positional(self) -> list[str]:
         """The names of the arguments that can be given by position, in order: up to one that a partial names."""
-        return [*(n for n in self.parameters.positional if n not in by_name(self.custom)), *self.rest]
+        return [*(n for n in self.parameters.positional if n not in self._by_name), *self.rest]
+
+    @cached_property
+    def _by_name(self) -> frozenset[str]:
+        return by_name(self.custom)
 
     @property
     def code(self) -> list[Any]:
