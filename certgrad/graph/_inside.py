@@ -21,7 +21,7 @@ import msgspec
 
 from certgrad.graph import _bounds
 from certgrad.graph._induction import NO_NUMBER, Induction, as_inside, no_number
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph._trace import TracedGraph, moving_values
 from certgrad.graph.certificate import NodeHypothesis, Step
 from certgrad.graph.ir import Node, Operand, Ref
 from certgrad.obligations.assume.signs import ANY
@@ -41,11 +41,7 @@ def step_inside(induction: Induction, node: Node) -> Step:
 
 def moves(traced: TracedGraph, moving: Sequence[bool]) -> list[bool]:
     """Which outputs of a graph depend on the inputs that move."""
-    values = {(n.id, 0) for n, m in zip(traced.ir.inputs, moving, strict=True) if m and n.outputs[0].real}
-    for node in traced.nodes:
-        operands = [o for o in node.operands if isinstance(o, Ref) and (o.node, o.output) in values]
-        if operands and node.kind != "input":
-            values.update((node.id, k) for k, out in enumerate(node.outputs) if out.real)
+    values = moving_values(traced, moving)
     return [isinstance(o, Ref) and (o.node, o.output) in values for o in traced.ir.outputs]
 
 

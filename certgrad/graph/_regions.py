@@ -10,7 +10,7 @@ to vanish.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from certgrad.graph._induction import Shared
 from certgrad.graph._jaxpr import Equation, bytes_of, program_equation
 from certgrad.graph._operation import Operation, argument_names
 from certgrad.graph._proof import Proof
-from certgrad.graph._trace import TracedGraph
+from certgrad.graph._trace import TracedGraph, moving_values
 from certgrad.graph.ir import Graph, Literal, Node, Operand, Ref
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.auditing.redundant import not_implied
@@ -30,7 +30,7 @@ from certgrad.obligations.certificate import HOLDS
 from certgrad.obligations.terms.atoms import Access, access
 from certgrad.obligations.terms.polynomials import Atom, Poly
 from certgrad.obligations.terms.rewriting import Rewriter
-from certgrad.obligations.tracing.jax_internals import kind_of, wide_floats
+from certgrad.obligations.tracing.jax_internals import wide_floats
 from certgrad.obligations.wording.stated import Reads
 
 NODES = 60
@@ -134,10 +134,11 @@ def _small(node: Node, constant: Any) -> bool:
 
 
 class _Uses:
-    """Who reads each node, which nodes depend on no input, and which say nothing without the seed that they serve."""
+    """Who reads each node, which depend on no input, which can move, and which say nothing without the seed they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
         self.silent = set(seeds)
+        self.moving = moving_values(traced, [True] * len(traced.ir.inputs))
         self.last = [0] * len(traced.nodes)
         self.readers: list[set[int]] = [set() for _ in traced.nodes]
         self.fixed = [False] * len(traced.nodes)
@@ -190,7 +191,7 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
         if closes and node.name not in _ON_THE_WAY:
             members = _with_ancestors(traced, uses, reached, node.id)
             region = _as_one(traced, members, node.id, shared)
-            proof = _proof(region, shared)
+            proof = _proof(region, uses.moving, shared)
             if proof.lemma.verdict == "proved":
                 return region
             here = _of_graph(region, proof.clauses)
@@ -326,12 +327,10 @@ def _names(region: _Region) -> tuple[str, ...]:
     return argument_names(len(region.equation.variables))
 
 
-def _proof(region: _Region, shared: Shared) -> Proof:
-    """The region's lemma where all its real operands move."""
-    equation = region.equation
-    kinds = [kind_of(v.aval.dtype) for v in equation.variables]
-    active = tuple(k for k, kind in enumerate(kinds) if kind == "f")
-    return shared.lemmas.of(Operation(equation, _names(region), active, (), "region", search=False)).proof
+def _proof(region: _Region, moving: Set[tuple[int, int]], shared: Shared) -> Proof:
+    """The region's lemma where those operands move that can: not a mask that is made a float."""
+    active = tuple(k for k, r in enumerate(region.operands) if (r.node, r.output) in moving)
+    return shared.lemmas.of(Operation(region.equation, _names(region), active, (), "region", search=False)).proof
 
 
 def _joined(traced: TracedGraph, regions: Iterable[_Region]) -> TracedGraph:

@@ -426,6 +426,16 @@ def _chosen(eqn: Any) -> int | None:
     return chosen if eqn.invars[chosen].aval.shape == eqn.outvars[0].aval.shape else None
 
 
+def moving_values(traced: TracedGraph, moving: Sequence[bool]) -> set[tuple[int, int]]:
+    """The real values of a graph that depend on the inputs that move, by node and output."""
+    values = {(n.id, 0) for n, m in zip(traced.ir.inputs, moving, strict=True) if m and n.outputs[0].real}
+    for node in traced.nodes:
+        operands = [o for o in node.operands if isinstance(o, Ref) and (o.node, o.output) in values]
+        if operands and node.kind != "input":
+            values.update((node.id, k) for k, out in enumerate(node.outputs) if out.real)
+    return values
+
+
 def nodes_of(traced: TracedGraph) -> Iterator[Node]:
     """The nodes of a graph and of the graphs inside it."""
     for node in traced.nodes:

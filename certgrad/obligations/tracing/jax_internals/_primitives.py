@@ -27,8 +27,13 @@ def primitives_with_rules() -> list[str]:
     for module in modules:
         with suppress(ImportError):
             importlib.import_module(module)
-    # Whatever else of JAX's experiments this process has loaded: the list is the same in every process.
-    held = [vars(m) for n, m in list(sys.modules.items()) if m is not None and n.startswith((*modules, "jax._src"))]
+    # Whatever else of JAX's experiments this process has loaded: the list is the same in every process. Those of Pallas
+    # are of its kernels, which are read as programs without references (docs/pallas.md).
+    held = [
+        vars(m)
+        for n, m in list(sys.modules.items())
+        if m is not None and n.startswith((*modules, "jax._src")) and not n.startswith("jax._src.pallas")
+    ]
     offered = {id(x) for names in held for x in list(names.values()) if isinstance(x, jex.Primitive)}
     found = {p for table in (ad.primitive_jvps, ad.primitive_transposes) for p in table if id(p) in offered}
     names = {p.name for p in found if genuine(p)}  # other packages register primitives of their own
