@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from certgrad.obligations.tracing.ideals import Ideal
     from certgrad.ops._declare import Case
 
 OF_RULES = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward")
@@ -64,6 +65,8 @@ class Subject(Protocol):
     """Compare what was traced with what happens at numbers and in calls; None where that is no part of the audit."""
     differs_at: Sequence[Mapping[str, int]] = ()
     """Sizes at which something else was seen to happen than what is proved for sizes left open."""
+    ideals: Sequence[Ideal] = ()
+    """What its rules call and the proof reads as what that approximates."""
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None

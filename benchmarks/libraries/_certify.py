@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.libraries._part import Call, Part, abstract
+from benchmarks.statements import digests
 from certgrad.graph import GraphCertificate, trace
 from certgrad.graph._certify import certification
 
@@ -57,6 +58,7 @@ def _attempt(call: Call, seconds: int) -> dict[str, Any]:
         "verdict": str(found.verdict),
         "specs": list(call.specs),
         "asks": list(dict.fromkeys(_asks(found))),
+        "statements": digests((h.formula, h.tree) for h in found.hypotheses),
         "why": "; ".join(found.findings),
     }
 

@@ -19,6 +19,7 @@ import benchmarks.library_models.flax_models
 import benchmarks.library_models.other_models  # noqa: F401
 from benchmarks.libraries._certify import OutOfTime, limit
 from benchmarks.library_models._model import MODELS, Model
+from benchmarks.statements import digests
 from certgrad import trace
 from certgrad.accel import compile_graph
 from certgrad.graph._certify import Certification, certification
@@ -59,7 +60,7 @@ def rounding(done: Certification) -> float:
     return UNITS * max(float(jnp.finfo(word).eps) for word in words if word.startswith(("float", "bfloat")))
 
 
-def row(one: Model) -> tuple[list[str], list[str]]:
+def row(one: Model) -> dict[str, Any]:
     """The cells of a model's line, and what its certificate asks or finds."""
     fn, args = one.make()
     start = time.perf_counter()
@@ -75,10 +76,14 @@ def row(one: Model) -> tuple[list[str], list[str]]:
     hypotheses = len(found.hypotheses) + len(found.dimensions)
     shown = (f"`{one.name}`", one.library, floats, one.special, found.verdict, hypotheses, len(found.graph.nodes))
     asked = [h.text for h in found.hypotheses] + found.dimensions + found.findings
-    return [*map(str, shown), f"{seconds:.1f}", apart], list(dict.fromkeys(asked))
+    return {
+        "cells": [*map(str, shown), f"{seconds:.1f}", apart],
+        "asks": list(dict.fromkeys(asked)),
+        "statements": digests((h.formula, h.tree) for h in found.hypotheses),
+    }
 
 
-def attempted(one: Model) -> tuple[list[str], list[str]]:
+def attempted(one: Model) -> dict[str, Any]:
     """The same, also where it fails."""
     try:
         with limit(SECONDS):
@@ -87,7 +92,7 @@ def attempted(one: Model) -> tuple[list[str], list[str]]:
         why = f"out of time after {SECONDS} s of processor time"
     except Exception as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}"
-    return [f"`{one.name}`", one.library, "", one.special, "failed", "", "", "", ""], [why]
+    return {"cells": [f"`{one.name}`", one.library, "", one.special, "failed", "", "", "", ""], "asks": [why]}
 
 
 def rendered(found: Mapping[str, Any]) -> str:
@@ -116,9 +121,8 @@ def main() -> None:
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     for name, one in MODELS.items():
         if not options.names or name in options.names:
-            cells, asks = attempted(one)
-            known[name] = {"cells": cells, "asks": asks}
-            print("  ".join(cells), *asks[:3], sep="\n    ", flush=True)
+            known[name] = attempted(one)
+            print("  ".join(known[name]["cells"]), *known[name]["asks"][:3], sep="\n    ", flush=True)
     found = {name: known[name] for name in MODELS if name in known}
     RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
     PAGE.write_text(rendered(found), "utf-8")

@@ -482,6 +482,8 @@ def _line(result: Any, origin: str) -> dict[str, Any]:
 
 
 def _claims(certificate: Any) -> Iterator[dict[str, Any]]:
+    from benchmarks.statements import digests
+
     for claim in certificate.claims:
         decisive = next((c for c in claim.cases if c.verdict == claim.verdict), claim.cases[0])
         witness = next((c.witness for c in claim.cases if c.witness is not None), None)
@@ -489,6 +491,7 @@ def _claims(certificate: Any) -> Iterator[dict[str, Any]]:
             "kind": claim.kind,
             "verdict": claim.verdict,
             "hypotheses": [h.text for h in claim.hypotheses],
+            "statements": digests((h.text, h.tree) for h in claim.hypotheses),
             "scope": decisive.scope,
             "reason": decisive.reason,
             "taken": list(claim.idealisations),

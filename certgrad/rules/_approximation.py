@@ -1,13 +1,23 @@
-"""What is said of a function that only approximates the one that its rule is the derivative of."""
+"""Functions that only approximate the one that their rule is the derivative of: what is said of them, and of others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
+from certgrad.errors import CertgradError
 from certgrad.obligations.auditing.witnesses import apart
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.reach import each_once, is_own, named_in, parts
+from certgrad.obligations.tracing.ideals import Ideal
 
+from ._declaration import Declaration, declaration_of
+from ._layers import plain_function, unwrapped
 from ._user_rule import UserRule
+
+Declared = tuple[Callable, Declaration]
+"""A function, and what is said of it elsewhere than on itself."""
 
 DIGITS = 3
 LONGEST = 60
@@ -19,11 +29,16 @@ def approximation(rule: UserRule, of_ideal: UserRule) -> str:
 
     The distance is measured at drawn points in the declared domain, for the first case; nothing is proved of it.
     """
-    claimed = f"the derivative is that of {of_ideal.derivative_of}, which the function approximates"
+    return (
+        f"the derivative is that of {of_ideal.derivative_of}, which the function approximates{_apart(rule, of_ideal)}"
+    )
+
+
+def _apart(rule: UserRule, of_ideal: UserRule) -> str:
     found = apart(rule, of_ideal, family(rule, rule.cases[0]).prove[0])
     if not found.entries and not found.undefined:
         reason = found.problem or "no point was found in the domain"
-        return f"{claimed}; how far they are apart could not be measured ({' '.join(reason.split())})"
+        return f"; how far they are apart could not be measured ({' '.join(reason.split())})"
     parts = [
         f"at {found.entries} drawn values they differ by at most {found.absolute.str(DIGITS, radius=False)} "
         f"(relative {found.relative.str(DIGITS, radius=False)})"
@@ -34,7 +49,48 @@ def approximation(rule: UserRule, of_ideal: UserRule) -> str:
     if found.undefined:
         parts.append(f"at {found.undefined} more only one of them is defined")
     measured = "measured in float64" if found.in_floats else "measured"
-    return f"{claimed}; {'; '.join(parts)} ({measured}, not proved)"
+    return f"; {'; '.join(parts)} ({measured}, not proved)"
+
+
+def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...]:
+    """How the functions that a rule calls are read: it itself, and those that are declared to approximate another.
+
+    The declarations stand on functions that the rule's code reaches, or `elsewhere`.
+    """
+    found = list(_read_as(rule))
+    for function, said in [*_declared(rule), *elsewhere]:
+        options = {"static": said.static, "domain": said.domain, "ideal": said.approximates}
+        try:
+            found += _read_as(UserRule(function, said.signature, **options))
+        except CertgradError:
+            continue  # its own audit says what is wrong with its declaration
+    return tuple(found)
+
+
+def _read_as(rule: UserRule) -> Iterator[Ideal]:
+    if rule.params:  # numbers that are left open: what is called has others
+        return
+
+    def call(of: Callable[..., Any], statics: Mapping[str, Any], *arrays: Any) -> Any:
+        return of(arrays, statics)
+
+    for statics in rule.choices:
+        said = f"{rule.name} is read as {rule.derivative_of}, which it approximates"
+        yield Ideal(partial(call, rule.call, statics), partial(call, rule.call_ideal, statics), said)
+
+
+def _declared(rule: UserRule) -> Iterator[Declared]:
+    """Other functions that the rule's code reaches, and that say themselves what they approximate."""
+
+    def reached(value: Any) -> list[Any]:
+        return [*(named_in(value) if is_own(value) else ()), *parts(value)]
+
+    own = unwrapped(rule.function)
+    for value in each_once(rule.code, reached):
+        if callable(value) and unwrapped(value) is not own:
+            said = declaration_of(value, plain_function(unwrapped(value)), annotated=False)
+            if said is not None and said.approximates is not None:
+                yield value, said
 
 
 def _shown(value: Any) -> str:

@@ -11,8 +11,9 @@ from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import CODES, ORDER, Certificate
 
+from ._approximation import Declared
 from ._check import check
-from ._declaration import Declaration, declaration_of
+from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
 from ._ignores import ignores_of, without_ignored
@@ -104,8 +105,18 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
         raise _NotDeclaredError(
             "no signature is declared, and none was found that traces: declare one with certgrad.declare"
         )
-    reports = [check(rule, d.signature, name=found.name, conformance=conformance, **_options(d)) for d in declarations]
+    others = _approximating(table)
+    reports = [
+        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **_options(d))
+        for d in declarations
+    ]
     return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0]
+
+
+def _approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
+    """The functions that are declared by name to approximate another."""
+    found = [(name, d) for name, several in table.items() for d in several if d.approximates is not None]
+    return [(named_function(name), d) for name, d in found]
 
 
 def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:

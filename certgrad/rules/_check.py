@@ -25,7 +25,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.tracing.jax_internals import from_library
 
-from ._approximation import approximation
+from ._approximation import Declared, approximation, ideals_of
 from ._at_sizes import SECONDS, Sizes, at_sizes, first_sizes, read_sizes
 from ._causes import diagnosed
 from ._choices import at_choices
@@ -58,6 +58,7 @@ def check(
     name: str = "",
     conformance: bool = True,
     sizes: Sizes | Sequence[Sizes] | None = (),
+    elsewhere: Sequence[Declared] = (),
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -99,7 +100,9 @@ def check(
         )
 
     def alone(signature: str | Sequence[Any], static: Mapping[str, Any] | None, at: Sizes | None = None) -> _Rule:
-        return _Rule(function, signature, static, differentiable, domain, approximates, name, conformance, at)
+        return _Rule(
+            function, signature, static, differentiable, domain, approximates, name, conformance, elsewhere, at
+        )
 
     whole = alone(signature, static)
     report = _looked_at(whole, surrogate, sizes)
@@ -133,6 +136,8 @@ class _Rule:
     approximates: Callable | str | None
     name: str
     conformance: bool
+    elsewhere: Sequence[Declared] = ()
+    """Other functions that approximate one, and are declared by name."""
     at: Sizes | None = None
     """Numbers for the sizes that the signature leaves open."""
 
@@ -159,6 +164,8 @@ class _Rule:
             conformance=self.conformance,
             at=self.at,
         )
+        if found.ideal is not None:
+            found.ideals = ideals_of(found, self.elsewhere)
         if self.at is not None:
             found.seconds = SECONDS
         return found
@@ -208,7 +215,8 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
         value = said.made(found.without_gradient, value_only=True)
         settled(value, found)
         approximates = approximation(value, rule)
-        certificate = _with_value(certificate, approximates, _certificate(value))
+        others = dict.fromkeys(i.said for i in rule.ideals if i.met)
+        certificate = _with_value(certificate, [approximates, *others], _certificate(value))
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(said.made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
@@ -303,11 +311,11 @@ def explained(
     return sealed(msgspec.structs.replace(certificate, claims=claims))
 
 
-def _with_value(certificate: Certificate, approximates: str, value: Certificate) -> Certificate:
+def _with_value(certificate: Certificate, approximates: Sequence[str], value: Certificate) -> Certificate:
     """The claims about an ideal function's derivative, and that about the value of the function which runs."""
     about = "jvp_is_derivative" if any(c.kind == "jvp_is_derivative" for c in certificate.claims) else "vjp_is_adjoint"
     claims = [
-        msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, approximates])) if c.kind == about else c
+        msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, *approximates])) if c.kind == about else c
         for c in certificate.claims
     ]
     claims += value.claims

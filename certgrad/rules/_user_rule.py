@@ -23,6 +23,7 @@ import jax.numpy as jnp
 
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
+from certgrad.obligations.tracing.ideals import reading
 from certgrad.ops._declare import Case
 
 from ._declaration import named_function
@@ -328,6 +329,13 @@ class UserRule(Subject):
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
+        found = self._rules(statics)
+        if self.ideals:
+            parts = {"forward": found.forward, "jvp": found.jvp, "vjp": found.vjp}
+            found = replace(found, **{name: reading(f, self.ideals) for name, f in parts.items() if f is not None})
+        return found
+
+    def _rules(self, statics: Mapping[str, Any]) -> Rules:
         statics = dict(statics)
         pattern, used, extra = (statics.pop(key, None) for key in (PATTERN, USED, ALSO))
         also = [k for k, n in enumerate(self.arg_names) if extra is not None and n in extra.split(", ")]

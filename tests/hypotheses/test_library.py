@@ -1,20 +1,22 @@
 """The hypotheses of the library: equal text is equal tree, and each tree means what the calculus' clause does."""
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from flint import fmpq
 
-from certgrad import audit_op
+from benchmarks.statements import digests
+from certgrad.graph.certificate import decode
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.text import text
 from certgrad.obligations.balls import Undecided, precision
 from certgrad.obligations.balls.statements import evaluate
-from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.prove import satisfiable
 from certgrad.obligations.prove.evaluate import evaluate as value_of
@@ -24,36 +26,45 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.tracing.jax_internals import dim_poly
 from certgrad.obligations.wording.stated import Reads
 from certgrad.ops import Composed, registry
+from certgrad.report import json
 from tests.hypotheses.boundaries import near_boundaries
 
 SAMPLE = "atan2 cdist cummax triplet_margin max_pool1d norm pow sort std take tversky".split()
-WORDS = (t.Words, t.OffBoundaries)
+REPORTS = Path(__file__).parents[2] / "reports"
 
 
-def statements(certificates: Iterable[Certificate]) -> Iterator[tuple[str, t.Statement]]:
-    for certificate in certificates:
-        for claim in certificate.claims:
+def hypotheses() -> Iterator[tuple[str, t.Statement]]:
+    """Of every certificate that is kept, of ops and of models."""
+    for path in sorted((REPORTS / "certificates").glob("*.json")):
+        for claim in json.decode(path.read_bytes()).claims:
             for case in claim.cases:
                 yield from ((h.text, h.tree) for h in case.hypotheses)
+    for path in sorted((REPORTS / "graphs").glob("*.json")):
+        model = decode(path.read_bytes())
+        yield from ((h.formula, h.tree) for h in model.hypotheses)
+        for lemma in model.lemmas:
+            yield from zip(lemma.hypotheses, lemma.statements, strict=True)
 
 
-def same_text_same_tree(certificates: Iterable[Certificate]) -> int:
-    """How many texts there are."""
-    found: dict[str, t.Statement] = {}
-    for shown, tree in statements(certificates):
-        if not isinstance(tree, WORDS):  # these are of the nodes of one graph
-            assert found.setdefault(shown, tree) == tree, shown
-    return len(found)
-
-
-@pytest.mark.slow
 def test_equal_text_is_equal_tree() -> None:
-    assert same_text_same_tree(map(audit_op, SAMPLE)) > 10
+    assert len(digests(hypotheses())) > 80
 
 
-@pytest.mark.slow
-def test_equal_text_is_equal_tree_in_the_library() -> None:
-    assert same_text_same_tree(audit_op(op.name) for op in registry) > 80
+def test_equal_text_is_equal_tree_in_the_surveys() -> None:
+    """Of the layers, losses and optimisers of libraries, and of published rules."""
+    found: dict[str, str] = {}
+
+    def gathered(value: Any) -> None:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if key == "statements":
+                for shown, digest in inner.items():
+                    assert found.setdefault(shown, digest) == digest, shown
+            elif isinstance(inner, dict | list):
+                gathered(inner)
+
+    for name in ("libraries", "library_models", "wild"):
+        gathered(msgspec.json.decode((REPORTS / f"{name}.json").read_bytes()))
+    assert len(found) > 80
 
 
 def agreement(name: str, points: int) -> int:

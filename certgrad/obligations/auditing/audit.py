@@ -68,19 +68,20 @@ def _guarded(traces: Traces) -> Certificate:
     certificate = _audited(traces)
     if certificate.verdict not in PROOFS:
         return certificate
-    if why := unlike_its_traces(traces.op, traces.general()):
+    run = traces.as_run()
+    if why := unlike_its_traces(run.op, run.general()):
         return untraced(traces.op, why)
-    return _compared(traces, looked_at(traces, certificate))
+    return _compared(traces, run, looked_at(traces, certificate))
 
 
-def _compared(traces: Traces, certificate: Certificate) -> Certificate:
+def _compared(traces: Traces, run: Traces, certificate: Certificate) -> Certificate:
     """With what comes of comparing the traces with what happens."""
     if traces.op.conformance is None or certificate.verdict not in PROOFS:
         return certificate
     if not traces.op.conformance:
         return with_measured(certificate, [NOT_COMPARED])
-    looked = [proved_in(traces, family.prove[0]) for family in traces.families]
-    return compared(traces, certificate, [(one.traces, one.claimed) for one in looked])
+    looked = [proved_in(run, family.prove[0]) for family in run.families]
+    return compared(traces, run, certificate, [(one.traces, one.claimed) for one in looked])
 
 
 def _audited(traces: Traces) -> Certificate:

@@ -26,13 +26,18 @@ LARGEST = 64
 
 
 def compared(
-    traces: Traces, certificate: Certificate, dtypes: Sequence[tuple[Sequence[Traces], Sequence[str]]]
+    traces: Traces,
+    run: Traces,
+    certificate: Certificate,
+    dtypes: Sequence[tuple[Sequence[Traces], Sequence[str]]],
 ) -> Certificate:
-    """The certificate with what was measured; `dtypes` gives each case's traces, and the dtypes that it is claimed in.
+    """The certificate with what was measured of the traces of what runs.
+
+    `dtypes` gives each case's, and the dtypes that it is claimed in.
 
     A case where something else happens than what was proved is refuted where a witness shows that, else unproved.
     """
-    instances = [family.prove[0] for family in traces.families]
+    instances = [family.prove[0] for family in run.families]
     found = [conformance(Compared(t, i), d) for i, (t, d) in zip(instances, dtypes, strict=True)]
     seen = [r.difference.sizes for r in found if r.difference is not None and r.difference.programs]
     traces.op.differs_at = [sizes for sizes in seen if sizes]

@@ -277,6 +277,39 @@ FUNCTIONS: dict[str, Function] = {
     "digamma": Function(
         arb.digamma, lambda x, y: trigamma(x), {}, (nan, inf), lambda x: not _pole(x), edges=(_from_whole,)
     ),
+    # integrals of elementary functions
+    "certgrad_erfi": Function(
+        arb.erfi, lambda x, y: s.mul(FUNCTIONS["exp"](s.mul(x, x)), 2 / arb.pi().sqrt()), {0: 0}, (-inf, inf)
+    ),
+    "certgrad_expi": Function(
+        arb.ei,
+        lambda x, y: s.div(FUNCTIONS["exp"](x), x),
+        {0: -inf},
+        (0, inf),
+        edges=(_itself,),
+    ),
+    "certgrad_si": Function(arb.si, lambda x, y: _sinc(x), {0: 0}, (lambda: -_half_pi(), _half_pi)),
+    "certgrad_ci": Function(
+        lambda x: abs(x).ci(),
+        lambda x, y: s.div(FUNCTIONS["cos"](x), x),
+        {0: -inf},
+        (0, 0),
+        edges=(_itself,),
+    ),
+    "certgrad_fresnels": Function(
+        arb.fresnel_s, lambda x, y: FUNCTIONS["sin"](_half_pi_square(x)), {0: 0}, (lambda: arb(-0.5), lambda: arb(0.5))
+    ),
+    "certgrad_fresnelc": Function(
+        arb.fresnel_c, lambda x, y: FUNCTIONS["cos"](_half_pi_square(x)), {0: 0}, (lambda: arb(-0.5), lambda: arb(0.5))
+    ),
+    "certgrad_lambertw": Function(
+        arb.lambertw,
+        lambda x, y: _reciprocal(s.mul(s.add(ONE, y), FUNCTIONS["exp"](y))),
+        {0: 0},
+        (nan, inf),
+        lambda x: s.sign(s.add(x, (-arb(1)).exp())) > 0,
+        edges=(lambda x: s.add(x, (-arb(1)).exp()),),
+    ),
     # Bessel functions, exponentially scaled
     "bessel_i0e": Function(
         lambda x: abs(x).bessel_i(0, scaled=True),
@@ -293,6 +326,18 @@ FUNCTIONS: dict[str, Function] = {
         edges=(_itself,),
     ),
 }
+
+
+def _half_pi_square(x: Real) -> Real:
+    return s.mul(s.mul(x, x), _half_pi())
+
+
+def _sinc(x: Real) -> Real:
+    """sin(x)/x, which is 1 at 0."""
+    try:
+        return ONE if s.sign(x) == 0 else s.div(FUNCTIONS["sin"](x), x)
+    except Undecided:
+        return UNKNOWN
 
 
 def _bell(x: Real) -> Real:

@@ -1,7 +1,8 @@
-"""Special functions of several arguments: the incomplete Gamma and Beta functions, and Hurwitz's zeta function.
+"""Special functions of several arguments: incomplete Gamma and Beta functions, Hurwitz's zeta function, Bessel functions,
+hypergeometric functions, Owen's T.
 
-Their derivatives in the last argument are elementary; of those in the parameters only that of the incomplete Gamma
-function is known here.
+Their derivatives in the last argument are elementary, or functions of the same kind; of those in the parameters only
+those of the incomplete Gamma function and of Owen's T are known here.
 """
 
 from __future__ import annotations
@@ -131,3 +132,75 @@ _special(
     slope=lambda x, q: s.neg(s.mul(x, s.known(s.ball(s.add(x, ONE)).zeta(s.ball(q))))),
     inside=lambda x, q: _positive(s.sub(x, ONE), q),
 )
+
+
+def _positive_last(*xs: Real) -> bool:
+    return _positive(xs[-1])
+
+
+def _everywhere_if_whole(v: Real, x: Real) -> bool:
+    """J and I of whole orders are entire."""
+    return s.is_integer(v) or _positive(x)
+
+
+def _half_sum(ball: Callable[[arb, arb], arb], before: int, after: int) -> Callable[[Real, Real], Real]:
+    """(±F of the order below ± F of the order above) / 2."""
+
+    def slope(v: Real, x: Real) -> Real:
+        order, at = s.ball(v), s.ball(x)
+        return s.known((before * ball(order - 1, at) + after * ball(order + 1, at)) / 2)
+
+    return slope
+
+
+def _bessel(name: str, ball: Callable[[arb, arb], arb], before: int, after: int, entire: bool) -> None:
+    inside = _everywhere_if_whole if entire else _positive_last
+    _special(f"certgrad_{name}", ball=ball, slope=_half_sum(ball, before, after), inside=inside)
+
+
+_bessel("jv", lambda v, x: x.bessel_j(v), 1, -1, entire=True)
+_bessel("yv", lambda v, x: x.bessel_y(v), 1, -1, entire=False)
+_bessel("iv", lambda v, x: x.bessel_i(v), 1, 1, entire=True)
+_bessel("kv", lambda v, x: x.bessel_k(v), -1, -1, entire=False)
+
+
+def _no_pole(x: Real) -> bool:
+    return not (s.is_integer(x) and s.sign(x) <= 0)
+
+
+_special(
+    "certgrad_hyp1f1",
+    ball=lambda a, b, x: x.hypgeom_1f1(a, b),
+    slope=lambda a, b, x: s.mul(
+        s.div(a, b), s.known(s.ball(x).hypgeom_1f1(s.ball(s.add(a, ONE)), s.ball(s.add(b, ONE))))
+    ),
+    inside=lambda a, b, x: _no_pole(b),
+)
+_special(
+    "certgrad_hyp2f1",
+    ball=lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
+    slope=lambda a, b, c, x: s.mul(
+        s.div(s.mul(a, b), c),
+        s.known(s.ball(x).hypgeom_2f1(*(s.ball(s.add(p, ONE)) for p in (a, b, c)))),
+    ),
+    inside=lambda a, b, c, x: _no_pole(c) and _positive(s.sub(ONE, x)),
+)
+
+
+def _owens_t(h: arb, a: arb) -> arb:
+    inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
+    return inside.real / (2 * arb.pi())
+
+
+def _owens_by_first(h: Real, a: Real) -> Real:
+    """−φ(h)·(Φ(ah) − ½)."""
+    p, q = s.ball(h), s.ball(a)
+    return s.known(-(-(p**2) / 2).exp() * (p * q / arb(2).sqrt()).erf() / (8 * arb.pi()).sqrt())
+
+
+def _owens_slope(h: Real, a: Real) -> Real:
+    p, q = s.ball(h), 1 + s.ball(a) ** 2
+    return s.known((-(p**2) * q / 2).exp() / (2 * arb.pi() * q))
+
+
+_special("certgrad_owens_t", ball=_owens_t, slope=_owens_slope, inside=lambda h, a: True, by_first=_owens_by_first)

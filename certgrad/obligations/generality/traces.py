@@ -82,6 +82,14 @@ class Traces:
         self.wide = True
         """Whether traces are in float64 (else in float32) where nothing else is said."""
 
+    def as_run(self) -> Traces:
+        """The traces of what runs, where the proof reads approximations as what they approximate."""
+        if not self.op.ideals:
+            return self
+        op = copy(self.op)
+        op.ideals = ()
+        return Traces(op)
+
     def narrow(self) -> Traces:
         """The same traces, in float32 where nothing else is said."""
         other = copy(self)

@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, condition
+from certgrad.obligations.assume.conditions import UNDEFINED, Atomic, Clause, Clauses, condition
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO, negated
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of
 from certgrad.obligations.terms.walk import deep_atoms
+
+from .bessel import bessel
 
 HALF = Fraction(1, 2)
 
@@ -180,6 +183,15 @@ FUNCTIONS: dict[str, Row] = {
     "bessel_i1e": Row(
         lambda p: exp_of(-_abs(p)) * fn("bessel_i1", p), smooth=_needs(("!= 0", _same, "bessel_i1e")), signs=_odd
     ),
+    "certgrad_erfi": Row(_atom("erfi"), signs=_odd),
+    "certgrad_expi": Row(_atom("expi"), *_throughout(("!= 0", _same, "expi"))),
+    "certgrad_si": Row(_atom("si"), signs=_odd),
+    "certgrad_ci": Row(_atom("ci"), *_throughout(("!= 0", _same, "ci"))),
+    "certgrad_fresnels": Row(_atom("fresnels"), signs=_odd),
+    "certgrad_fresnelc": Row(_atom("fresnelc"), signs=_odd),
+    "certgrad_lambertw": Row(
+        _atom("lambertw"), *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw")), signs=_odd
+    ),
 }
 
 
@@ -211,6 +223,43 @@ def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
     return condition("> 0", s - ONE, "zeta") + condition("> 0", q, "zeta")
 
 
+def _order_conditions(name: str, relation: str) -> Everywhere:
+    """J and I are entire where the order is a whole number; elsewhere, and of Y and K, x > 0.
+
+    Their terms divide by x where the order is none of −1, 0 and 1, and their derivatives where it is not 0.
+    """
+
+    def clauses(plain: tuple[int, ...]) -> Callable[..., Clauses]:
+        def of(order: Poly, x: Poly) -> Clauses:
+            c = order.constant()
+            if relation or c is None or c.q != 1:
+                return condition("> 0", x, name)
+            return () if c in plain else condition("!= 0", x, name)
+
+        return of
+
+    return clauses((-1, 0, 1)), clauses((0,))
+
+
+_BESSEL = {c: _order_conditions(f"bessel_{c}", "> 0" if c in "yk" else "") for c in "jyik"}
+
+
+def _hypergeometric(below: int, bounded: bool) -> Everywhere:
+    """Where the parameter that stands below is no pole, and the last argument below 1 if it is `bounded`."""
+    pole = _not("not pole", Fraction(0), "hypergeometric")
+
+    def clauses(*args: Poly) -> Clauses:
+        c = args[below].constant()
+        if c is not None and c.q == 1:
+            return UNDEFINED if c <= 0 else clauses_of(args)
+        return pole(args[below]) + clauses_of(args)
+
+    def clauses_of(args: tuple[Poly, ...]) -> Clauses:
+        return condition("> 0", ONE - args[-1], "hypergeometric") if bounded else ()
+
+    return clauses, clauses
+
+
 def _mass(s: int) -> int:
     """The sign of a distribution function of x ≥ 0 that is 0 at 0."""
     return s & NONNEG or NONNEG
@@ -226,6 +275,10 @@ OF_SEVERAL: dict[str, Row] = {
         _beta_conditions("> 0"),
         signs=lambda a, b, x: _mass(x),
     ),
+    **{f"certgrad_{c}v": Row(partial(bessel, f"bessel_{c}"), *_of_order) for c, _of_order in _BESSEL.items()},
+    "certgrad_owens_t": Row(lambda h, a: fn("owens_t", h, a)),
+    "certgrad_hyp1f1": Row(lambda a, b, x: fn("hyp1f1", a, b, x), *_hypergeometric(1, bounded=False)),
+    "certgrad_hyp2f1": Row(lambda a, b, c, x: fn("hyp2f1", a, b, c, x), *_hypergeometric(2, bounded=True)),
     "zeta": Row(lambda s, q: fn("zeta", s, q), _zeta_conditions, _zeta_conditions, signs=lambda s, q: POS),
     "polygamma": Row(
         _polygamma,

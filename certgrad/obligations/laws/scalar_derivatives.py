@@ -2,7 +2,8 @@
 
 Functions that sympy does not have with the meaning that runs get their derivative from the equation that defines them:
 cbrt (c³ = x), floor and round (locally constant where they are differentiable at all), I₁ (x·I₁' = x·I₀ − I₁),
-an integer power, and the derivative of the incomplete gamma function by its first argument, which JAX has as a
+Bessel functions by their recurrences, Owen's T (Owen 1956, 2.2), Lambert's W, hypergeometric functions by those whose
+parameters are one larger (DLMF 13.3.15, 15.5.1), an integer power, and the derivative of the incomplete gamma function by its first argument, which JAX has as a
 function of its own.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import prod
 
 import sympy
@@ -22,6 +23,15 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number, poly
 from certgrad.obligations.terms.power import exp_of, fn, log_of, power
 from certgrad.obligations.terms.session import intern
 
+from .bessel import STEPS, slope
+
+
+def _pi() -> Poly:
+    return poly_of(intern(Num("pi")))
+
+
+HALF = Fraction(1, 2)
+
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),
     ("floor", 0): lambda p: ZERO,
@@ -31,6 +41,16 @@ _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("whole_power", 0): lambda p, k: k * fn("whole_power", p, k) * power(p, -1),
     ("igamma", 0): lambda a, x: fn("igamma_grad_a", a, x),
     ("igamma_grad_a", 1): lambda a, x: _slope_by_both(a, x),
+    **{(name, 1): partial(slope, name) for name in STEPS},
+    ("owens_t", 0): lambda h, a: (
+        exp_of((h * h).scale(fmpq(-1, 2))) * fn("erf", a * h * power(number(2), -HALF)) * power(_pi().scale(8), -HALF)
+    ).scale(-1),
+    ("owens_t", 1): lambda h, a: (
+        exp_of((h * h * (ONE + a * a)).scale(fmpq(-1, 2))) * power((ONE + a * a) * _pi().scale(2), -1)
+    ),
+    ("lambertw", 0): lambda x: exp_of(-fn("lambertw", x)) * power(ONE + fn("lambertw", x), -1),
+    ("hyp1f1", 2): lambda a, b, x: a * power(b, -1) * fn("hyp1f1", a + ONE, b + ONE, x),
+    ("hyp2f1", 3): lambda a, b, c, x: a * b * power(c, -1) * fn("hyp2f1", a + ONE, b + ONE, c + ONE, x),
 }
 
 
@@ -74,7 +94,7 @@ def _read(expr: sympy.Expr, values: dict[sympy.Symbol, Poly]) -> Poly:
     if expr.is_Rational:
         return number(Fraction(int(expr.p), int(expr.q)))
     if expr is sympy.pi:
-        return poly_of(intern(Num("pi")))
+        return _pi()
     if expr.is_Add:
         return sum((_read(a, values) for a in expr.args), ZERO)
     if expr.is_Mul:

@@ -79,6 +79,12 @@ def _igamma_slope(a: arb, x: arb) -> arb:
     return x.gamma_lower(a, 1) * (x.log() - a.digamma()) - x**a * series * a.rgamma()
 
 
+def _owens_t(h: arb, a: arb) -> arb:
+    """Its integral over t from 0 to a."""
+    inside = acb.integral(lambda t, _: (-(acb(h) ** 2) * (1 + t * t) / 2).exp() / (1 + t * t), acb(0), acb(a))
+    return inside.real / (2 * arb.pi())
+
+
 FUNCTIONS: dict[str, Function] = {
     "log": Function(ball=arb.log, expression=sympy.log),
     "sin": Function(ball=arb.sin, expression=sympy.sin, parity="odd", at_zero=0, size="at most 1"),
@@ -126,6 +132,23 @@ FUNCTIONS: dict[str, Function] = {
         symbols=(A, B, Q),
         sign=">= 0",
         size="at most 1",
+    ),
+    # Of a real order and an argument; I₀ and I₁ are rows of their own.
+    "bessel_j": Function(ball=lambda v, x: x.bessel_j(v), expression=sympy.besselj, symbols=(Y, Q)),
+    "bessel_y": Function(ball=lambda v, x: x.bessel_y(v), expression=sympy.bessely, symbols=(Y, Q)),
+    "bessel_i": Function(ball=lambda v, x: x.bessel_i(v), expression=sympy.besseli, symbols=(Y, Q)),
+    "bessel_k": Function(ball=lambda v, x: x.bessel_k(v), expression=sympy.besselk, symbols=(Y, Q), sign="> 0"),
+    "erfi": _odd(arb.erfi, sympy.erfi),
+    "expi": Function(ball=arb.ei, expression=sympy.Ei),
+    "si": _odd(arb.si, sympy.Si),
+    "ci": Function(ball=lambda x: abs(x).ci(), expression=sympy.Ci, parity="even"),
+    "fresnels": _odd(arb.fresnel_s, sympy.fresnels, size="below 1"),
+    "fresnelc": _odd(arb.fresnel_c, sympy.fresnelc, size="below 1"),
+    "lambertw": Function(ball=arb.lambertw, expression=sympy.LambertW, sign="of its argument", at_zero=0),
+    "owens_t": Function(ball=_owens_t),
+    "hyp1f1": Function(ball=lambda a, b, x: x.hypgeom_1f1(a, b), expression=lambda a, b, x: sympy.hyper((a,), (b,), x)),
+    "hyp2f1": Function(
+        ball=lambda a, b, c, x: x.hypgeom_2f1(a, b, c), expression=lambda a, b, c, x: sympy.hyper((a, b), (c,), x)
     ),
     "zeta": Function(ball=lambda s, q: s.zeta(q), expression=sympy.zeta, symbols=(S, Q), sign="> 0"),
     "whole_power": Function(ball=lambda x, k: x ** whole(k), expression=lambda x, k: x**k),

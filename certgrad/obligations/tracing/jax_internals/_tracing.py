@@ -36,9 +36,14 @@ _LIBRARIES = tuple(os.path.dirname(m.__file__) for m in (jax, np, os) if m.__fil
 _OUTSIDE = os.path.join(os.path.dirname(os.__file__), "site-packages")
 
 
+_TRACING = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+
+
 @lru_cache(maxsize=1024)
 def _asker(file: str) -> str:
     if file == _fit.__file__:  # whether a call of an op fits its signature: the answer can only refuse the call
+        return "library"
+    if file.startswith(_TRACING):  # what a program is, and not what a rule makes of it
         return "library"
     if not from_library(file):
         return "rule"

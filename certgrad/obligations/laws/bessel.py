@@ -1,0 +1,66 @@
+"""Bessel functions of a real order: by their recurrences each is one of two whose orders are 1 apart.
+
+With F for J, Y, I or K and the signs of DLMF 10.6.1 and 10.29.1,
+
+    F_{v+1}(x) = a·F_{v-1}(x) + b·(2v/x)·F_v(x),
+
+so that F of an order v + k, k an integer, is a combination of F_v and F_{v+1}, with powers of 1/x as coefficients:
+terms that are equal by a recurrence are then the same. Where that divides, x is not 0 (`laws.functions` says so).
+"""
+
+from __future__ import annotations
+
+from flint import fmpq
+
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
+from certgrad.obligations.terms.power import UndefinedTermError, fn, power
+
+STEPS = {"bessel_j": (-1, 1), "bessel_y": (-1, 1), "bessel_i": (1, -1), "bessel_k": (1, 1)}
+"""The signs a and b."""
+FURTHEST = 64
+"""An order that is further from the two is left as it is."""
+
+
+def split(order: Poly) -> tuple[Poly, int]:
+    """An order as one whose constant part is in [0, 1), and an integer."""
+    constant = dict(order.items()).get((), fmpq(0))
+    whole = int(constant.floor())
+    return order - number(whole), whole
+
+
+def bessel(name: str, order: Poly, x: Poly) -> Poly:
+    """F of an order at x."""
+    constant = order.constant()
+    if name == "bessel_k" and constant is not None and constant < 0:
+        order = -order  # K is even in its order
+    low, k = split(order)
+    if abs(k) > FURTHEST:
+        return fn(name, order, x)
+    a, b = STEPS[name]
+    here, above = _atom(name, low, x), _atom(name, low + ONE, x)
+    if k in (0, 1):
+        return above if k else here
+    if x.is_zero:
+        raise UndefinedTermError("1/x at x = 0")
+    for step in range(1, k):  # above is of the order low + step
+        factor = (low + number(step)) * power(x, -1)
+        here, above = above, here.scale(a) + (above * factor).scale(2 * b)
+    for step in range(0, k, -1):  # here is of the order low + step
+        factor = (low + number(step)) * power(x, -1)
+        here, above = (above - (here * factor).scale(2 * b)).scale(a), here
+    return above if k > 0 else here
+
+
+def _atom(name: str, order: Poly, x: Poly) -> Poly:
+    if name == "bessel_i" and order in (ZERO, ONE):
+        return fn("bessel_i1" if order == ONE else "bessel_i0", x)
+    return fn(name, order, x)
+
+
+def slope(name: str, order: Poly, x: Poly) -> Poly:
+    """∂F/∂x = ±F_{v+1} + (v/x)·F_v (DLMF 10.6.2, 10.29.2)."""
+    above = bessel(name, order + ONE, x)
+    if order.is_zero:
+        return above if name == "bessel_i" else -above
+    beside = order * power(x, -1) * bessel(name, order, x)
+    return beside + above if name == "bessel_i" else beside - above

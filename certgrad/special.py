@@ -1,0 +1,198 @@
+"""Special functions of real numbers that JAX has not, or has by approximation: what a hand-written rule is the rule of.
+
+A package that computes a Bessel function by series, recurrences or Chebyshev forms gives it the derivative of the exact
+function. `approximates=certgrad.special.kv` says so, and the rule is proved against the exact one. The names and the
+arguments are those of `scipy.special`. They are JAX functions and can be composed, differentiated, jitted and mapped;
+values come from scipy on the host in 64 bits, so they are references and not fast.
+
+Formulas: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov, chapters 6 to 8, 10, 13 and 15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import pi
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from certgrad.errors import UsageError
+
+PREFIX = "certgrad_"
+"""Of the names of the primitives."""
+
+
+def _on_host(name: str, *args: np.ndarray) -> np.ndarray:
+    import scipy.special
+
+    wide = [np.asarray(x, np.float64) for x in args]
+    found = {
+        "si": lambda x: scipy.special.sici(x)[0],
+        "ci": lambda x: scipy.special.sici(np.abs(x))[1],
+        "fresnels": lambda x: scipy.special.fresnel(x)[0],
+        "fresnelc": lambda x: scipy.special.fresnel(x)[1],
+        "lambertw": lambda x: scipy.special.lambertw(x).real,
+    }.get(name) or getattr(scipy.special, name)
+    return np.asarray(found(*wide), np.asarray(args[-1]).dtype)
+
+
+def _values(*args: Any, called: str) -> Any:
+    out = jax.ShapeDtypeStruct(jnp.broadcast_shapes(*(x.shape for x in args)), args[-1].dtype)
+    return jax.pure_callback(partial(_on_host, called), out, *args, vmap_method="broadcast_all")
+
+
+def _aval(*avals: Any) -> Any:
+    # Under `vmap` some operands have no axes.
+    return avals[-1].update(shape=jnp.broadcast_shapes(*(a.shape for a in avals)), weak_type=False)
+
+
+def _primitive(name: str, several: bool = False) -> Any:
+    """A function of one or `several` real numbers, elementwise over arrays of one shape and dtype."""
+    made = Primitive(PREFIX + name)
+    run = partial(_values, called=name)
+    made.def_impl(jax.jit(run))
+    made.def_abstract_eval(_aval)
+    mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=False))
+    (batching.defbroadcasting if several else batching.defvectorized)(made)
+    return made
+
+
+def _moves(made: Any, *slopes: Callable[..., Any] | None) -> None:
+    """The derivative by each argument, as a function of the arguments; None where there is none here."""
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        moving = [(slope, dx) for slope, dx in zip(slopes, tangents, strict=True) if type(dx) is not ad.Zero]
+        if any(slope is None for slope, _ in moving):
+            raise NotImplementedError(f"the derivative of {made.name.removeprefix(PREFIX)} by a parameter")
+        out = made.bind(*primals)
+        total = sum((slope(*primals) * dx for slope, dx in moving if slope is not None), jnp.zeros_like(out))
+        return out, total
+
+    ad.primitive_jvps[made] = jvp
+
+
+def _of(made: Any, *args: Any) -> jax.Array:
+    """At arrays of floats that are broadcast against each other."""
+    dtype = jnp.result_type(*args)
+    if jnp.issubdtype(dtype, jnp.integer):
+        dtype = jnp.result_type(float)
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise UsageError(f"{made.name.removeprefix(PREFIX)} is a function of real numbers, not of {dtype}.")
+    arrays = jnp.broadcast_arrays(*(jnp.asarray(x, dtype) for x in args))
+    return made.bind(*arrays)
+
+
+_jv_p, _yv_p, _iv_p, _kv_p = (_primitive(name, several=True) for name in ("jv", "yv", "iv", "kv"))
+_erfi_p, _expi_p, _si_p, _ci_p = (_primitive(name) for name in ("erfi", "expi", "si", "ci"))
+_fresnels_p, _fresnelc_p, _lambertw_p = (_primitive(name) for name in ("fresnels", "fresnelc", "lambertw"))
+_owens_t_p, _hyp1f1_p, _hyp2f1_p = (_primitive(name, several=True) for name in ("owens_t", "hyp1f1", "hyp2f1"))
+
+_moves(_jv_p, None, lambda v, x: (_jv_p.bind(v - 1, x) - _jv_p.bind(v + 1, x)) / 2)
+_moves(_yv_p, None, lambda v, x: (_yv_p.bind(v - 1, x) - _yv_p.bind(v + 1, x)) / 2)
+_moves(_iv_p, None, lambda v, x: (_iv_p.bind(v - 1, x) + _iv_p.bind(v + 1, x)) / 2)
+_moves(_kv_p, None, lambda v, x: -(_kv_p.bind(v - 1, x) + _kv_p.bind(v + 1, x)) / 2)
+_moves(_erfi_p, lambda x: 2 / np.sqrt(pi) * jnp.exp(x * x))
+_moves(_expi_p, lambda x: jnp.exp(x) / x)
+_moves(_si_p, lambda x: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x)))
+_moves(_ci_p, lambda x: jnp.cos(x) / x)
+_moves(_fresnels_p, lambda x: jnp.sin(pi / 2 * x * x))
+_moves(_fresnelc_p, lambda x: jnp.cos(pi / 2 * x * x))
+_moves(_lambertw_p, lambda x: jnp.exp(-_lambertw_p.bind(x)) / (1 + _lambertw_p.bind(x)))
+_moves(
+    _owens_t_p,
+    lambda h, a: -jnp.exp(-h * h / 2) * lax.erf(a * h / np.sqrt(2)) / (2 * np.sqrt(2 * pi)),
+    lambda h, a: jnp.exp(-h * h * (1 + a * a) / 2) / (2 * pi * (1 + a * a)),
+)
+_moves(_hyp1f1_p, None, None, lambda a, b, x: a / b * _hyp1f1_p.bind(a + 1, b + 1, x))
+_moves(_hyp2f1_p, None, None, None, lambda a, b, c, x: a * b / c * _hyp2f1_p.bind(a + 1, b + 1, c + 1, x))
+
+
+def jv(v: Any, x: Any) -> jax.Array:
+    """Bessel's J_v(x), of any real order; x > 0 where the order is no whole number. DLMF 10.2."""
+    return _of(_jv_p, v, x)
+
+
+def yv(v: Any, x: Any) -> jax.Array:
+    """Bessel's function of the second kind Y_v(x), for x > 0. DLMF 10.2."""
+    return _of(_yv_p, v, x)
+
+
+def iv(v: Any, x: Any) -> jax.Array:
+    """The modified Bessel function I_v(x); x > 0 where the order is no whole number. DLMF 10.25."""
+    return _of(_iv_p, v, x)
+
+
+def kv(v: Any, x: Any) -> jax.Array:
+    """The modified Bessel function of the second kind K_v(x), for x > 0. DLMF 10.25."""
+    return _of(_kv_p, v, x)
+
+
+def erfi(x: Any) -> jax.Array:
+    """The imaginary error function 2/√π · ∫₀ˣ exp(t²) dt. DLMF 7.5."""
+    return _of(_erfi_p, x)
+
+
+def dawsn(x: Any) -> jax.Array:
+    """Dawson's integral exp(−x²) · ∫₀ˣ exp(t²) dt. DLMF 7.2."""
+    return jnp.asarray(np.sqrt(pi) / 2, jnp.result_type(x, jnp.float32)) * jnp.exp(-x * x) * erfi(x)
+
+
+def erfcx(x: Any) -> jax.Array:
+    """exp(x²) · erfc(x)."""
+    return jnp.exp(x * x) * lax.erfc(x)
+
+
+def expi(x: Any) -> jax.Array:
+    """The exponential integral Ei(x), for x ≠ 0. DLMF 6.2."""
+    return _of(_expi_p, x)
+
+
+def expn(n: int, x: Any) -> jax.Array:
+    """The exponential integral E_n(x) for x > 0, of a whole order from 0. DLMF 8.19.
+
+    From E₁(x) = −Ei(−x) by n·E_{n+1}(x) = exp(−x) − x·E_n(x), which loses digits where n is large.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise UsageError(f"expn is of a whole order from 0, not of {n!r}.")
+    if n == 0:
+        return jnp.exp(-x) / x
+    found = -expi(-x)
+    for k in range(1, n):
+        found = (jnp.exp(-x) - x * found) / k
+    return found
+
+
+def sici(x: Any) -> tuple[jax.Array, jax.Array]:
+    """The sine and the cosine integral, Si(x) and Ci(|x|); Ci for x ≠ 0. DLMF 6.2."""
+    return _of(_si_p, x), _of(_ci_p, x)
+
+
+def fresnel(x: Any) -> tuple[jax.Array, jax.Array]:
+    """Fresnel's integrals of sin(πt²/2) and of cos(πt²/2) from 0 to x. DLMF 7.2."""
+    return _of(_fresnels_p, x), _of(_fresnelc_p, x)
+
+
+def owens_t(h: Any, a: Any) -> jax.Array:
+    """Owen's T(h, a) = 1/2π · ∫₀ᵃ exp(−h²(1 + t²)/2) / (1 + t²) dt (Owen 1956)."""
+    return _of(_owens_t_p, h, a)
+
+
+def lambertw(x: Any) -> jax.Array:
+    """The principal branch of Lambert's W, for x > −1/e: W·exp(W) = x. DLMF 4.13."""
+    return _of(_lambertw_p, x)
+
+
+def hyp1f1(a: Any, b: Any, x: Any) -> jax.Array:
+    """Kummer's function ₁F₁(a; b; x), with a derivative by x alone; b is not 0, −1, −2, … DLMF 13.2."""
+    return _of(_hyp1f1_p, a, b, x)
+
+
+def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> jax.Array:
+    """Gauss' function ₂F₁(a, b; c; x) for x < 1, with a derivative by x alone; c is not 0, −1, −2, … DLMF 15.2."""
+    return _of(_hyp2f1_p, a, b, c, x)
