@@ -90,7 +90,8 @@ def _of(made: Any, *args: Any) -> jax.Array:
 
 _jv_p, _yv_p, _iv_p, _kv_p = (_primitive(name, several=True) for name in ("jv", "yv", "iv", "kv"))
 _erfi_p, _expi_p, _si_p, _ci_p = (_primitive(name) for name in ("erfi", "expi", "si", "ci"))
-_fresnels_p, _fresnelc_p, _lambertw_p = (_primitive(name) for name in ("fresnels", "fresnelc", "lambertw"))
+_fresnels_p, _fresnelc_p = (_primitive(name) for name in ("fresnels", "fresnelc"))
+_lambertw_p, _spence_p = (_primitive(name) for name in ("lambertw", "spence"))
 _owens_t_p, _hyp1f1_p, _hyp2f1_p = (_primitive(name, several=True) for name in ("owens_t", "hyp1f1", "hyp2f1"))
 
 _moves(_jv_p, None, lambda v, x: (_jv_p.bind(v - 1, x) - _jv_p.bind(v + 1, x)) / 2)
@@ -103,6 +104,7 @@ _moves(_si_p, lambda x: jnp.where(x == 0, 1, jnp.sin(x) / jnp.where(x == 0, 1, x
 _moves(_ci_p, lambda x: jnp.cos(x) / x)
 _moves(_fresnels_p, lambda x: jnp.sin(pi / 2 * x * x))
 _moves(_fresnelc_p, lambda x: jnp.cos(pi / 2 * x * x))
+_moves(_spence_p, lambda x: jnp.where(x == 1, -1, jnp.log(x) / jnp.where(x == 1, 1, 1 - x)))
 _moves(_lambertw_p, lambda x: jnp.exp(-_lambertw_p.bind(x)) / (1 + _lambertw_p.bind(x)))
 _moves(
     _owens_t_p,
@@ -186,6 +188,11 @@ def owens_t(h: Any, a: Any) -> jax.Array:
 def lambertw(x: Any) -> jax.Array:
     """The principal branch of Lambert's W, for x > −1/e: W·exp(W) = x. DLMF 4.13."""
     return _of(_lambertw_p, x)
+
+
+def spence(x: Any) -> jax.Array:
+    """Spence's function ∫₁ˣ log t / (1 − t) dt for x > 0, the dilogarithm of 1 − x. DLMF 25.12."""
+    return _of(_spence_p, x)
 
 
 def hyp1f1(a: Any, b: Any, x: Any) -> jax.Array:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
+from certgrad import special
 from certgrad.rules._declaration import Declaration
 
 DECLARED: dict[str, Declaration | Callable[[], Declaration]] = {}
@@ -168,13 +172,24 @@ _say("nifty8.re.multi_grid.util:sqrtm", "n n -> n n")
 _TFP = "tensorflow_probability.substrates.jax"
 
 
+def _ideal(name: str, signature: str, what: Callable[..., Any], **options: Any) -> None:
+    """The function computes an approximation of `what`, and its rule is the derivative of that."""
+    _say(name, signature, approximates=what, **options)
+
+
 def _approximates(name: str, signature: str, what: str, **options: Any) -> None:
     del what  # the package does not say that its gradient is not the derivative, so this is no surrogate
     _say(name, signature, **options)
 
 
 # Its code computes shapes as arrays of integers, which symbolic sizes are not: most are audited at scalars.
-_approximates(f"{_TFP}.distributions.student_t:_stdtr_custom_gradient", ", ", "Student's distribution function")
+_ideal(
+    f"{_TFP}.distributions.student_t:_stdtr_custom_gradient",
+    ", ",
+    lambda df, t: 1 - jax.scipy.special.betainc(df / 2, 0.5, df / (df + t * t)) / 2,
+    differentiable=["t"],
+    domain=("df > 0", "t > 0"),
+)
 _approximates(f"{_TFP}.distributions.student_t:_stdtrit_custom_gradient", ", ", "Student's quantile function")
 _approximates(f"{_TFP}.distributions.noncentral_chi2:_nc2_cdf_naive", "3, 3, 3 -> 3", "the noncentral χ² distribution")
 _approximates(
@@ -190,24 +205,30 @@ for _rule, _what in {"_exp_pade_4_4_impl": "exp", "_expm1_pade_4_4_impl": "expm1
 _say(f"{_MANUAL}:_log1p_pade_4_4_impl", "n -> n", domain="x > -1", approximates="jax.numpy:log1p")
 _say(f"{_MANUAL}:_log_pade_4_4_impl", "n -> n", domain="x > 0", approximates="jax.numpy:log")
 for _rule, _what in {
-    "_bessel_iv_ratio_custom_gradient": "a ratio of Bessel functions",
-    "_bessel_ive_custom_gradient": "the scaled Bessel function I",
-    "_bessel_kve_custom_gradient": "the scaled Bessel function K",
-    "_log_bessel_ive_custom_gradient": "log of the scaled Bessel function I",
-    "_log_bessel_kve_custom_gradient": "log of the scaled Bessel function K",
+    "_bessel_iv_ratio_custom_gradient": lambda v, z: special.iv(v, z) / special.iv(v - 1, z),
+    "_bessel_ive_custom_gradient": lambda v, z: special.iv(v, z) * jnp.exp(-jnp.abs(z)),
+    "_bessel_kve_custom_gradient": lambda v, z: special.kv(v, z) * jnp.exp(z),
+    "_log_bessel_ive_custom_gradient": lambda v, z: jnp.log(special.iv(v, z)) - jnp.abs(z),
+    "_log_bessel_kve_custom_gradient": lambda v, z: jnp.log(special.kv(v, z)) + z,
 }.items():
-    _approximates(f"{_TFP}.math.bessel:{_rule}", ", ", _what)
+    _ideal(f"{_TFP}.math.bessel:{_rule}", ", ", _what, differentiable=["z"], domain=("v > 0", "z > 0"))
 for _rule, _signature, _what in (
-    ("_betainc_custom_gradient", ", , ", "the incomplete beta function"),
     ("_betaincinv_custom_gradient", ", , ", "the inverse of the incomplete beta function"),
-    ("_dawsn_custom_gradient", "n -> n", "Dawson's integral"),
-    ("_erfcx_custom_gradient", "n -> n", "erfcx"),
     ("_igammacinv_custom_gradient", ", ", "the inverse of the upper incomplete gamma function"),
     ("_igammainv_custom_gradient", ", ", "the inverse of the lower incomplete gamma function"),
-    ("_lambert_custom_gradient", "n -> n", "Lambert's W"),
-    ("_owens_t_custom_gradient", ", ", "Owen's T"),
 ):
     _approximates(f"{_TFP}.math.special:{_rule}", _signature, _what)
+_ideal(f"{_TFP}.math.special:_dawsn_custom_gradient", "n -> n", special.dawsn)
+_ideal(f"{_TFP}.math.special:_erfcx_custom_gradient", "n -> n", special.erfcx)
+_ideal(f"{_TFP}.math.special:_lambert_custom_gradient", "n -> n", special.lambertw, domain="z > 0")
+_ideal(f"{_TFP}.math.special:_owens_t_custom_gradient", ", ", special.owens_t)
+_ideal(
+    f"{_TFP}.math.special:_betainc_custom_gradient",
+    ", , ",
+    jax.scipy.special.betainc,
+    differentiable=["x"],
+    domain=("a > 0", "b > 0", "x > 0", "x < 1"),
+)
 
 
 @_later(f"{_TFP}.math.special:_lbeta_custom_gradient")
@@ -233,7 +254,14 @@ def _log_gamma_difference() -> Declaration:
 
 
 _say(f"{_TFP}.math.generic:_log_cosh_custom_gradient", "*s -> *s")
-_say(f"{_TFP}.math.hypergeometric:hyp2f1_small_argument", ", , , ", static={"name": None})
+_ideal(
+    f"{_TFP}.math.hypergeometric:hyp2f1_small_argument",
+    ", , , ",
+    lambda a, b, c, z: special.hyp2f1(a, b, c, z),
+    static={"name": None},
+    differentiable=["z"],
+    domain=("c > 0", "z < 1"),
+)
 _say(
     f"{_TFP}.math.psd_kernels.internal.util:sqrt_with_finite_grads",
     "*s",
@@ -305,22 +333,33 @@ _say(f"{_JAX}.scipy.special:logit", "*s -> *s")
 _say(f"{_JAX}.scipy.special:xlogy", "*s, *s -> *s")
 _say(f"{_JAX}.scipy.special:xlog1py", "*s, *s -> *s")
 for _rule, _signature, _what in (
-    ("_dawsn", "n -> n", "Dawson's integral"),
-    ("_erfcx", "n -> n", "erfcx"),
-    ("_owens_t_impl", "n, n -> n", "Owen's T"),
-    ("expi", "n -> n", "the exponential integral"),
-    ("hyp1f1", "n, n, n -> n", "Kummer's function"),
-    ("hyp2f1", "n, n, n, n -> n", "Gauss's hypergeometric function"),
-    ("sici", "n -> n, n", "the sine and cosine integrals"),
-    ("poch", "n, n -> n", "Pochhammer's symbol"),
+    ("_dawsn", "n -> n", special.dawsn),
+    ("_erfcx", "n -> n", special.erfcx),
+    ("_owens_t_impl", "n, n -> n", special.owens_t),
+    ("expi", "n -> n", special.expi),
+    ("sici", "n -> n, n", special.sici),
 ):
-    _approximates(f"{_JAX}.scipy.special:{_rule}", _signature, _what)
-_approximates(f"{_JAX}.scipy.special:expn", "n -> n", "the exponential integral", static={"n": 2})
-_approximates(f"{_JAX}.scipy.special:zeta", "n, n -> n", "Hurwitz' zeta function")
+    _ideal(f"{_JAX}.scipy.special:{_rule}", _signature, _what)
+_ideal(f"{_JAX}.scipy.special:expn", "n -> n", special.expn, static={"n": 2}, domain="x > 0")
+_ideal(f"{_JAX}.scipy.special:hyp1f1", "n, n, n -> n", special.hyp1f1, differentiable=["x"], domain="b > 0")
+_ideal(
+    f"{_JAX}.scipy.special:hyp2f1",
+    "n, n, n, n -> n",
+    special.hyp2f1,
+    differentiable=["x"],
+    domain=("c > 0", "x < 1"),
+)
+_ideal(
+    f"{_JAX}.scipy.special:poch",
+    "n, n -> n",
+    lambda z, m: jnp.exp(jax.lax.lgamma(z + m) - jax.lax.lgamma(z)),
+    domain=("z > 0", "m > 0"),
+)
+_ideal(f"{_JAX}.scipy.special:zeta", "n, n -> n", jax.lax.zeta, differentiable=["q"], domain=("x > 1", "q > 0"))
 _approximates(
     f"{_JAX}.scipy.special:log_ndtr", "n -> n", "log of the normal distribution function", static={"series_order": 3}
 )
-_approximates(f"{_JAX}.third_party.scipy.special:fresnel", "n -> n, n", "Fresnel's integrals")
+_ideal(f"{_JAX}.third_party.scipy.special:fresnel", "n -> n, n", special.fresnel)
 _PALLAS = "jax.experimental.pallas.ops"
 for _rule in ("layer_norm:layer_norm", "rms_norm:rms_norm"):
     _say(
@@ -377,7 +416,7 @@ _approximates(
     "tensorcircuit.backends.jax_ops:modified_bessel_ive_jax", "", "scaled Bessel functions I", static={"k": 4, "M": 12}
 )
 _say("varipeps.utils.svd:svd_wrapper", "n n")
-_say("ott.math.utils:lambertw", "n -> n")
+_ideal("ott.math.utils:lambertw", "n -> n", special.lambertw, domain="z > 0")
 
 # spiking neurons: the step function, with the derivative of something smoother
 
@@ -420,13 +459,82 @@ _say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4})
 _say("spexial._src.dtype:ldexp_no_flush", "n -> n", static={"exponent": 3})
 _say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1": 1.0})
 _say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})
-_say("jaxbessel.bessel:_bessel_jn", "n -> 4 n", static={"n": 3})
-_say("jaxbessel.spherical:_spherical_bessel_jn", "n -> 3 n", static={"n": 2})
-_say("jaxbessel.fractional:_bessel_jv_over_xv", "n -> n", static={"nu": 0.5})
+_ideal("jaxbessel.bessel:j0", "n -> n", lambda x: special.jv(0, x))
+_ideal("jaxbessel.bessel:j1", "n -> n", lambda x: special.jv(1, x))
+_ideal(
+    "jaxbessel.bessel:_bessel_jn",
+    "n -> 4 n",
+    lambda x, n: jnp.stack([special.jv(k, x) for k in range(n + 1)]),
+    static={"n": 3},
+    domain="x != 0",
+)
+_ideal(
+    "jaxbessel.spherical:_spherical_bessel_jn",
+    "n -> 3 n",
+    lambda x, n: jnp.stack([jnp.sqrt(jnp.pi / (2 * x)) * special.jv(k + 0.5, x) for k in range(n + 1)]),
+    static={"n": 2},
+    domain="x > 0",
+)
+_ideal(
+    "jaxbessel.fractional:_bessel_jv_over_xv",
+    "n -> n",
+    lambda x, nu: special.jv(nu, x) / x**nu,
+    static={"nu": 0.5},
+    domain="x > 0",
+)
+_LSQ = "lsqfitgp._special"
+_ideal(f"{_LSQ}._bessel:j0", "n -> n", lambda x: special.jv(0, x))
+_ideal(f"{_LSQ}._bessel:j1", "n -> n", lambda x: special.jv(1, x))
+for _rule, _what in (("jv", special.jv), ("kv", special.kv), ("iv", special.iv)):
+    _ideal(f"{_LSQ}._bessel:{_rule}", "n -> n", lambda z, v, f=_what: f(v, z), static={"v": 2}, domain="z > 0")
+_ideal(f"{_LSQ}._expint:ci", "n -> n", lambda x: special.sici(x)[1], domain="x > 0")
+_ideal(
+    f"{_LSQ}._bessel:kvmodx2",
+    "n -> n",
+    lambda x2, nu, norm_offset: (
+        2 / jnp.exp(jax.lax.lgamma(float(nu + norm_offset))) * (x2 / 4) ** (nu / 2) * special.kv(nu, jnp.sqrt(x2))
+    ),
+    static={"nu": 1.5, "norm_offset": 0},
+    domain="x2 > 0",
+)
+_ideal("jaxsnn.event.solver.lif_analytical:_lambertwk0", "n -> n", special.lambertw, domain="x > 0")
+_KN: dict[str, Callable[..., Any]] = {
+    "k0": lambda z: special.kv(0, z),
+    "k1": lambda z: special.kv(1, z),
+    "k2": lambda z: special.kv(2, z),
+    "k0e": lambda z: special.kv(0, z) * jnp.exp(z),
+    "k1e": lambda z: special.kv(1, z) * jnp.exp(z),
+    "k2e": lambda z: special.kv(2, z) * jnp.exp(z),
+    "_dk1": lambda z: -special.kv(0, z) - special.kv(1, z) / z,
+    "_dk2": lambda z: -special.kv(1, z) - 2 * special.kv(2, z) / z,
+    "_dk0e": lambda z: (special.kv(0, z) - special.kv(1, z)) * jnp.exp(z),
+    "_dk1e": lambda z: (special.kv(1, z) - special.kv(0, z) - special.kv(1, z) / z) * jnp.exp(z),
+    "_dk2e": lambda z: (special.kv(2, z) - special.kv(1, z) - 2 * special.kv(2, z) / z) * jnp.exp(z),
+}
+for _rule, _what in _KN.items():
+    _ideal(f"spexial._src.kn:{_rule}", "n -> n", _what, domain="z > 0")
+_ideal("spexial._src.gamma:gamma", "n -> n", lambda x: jnp.exp(jax.lax.lgamma(x)), domain="x > 0")
+_ideal("spexial._src.spence:spence", "n -> n", special.spence, domain="z > 0")
+_ideal("spexial._src.spence:_spence_gradient", "n -> n", lambda z: jnp.log(z) / (1 - z), domain=("z > 0", "z != 1"))
+_ideal(
+    "spexial._src.beta:incomplete_beta",
+    ", , n -> n",
+    lambda a, b, z: (
+        jax.scipy.special.betainc(a, b, z) * jnp.exp(jax.lax.lgamma(a) + jax.lax.lgamma(b) - jax.lax.lgamma(a + b))
+    ),
+    differentiable=["z"],
+    domain=("a > 0", "b > 0", "z > 0", "z < 1"),
+)
 _say("jaxoplanet.core.limb_dark:_p_integral", ", -> 3", static={"order": 10, "l_max": 1, "include_s1": False})
-_say("raytrax.math.bessel:jv_jax", "n -> n", static={"v": 1})
-_say("raytrax.math.bessel:kv_jax", "n -> n", static={"v": 1}, domain="z > 0")
-_say("raytrax.math.bessel:kve_jax", "n -> n", static={"v": 1}, domain="z > 0")
+_ideal("raytrax.math.bessel:jv_jax", "n -> n", lambda z, v: special.jv(v, z), static={"v": 1})
+_ideal("raytrax.math.bessel:kv_jax", "n -> n", lambda z, v: special.kv(v, z), static={"v": 1}, domain="z > 0")
+_ideal(
+    "raytrax.math.bessel:kve_jax",
+    "n -> n",
+    lambda z, v: special.kv(v, z) * jnp.exp(z),
+    static={"v": 1},
+    domain="z > 0",
+)
 _say("copulax._src.special:_log_kv_pos", ", ")
 _say("copulax._src.special:stdtr", ", ")
 

@@ -395,7 +395,8 @@ class Worker:
         said = _declared(found.name)
         line: dict[str, Any] = {"name": found.name, "where": found.where}
         with _Limit(self.seconds) as limit:
-            result = examined(found, {found.name: (said,)} if said is not None else {})
+            table = {name: (d,) for name, d in _approximating(self.package)}
+            result = examined(found, table | ({found.name: (said,)} if said is not None else {}))
         if limit.over:
             return line | limit.said()
         return line | {"seconds": limit.took} | _line(result, "declared" if said is not None else "inferred")
@@ -449,6 +450,16 @@ def _declared(name: str) -> Any:
 
     said = DECLARED.get(name)
     return said if said is None or isinstance(said, Declaration) else said()
+
+
+def _approximating(package: str) -> Iterator[tuple[str, Any]]:
+    """What the package's functions approximate, where `declared.py` says so: its rules call them."""
+    from declared import DECLARED
+
+    for name in DECLARED:
+        said = _declared(name) if name.startswith(f"{package}.") else None
+        if said is not None and said.approximates is not None:
+            yield name, said
 
 
 def _own(file: str, package: str) -> bool:

@@ -134,7 +134,7 @@ def _small(node: Node, constant: Any) -> bool:
 
 
 class _Uses:
-    """Who reads each node, which depend on no input, which can move, and which say nothing without the seed they serve."""
+    """Who reads each node, which are fixed, which can move, which say nothing without the seed that they serve."""
 
     def __init__(self, traced: TracedGraph, seeds: Iterable[int]) -> None:
         self.silent = set(seeds)

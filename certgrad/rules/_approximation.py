@@ -13,7 +13,7 @@ from certgrad.obligations.generality.reach import each_once, is_own, named_in, p
 from certgrad.obligations.tracing.ideals import Ideal
 
 from ._declaration import Declaration, declaration_of
-from ._layers import plain_function, unwrapped
+from ._layers import keywords_of, plain_function, unwrapped
 from ._user_rule import UserRule
 
 Declared = tuple[Callable, Declaration]
@@ -59,24 +59,33 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
     """
     found = list(_read_as(rule))
     for function, said in [*_declared(rule), *elsewhere]:
-        options = {"static": said.static, "domain": said.domain, "ideal": said.approximates}
         try:
-            found += _read_as(UserRule(function, said.signature, **options))
+            other = UserRule(function, said.signature, static=said.static, domain=said.domain, ideal=said.approximates)
         except CertgradError:
             continue  # its own audit says what is wrong with its declaration
+        found += _read_as(other)
     return tuple(found)
 
 
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
-    if rule.params:  # numbers that are left open: what is called has others
+    if rule.params or rule.ideal is None:  # numbers that are left open: what is called has others
         return
 
     def call(of: Callable[..., Any], statics: Mapping[str, Any], *arrays: Any) -> Any:
         return of(arrays, statics)
 
-    for statics in rule.choices:
-        said = f"{rule.name} is read as {rule.derivative_of}, which it approximates"
+    named = [n for n in keywords_of(rule.ideal) if any(n in statics for statics in rule.choices)]
+    for statics in [*rule.choices, *(s for one in rule.choices for s in _beside(one, named))]:
+        at = "".join(f" at {n} = {statics[n]}" for n in named)
+        said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
         yield Ideal(partial(call, rule.call, statics), partial(call, rule.call_ideal, statics), said)
+
+
+def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """With orders one or two higher or lower, as recurrences have them."""
+    for name in names:
+        if isinstance(statics[name], int | float) and not isinstance(statics[name], bool):
+            yield from ({**statics, name: statics[name] + k} for k in (-1, 1, -2, 2))
 
 
 def _declared(rule: UserRule) -> Iterator[Declared]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -115,8 +116,11 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
 
 def _approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
     """The functions that are declared by name to approximate another."""
-    found = [(name, d) for name, several in table.items() for d in several if d.approximates is not None]
-    return [(named_function(name), d) for name, d in found]
+    found = []
+    for name, several in table.items():
+        with suppress(UsageError):  # of which the audit of that name tells
+            found += [(named_function(name), d) for d in several if d.approximates is not None]
+    return found
 
 
 def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:

@@ -331,8 +331,9 @@ class UserRule(Subject):
         """The function's forward and derivatives over flat lists of arrays, its float outputs in order."""
         found = self._rules(statics)
         if self.ideals:
-            parts = {"forward": found.forward, "jvp": found.jvp, "vjp": found.vjp}
-            found = replace(found, **{name: reading(f, self.ideals) for name, f in parts.items() if f is not None})
+            jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
+            forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
+            found = replace(found, forward=forward, jvp=jvp, vjp=vjp)
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:

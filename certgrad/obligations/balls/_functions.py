@@ -302,6 +302,14 @@ FUNCTIONS: dict[str, Function] = {
     "certgrad_fresnelc": Function(
         arb.fresnel_c, lambda x, y: FUNCTIONS["cos"](_half_pi_square(x)), {0: 0}, (lambda: arb(-0.5), lambda: arb(0.5))
     ),
+    "certgrad_spence": Function(
+        lambda x: acb(1 - x).polylog(2).real,
+        lambda x, y: _spence_slope(x),
+        {1: 0},
+        (nan, -inf),
+        _above(0),
+        edges=(_itself,),
+    ),
     "certgrad_lambertw": Function(
         arb.lambertw,
         lambda x, y: _reciprocal(s.mul(s.add(ONE, y), FUNCTIONS["exp"](y))),
@@ -338,6 +346,16 @@ def _sinc(x: Real) -> Real:
         return ONE if s.sign(x) == 0 else s.div(FUNCTIONS["sin"](x), x)
     except Undecided:
         return UNKNOWN
+
+
+def _spence_slope(x: Real) -> Real:
+    """log(x)/(1 − x), which is −1 at 1."""
+    try:
+        if s.sign(s.sub(x, ONE)) == 0:
+            return s.neg(ONE)
+    except Undecided:
+        return UNKNOWN
+    return s.div(FUNCTIONS["log"](x), s.sub(ONE, x))
 
 
 def _bell(x: Real) -> Real:

@@ -1,4 +1,4 @@
-"""Special functions of several arguments: incomplete Gamma and Beta functions, Hurwitz's zeta function, Bessel functions,
+"""Special functions of several arguments: incomplete Gamma and Beta functions, Hurwitz's zeta function, Bessel and
 hypergeometric functions, Owen's T.
 
 Their derivatives in the last argument are elementary, or functions of the same kind; of those in the parameters only

@@ -185,10 +185,15 @@ FUNCTIONS: dict[str, Row] = {
     ),
     "certgrad_erfi": Row(_atom("erfi"), signs=_odd),
     "certgrad_expi": Row(_atom("expi"), *_throughout(("!= 0", _same, "expi"))),
-    "certgrad_si": Row(_atom("si"), signs=_odd),
+    "certgrad_si": Row(_atom("si"), smooth=_needs(("!= 0", _same, "si")), signs=_odd),
     "certgrad_ci": Row(_atom("ci"), *_throughout(("!= 0", _same, "ci"))),
     "certgrad_fresnels": Row(_atom("fresnels"), signs=_odd),
     "certgrad_fresnelc": Row(_atom("fresnelc"), signs=_odd),
+    "certgrad_spence": Row(
+        _atom("spence"),
+        _needs(("> 0", _same, "spence")),
+        _needs(("> 0", _same, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
+    ),
     "certgrad_lambertw": Row(
         _atom("lambertw"), *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw")), signs=_odd
     ),

@@ -2,9 +2,9 @@
 
 Functions that sympy does not have with the meaning that runs get their derivative from the equation that defines them:
 cbrt (c³ = x), floor and round (locally constant where they are differentiable at all), I₁ (x·I₁' = x·I₀ − I₁),
-Bessel functions by their recurrences, Owen's T (Owen 1956, 2.2), Lambert's W, hypergeometric functions by those whose
-parameters are one larger (DLMF 13.3.15, 15.5.1), an integer power, and the derivative of the incomplete gamma function by its first argument, which JAX has as a
-function of its own.
+Bessel functions by their recurrences, Owen's T (Owen 1956, 2.2), Spence's function, Lambert's W, hypergeometric
+functions by those whose parameters are one larger (DLMF 13.3.15, 15.5.1), an integer power, and the derivative of the
+incomplete gamma function by its first argument, which JAX has as a function of its own.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("owens_t", 1): lambda h, a: (
         exp_of((h * h * (ONE + a * a)).scale(fmpq(-1, 2))) * power((ONE + a * a) * _pi().scale(2), -1)
     ),
+    ("spence", 0): lambda x: log_of(x) * power(ONE - x, -1),
     ("lambertw", 0): lambda x: exp_of(-fn("lambertw", x)) * power(ONE + fn("lambertw", x), -1),
     ("hyp1f1", 2): lambda a, b, x: a * power(b, -1) * fn("hyp1f1", a + ONE, b + ONE, x),
     ("hyp2f1", 3): lambda a, b, c, x: a * b * power(c, -1) * fn("hyp2f1", a + ONE, b + ONE, c + ONE, x),

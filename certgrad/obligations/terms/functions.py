@@ -145,6 +145,7 @@ FUNCTIONS: dict[str, Function] = {
     "fresnels": _odd(arb.fresnel_s, sympy.fresnels, size="below 1"),
     "fresnelc": _odd(arb.fresnel_c, sympy.fresnelc, size="below 1"),
     "lambertw": Function(ball=arb.lambertw, expression=sympy.LambertW, sign="of its argument", at_zero=0),
+    "spence": Function(ball=lambda x: acb(1 - x).polylog(2).real, expression=lambda x: sympy.polylog(2, 1 - x)),
     "owens_t": Function(ball=_owens_t),
     "hyp1f1": Function(ball=lambda a, b, x: x.hypgeom_1f1(a, b), expression=lambda a, b, x: sympy.hyper((a,), (b,), x)),
     "hyp2f1": Function(

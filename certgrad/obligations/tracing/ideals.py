@@ -69,7 +69,7 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
 
 
 Found = dict[int, Ideal | Program]
-"""By the identity of an equation that calls something: what is called instead, or the program in which there is some."""
+"""By the identity of an equation that is a call: what is called instead, or the program inside that has such calls."""
 
 
 def _met(jaxpr: Any, ideals: Sequence[Ideal], found: Found) -> bool:
