@@ -497,7 +497,7 @@ _ideal(
     static={"nu": 1.5, "norm_offset": 0},
     domain="x2 > 0",
 )
-_ideal("jaxsnn.event.solver.lif_analytical:_lambertwk0", "n -> n", special.lambertw, domain="x > 0")
+_ideal("jaxsnn.event.solver.lif_analytical:_lambertwk0", " -> ", special.lambertw, domain="x > 0")
 _KN: dict[str, Callable[..., Any]] = {
     "k0": lambda z: special.kv(0, z),
     "k1": lambda z: special.kv(1, z),

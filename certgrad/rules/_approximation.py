@@ -78,7 +78,8 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
     for statics in [*rule.choices, *(s for one in rule.choices for s in _beside(one, named))]:
         at = "".join(f" at {n} = {statics[n]}" for n in named)
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
-        yield Ideal(partial(call, rule.call, statics), partial(call, rule.call_ideal, statics), said)
+        run, exact = partial(call, rule.call, statics), partial(call, rule.call_ideal, statics)
+        yield Ideal(run, exact, len(rule.arg_names), said, bool(rule.kind))
 
 
 def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -44,6 +44,7 @@ AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
     'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
 )
+OF_BOTH = "the rule computes its value otherwise than the function: both are read as what they approximate"
 
 
 def check(
@@ -215,8 +216,13 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
         value = said.made(found.without_gradient, value_only=True)
         settled(value, found)
         approximates = approximation(value, rule)
+        of_value = _certificate(value)
+        if of_value.verdict == "unproved":  # another program, which approximates the same
+            value.ideals = rule.ideals
+            read = _certificate(value)
+            of_value = _read_as_ideal(read) if read.verdict in PROOFS else of_value
         others = dict.fromkeys(i.said for i in rule.ideals if i.met)
-        certificate = _with_value(certificate, [approximates, *others], _certificate(value))
+        certificate = _with_value(certificate, [approximates, *others], of_value)
     if found.integers and not found.strange:
         certificate = _with_integers(certificate, _certificate(said.made(found.without_gradient, integers=True)))
     arguments: tuple[ArgumentClaim, ...] = ()
@@ -308,6 +314,12 @@ def explained(
         )
         for claim in certificate.claims
     ]
+    return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _read_as_ideal(certificate: Certificate) -> Certificate:
+    """The claim of a rule's value, which is proved of what both it and the function approximate."""
+    claims = [msgspec.structs.replace(c, idealisations=sorted([*c.idealisations, OF_BOTH])) for c in certificate.claims]
     return sealed(msgspec.structs.replace(certificate, claims=claims))
 
 

@@ -333,7 +333,8 @@ class UserRule(Subject):
         if self.ideals:
             jvp = None if found.jvp is None else reading(found.jvp, self.ideals)
             forward, vjp = reading(found.forward, self.ideals), reading(found.vjp, self.ideals)
-            found = replace(found, forward=forward, jvp=jvp, vjp=vjp)
+            primal = None if found.primal is None else reading(found.primal, self.ideals)
+            found = replace(found, forward=forward, jvp=jvp, vjp=vjp, primal=primal, both=None)
         return found
 
     def _rules(self, statics: Mapping[str, Any]) -> Rules:

@@ -13,7 +13,7 @@ from certgrad.obligations.certificate import (
     VerdictName,
     Witness,
 )
-from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike
+from certgrad.obligations.generality.alike import FINITE, compares_programs, prove_alike, same_value
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -33,6 +33,9 @@ OPEN: tuple[VerdictName, ...] = ("unproved", "refuted")
 
 ROUNDING = {True: 1e-9, False: 1e-3}
 """A larger relative gap between two sides is no matter of rounding: of literals written to 64 bits, or of less."""
+
+
+VALUE = "rule_runs_forward"
 
 
 NO_SOLUTION = (
@@ -83,6 +86,10 @@ def prove_all(
     results: dict[str, Result] = {}
     outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
     asked = [kind for kind in op.kinds if kind not in settled]
+    if asked == [VALUE] == [*op.kinds] and same_value(programs):
+        record.relations.setdefault("the value is computed by the function's own operations")
+        outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
+        return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
     try:
         with limited(*_limits(op)):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
@@ -101,6 +108,16 @@ def prove_all(
         outcomes[kind], results[kind] = outcome, result
         _give_up(result, record, traces, instance, kind)
     return results, outcomes
+
+
+def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
+    """The function is seen to have a value at every input."""
+    try:
+        with limited(FIRST_STEPS, _limits(op)[1]):
+            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+            return not any(t.defined for t in problem.forward)
+    except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
+        return False
 
 
 def _give_up(result: Result, record: Record, traces: Traces, instance: Instance, kind: str) -> None:

@@ -56,7 +56,7 @@ class State:
             if memo.cache_info() != info:
                 return f"the cache of {memo.__name__}"
         for names, then in self._modules.values():
-            if other := next((n for n, v in _numbers(names).items() if then.get(n) != v), ""):
+            if other := next((n for n, v in _numbers(names).items() if not _equal(then.get(n), v)), ""):
                 return other
         return ""
 
@@ -94,6 +94,11 @@ def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def _made_by_code(module: Any) -> bool:
     """No import made the module: code put it among the others."""
     return isinstance(module, ModuleType) and getattr(module, "__spec__", None) is None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """The same number; NaN is one."""
+    return bool(a == b or (a != a and b != b))
 
 
 def _numbers(names: Mapping[str, Any]) -> dict[str, Any]:

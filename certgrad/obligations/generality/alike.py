@@ -84,6 +84,16 @@ def prove_alike(
     return outcome
 
 
+def same_value(programs: Programs) -> bool:
+    """The rule computes its value from the inputs by the operations of the function, whatever these mean."""
+    if programs.primal is None:
+        return False
+    numbering = Numbering()
+    arguments = [Value(v.aval, moves=True) for v in programs.forward.jaxpr.invars]
+    left, right = (numbering.outputs(program, arguments) for program in (programs.forward, programs.primal))
+    return all(a is b and isinstance(a, Value) for a, b in zip(left, right, strict=True))
+
+
 _KINDS = {"f": "held", "i": "int", "b": "bool"}
 
 

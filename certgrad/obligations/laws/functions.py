@@ -195,7 +195,9 @@ FUNCTIONS: dict[str, Row] = {
         _needs(("> 0", _same, "spence"), ("!= 0", lambda p: ONE - p, "spence")),
     ),
     "certgrad_lambertw": Row(
-        _atom("lambertw"), *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw")), signs=_odd
+        _atom("lambertw"),
+        *_throughout(("> 0", lambda p: ONE + p * exp_of(ONE), "lambertw"), ("!= 0", _same, "lambertw")),
+        signs=_odd,
     ),
 }
 

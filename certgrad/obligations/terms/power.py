@@ -225,12 +225,15 @@ def number_power(c: fmpq, e: Exponent) -> Poly:
 
 
 def exp_of(poly: Poly) -> Poly:
-    """exp(Σ c·m) = Π exp(m)ᶜ; exp(c·log p) = pᶜ."""
+    """exp(Σ c·m) = Π exp(m)ᶜ; exp(c·log p) = pᶜ; exp(W(p)) = p/W(p) for Lambert's W, whose row asks for p ≠ 0."""
     result = ONE
     for mono, c in poly.items():
         c_exponent = exponent(Fraction(int(c.p), int(c.q)))
-        if len(mono) == 1 and mono[0][1] == 1 and isinstance(mono[0][0], Fn) and mono[0][0].name == "log":
-            result = result * power(mono[0][0].args[0], c_exponent)
+        alone = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
+        if isinstance(alone, Fn) and alone.name == "log":
+            result = result * power(alone.args[0], c_exponent)
+        elif isinstance(alone, Fn) and alone.name == "lambertw" and isinstance(c_exponent, int):
+            result = result * power(alone.args[0] * poly_of(alone, -1), c_exponent)
         else:
             result = result * poly_of(intern(Exp(mono)), c_exponent)
     return result

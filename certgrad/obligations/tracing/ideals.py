@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import numpy as np
 
 from certgrad.errors import RuleError
 from certgrad.obligations.tracing.jax_internals import (
@@ -18,7 +19,6 @@ from certgrad.obligations.tracing.jax_internals import (
     identity,
     inner_program,
     is_literal,
-    primal_body,
     program_of,
 )
 
@@ -29,27 +29,91 @@ class Ideal:
 
     function: Callable[..., Any]
     exact: Callable[..., Any]
+    arity: int
+    """How many arrays."""
     said: str
     """What a certificate says of reading the one as the other."""
+    custom: bool = True
+    """The function has a rule of its own, so that no other calls need be looked at."""
     met: bool = False
     """It was met in a program."""
-    _bodies: dict[tuple[str, ...], str] = field(default_factory=dict)
+    _calls: dict[tuple[str, ...], _Call | None] = field(default_factory=dict)
 
-    def computes(self, body: Program, eqn: Any) -> bool:
-        """What an equation calls is what the function runs on its operands."""
-        key = tuple(f"{v.aval} {getattr(v.aval, 'weak_type', False)}" for v in eqn.invars)
-        if key not in self._bodies:
-            self._bodies[key] = self._body([v.aval for v in eqn.invars])
-        return bool(self._bodies[key]) and identity(body) == self._bodies[key]
+    def is_called(self, eqn: Any, body: Program, known: Known) -> bool:
+        """An equation calls the function: of the same constants it computes the same of its last operands."""
+        if self.custom != eqn.primitive.name.startswith("custom_") or len(eqn.invars) < self.arity:
+            return False
+        first = len(eqn.invars) - self.arity
+        avals = [v.aval for v in eqn.invars[first:]]
+        key = tuple(f"{a} {getattr(a, 'weak_type', False)}" for a in avals)
+        if key not in self._calls:
+            self._calls[key] = _call_of(self.function, avals, self.custom)
+        own = self._calls[key]
+        if own is None or len(own.constants) != first or len(own.body.jaxpr.eqns) != len(body.jaxpr.eqns):
+            return False
+        constants = [_value(v, known) for v in eqn.invars[:first]]
+        same = all(a is not None and _same(a, b) for a, b in zip(constants, own.constants, strict=True))
+        return same and identity(own.body) == identity(body)
 
-    def _body(self, avals: Sequence[Any]) -> str:
-        args = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals]
-        try:
-            own = program_of(jax.make_jaxpr(lambda *xs: jax.tree.leaves(self.function(*xs)))(*args))
-        except Exception:  # it is no function of such arrays
-            return ""
-        inner = primal_body(own)
-        return identity(inner) if inner is not own else ""  # a function of JAX's own operations is no call
+
+Known = dict[Any, Any]
+"""The variables of a program that are constants."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of constants, then of all arguments in order."""
+
+    body: Program
+    constants: Sequence[Any]
+
+
+def _call_of(function: Callable[..., Any], avals: Sequence[Any], custom: bool) -> _Call | None:
+    """The call that is all that a function does with such arrays; None where it does something else."""
+    args = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals]
+    try:
+        program = program_of(jax.make_jaxpr(lambda *xs: jax.tree.leaves(function(*xs)))(*args))
+    except Exception:  # it is no function of such arrays
+        return None
+    known: Known = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    inputs = list(program.jaxpr.invars)
+    while True:
+        if len(program.jaxpr.eqns) != 1:
+            return None
+        (eqn,) = program.jaxpr.eqns
+        body = inner_program(eqn)
+        if (
+            body is None
+            or len(body.jaxpr.invars) != len(eqn.invars)
+            or list(eqn.outvars) != list(program.jaxpr.outvars)
+        ):
+            return None
+        if not custom or eqn.primitive.name.startswith("custom_"):
+            first = len(eqn.invars) - len(inputs)
+            constants = [_value(v, known) for v in eqn.invars[: max(first, 0)]]
+            in_order = list(eqn.invars[max(first, 0) :]) == inputs
+            return _Call(body, constants) if in_order and all(c is not None for c in constants) else None
+        held = dict(zip(eqn.invars, body.jaxpr.invars, strict=True))
+        if any(v not in held for v in inputs):
+            return None
+        inputs = [held[v] for v in inputs]
+        known = _inside(eqn, body, known)
+        program = body
+
+
+def _value(v: Any, known: Known) -> Any:
+    return v.val if is_literal(v) else known.get(v)
+
+
+def _same(a: Any, b: Any) -> bool:
+    x, y = np.asarray(a), np.asarray(b)
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def _inside(eqn: Any, body: Program, known: Known) -> Known:
+    """The constants of the program that an equation runs."""
+    given = {u: c for u, v in zip(body.jaxpr.invars, eqn.invars, strict=True) if (c := _value(v, known)) is not None}
+    return given | dict(zip(body.jaxpr.constvars, body.consts, strict=True))
 
 
 def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Callable[..., list[Any]]:
@@ -61,8 +125,7 @@ def reading(function: Callable[..., list[Any]], ideals: Sequence[Ideal]) -> Call
     def read(*lists: Sequence[Any]) -> list[Any]:
         closed = jax.make_jaxpr(function)(*map(list, lists))
         found: Found = {}
-        if not _met(closed.jaxpr, ideals, found):
-            return function(*lists)
+        _met(closed.jaxpr, ideals, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)), found)
         return _run(closed.jaxpr, closed.consts, [x for one in lists for x in one], found)
 
     return read
@@ -72,19 +135,18 @@ Found = dict[int, Ideal | Program]
 """By the identity of an equation that is a call: what is called instead, or the program inside that has such calls."""
 
 
-def _met(jaxpr: Any, ideals: Sequence[Ideal], found: Found) -> bool:
+def _met(jaxpr: Any, ideals: Sequence[Ideal], known: Known, found: Found) -> bool:
     """Whether a program calls approximations, which are `found` then."""
     for eqn in jaxpr.eqns:
-        inner = inner_program(eqn)
-        if inner is None or len(inner.jaxpr.invars) != len(eqn.invars):
+        body = inner_program(eqn)
+        if body is None or len(body.jaxpr.invars) != len(eqn.invars):
             continue
-        body = primal_body(inner)
-        ideal = next((one for one in ideals if one.computes(body, eqn)), None)
+        ideal = next((one for one in ideals if one.is_called(eqn, body, known)), None)
         if ideal is not None:
             found[id(eqn)] = ideal
             ideal.met = True
-        elif _met(inner.jaxpr, ideals, found):
-            found[id(eqn)] = inner
+        elif _met(body.jaxpr, ideals, _inside(eqn, body, known), found):
+            found[id(eqn)] = body
     return any(id(eqn) in found for eqn in jaxpr.eqns)
 
 
@@ -94,7 +156,9 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], found: Found) -
         operands = [v.val if is_literal(v) else values[v] for v in eqn.invars]
         instead = found.get(id(eqn))
         if isinstance(instead, Ideal):
-            outs = _fitting(jax.tree.leaves(instead.exact(*operands)), [v.aval for v in eqn.outvars], instead)
+            outs = _fitting(
+                jax.tree.leaves(instead.exact(*operands[-instead.arity :])), [v.aval for v in eqn.outvars], instead
+            )
         elif instead is not None:
             outs = _run(instead.jaxpr, instead.consts, operands, found)
         else:
