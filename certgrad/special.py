@@ -30,16 +30,18 @@ PREFIX = "certgrad_"
 
 def _on_host(name: str, *args: np.ndarray) -> np.ndarray:
     import scipy.special
+    from flint import arb
 
     wide = [np.asarray(x, np.float64) for x in args]
-    found = {
+    found: dict[str, Callable[..., Any]] = {
         "si": lambda x: scipy.special.sici(x)[0],
         "ci": lambda x: scipy.special.sici(np.abs(x))[1],
         "fresnels": lambda x: scipy.special.fresnel(x)[0],
         "fresnelc": lambda x: scipy.special.fresnel(x)[1],
-        "lambertw": lambda x: scipy.special.lambertw(x).real,
-    }.get(name) or getattr(scipy.special, name)
-    return np.asarray(found(*wide), np.asarray(args[-1]).dtype)
+        "lambertw": np.vectorize(lambda x: float(arb(x).lambertw()), otypes=[float]),  # scipy's own is complex
+    }
+    run = found[name] if name in found else getattr(scipy.special, name)
+    return np.asarray(run(*wide), np.asarray(args[-1]).dtype)
 
 
 def _values(*args: Any, called: str) -> Any:

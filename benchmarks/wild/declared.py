@@ -559,5 +559,11 @@ _say("bijx.lie:_local_curve.<locals>.fake_expm", "", surrogate=_FAKE)
 _say("piquasso._math.jax.utils:eig", "n n", static={"eps": 1e-6})
 for _rule in ("attention.base:_softmax", "flex_attention.base:_softmax"):
     _say(f"tokamax._src.ops.{_rule}", "n d", static={"normalize": True})
-_say("pyscfad.xtb.qmmm_pbc.itrf:lambertw", "n -> n", static={"tol": 1e-6, "max_iter": 4})
+_ideal(
+    "pyscfad.xtb.qmmm_pbc.itrf:lambertw",
+    "n -> n",
+    special.lambertw,
+    static={"tol": 1e-6, "max_iter": 4},
+    domain="z > 0",
+)
 _say("spyx.experimental.compress:packed_spike_dense", "1 8, 8 2 -> 1 2")

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from certgrad.errors import CertgradError, RuleError, TraceError, UsageError
+from certgrad.obligations.auditing.attempts import plainly_refuted
 from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.auditing.untraced import untraced
 from certgrad.obligations.certificate import (
@@ -217,7 +218,7 @@ def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:
         settled(value, found)
         approximates = approximation(value, rule)
         of_value = _certificate(value)
-        if of_value.verdict == "unproved":  # another program, which approximates the same
+        if of_value.verdict not in PROOFS and not _plainly_wrong(of_value):  # it may approximate the same
             value.ideals = rule.ideals
             read = _certificate(value)
             of_value = _read_as_ideal(read) if read.verdict in PROOFS else of_value
@@ -315,6 +316,11 @@ def explained(
         for claim in certificate.claims
     ]
     return sealed(msgspec.structs.replace(certificate, claims=claims))
+
+
+def _plainly_wrong(certificate: Certificate) -> bool:
+    """It is refuted by more than approximations differ."""
+    return any(plainly_refuted(case.witness) for claim in certificate.claims for case in claim.cases)
 
 
 def _read_as_ideal(certificate: Certificate) -> Certificate:

@@ -1,13 +1,17 @@
 """`approximates=ideal`: the derivative is claimed of the ideal function, the value of the one that runs."""
 
+import functools
 import subprocess
 import sys
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+import scipy.special
 
 import certgrad
+from certgrad import special
 from certgrad.errors import CertgradError
 from certgrad.rules._by_name import examined
 from certgrad.rules._declaration import Declaration
@@ -160,3 +164,111 @@ def test_the_reproduction_differentiates_the_ideal_function(tmp_path):
     _, expected, _, returned = done.stdout.split()
     assert float(expected) == pytest.approx(0.5403, abs=1e-3)
     assert float(returned) == pytest.approx(2.71828, abs=1e-3)
+
+
+def _horner(coefficients, x):
+    y = jnp.zeros_like(x)
+    for c in coefficients:
+        y = y * x + c
+    return y
+
+
+I0 = [0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0]
+I1 = [0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5]
+
+
+def bessel(of_0=lambda x, f, g: g(x), declared=True):
+    """I₀ and I₁ as Abramowitz and Stegun approximate them (9.8.1, 9.8.3), each the derivative's part of the other."""
+
+    @jax.jit
+    @jax.custom_jvp
+    def i0(x):
+        return _horner(I0, (x / 3.75) ** 2)
+
+    @jax.custom_jvp
+    def i1(x):
+        return x * _horner(I1, (x / 3.75) ** 2)
+
+    i0.__wrapped__.defjvp(lambda p, t: (i0(*p), of_0(p[0], i0, i1) * t[0]))
+    i1.defjvp(lambda p, t: (i1(*p), (i0(p[0]) - i1(p[0]) / p[0]) * t[0]))
+    if declared:
+        certgrad.declare("*s -> *s", approximates=lambda x: special.iv(1, x))(i1)
+    return i0
+
+
+def first_kind(x):
+    return special.iv(0, x)
+
+
+def test_functions_that_a_rule_calls_are_read_as_what_they_are_declared_to_approximate():
+    report = certgrad.check(bessel(), "*s -> *s", approximates=first_kind)
+    assert report.verdict == "proved"
+    (about,) = [c for c in report.claims if c.kind == "jvp_is_derivative"]
+    assert report.approximates in about.idealisations
+    assert "i1 is read as ideal, which it approximates" in about.idealisations
+    assert certgrad.check(bessel(declared=False), "n -> n", approximates=first_kind).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda x, f, g: -g(x), lambda x, f, g: f(x), lambda x, f, g: g(x) + 1e-7 * f(x), lambda x, f, g: g(2 * x) / 2],
+    ids=["sign", "order", "by a little", "argument"],
+)
+def test_a_rule_of_approximations_with_an_error_is_refuted(wrong):
+    assert certgrad.check(bessel(wrong), "n -> n", approximates=first_kind).verdict == "refuted"
+
+
+def test_the_other_function_may_approximate_another_one_than_the_rule_needs():
+    """What is said of it decides, however near it is to the right one."""
+    rule = bessel(declared=False)
+    (i1,) = [c.cell_contents for c in rule.__wrapped__.jvp.__closure__ if type(c.cell_contents) is jax.custom_jvp]
+    certgrad.declare("*s -> *s", approximates=lambda x: special.iv(1, x) + 1e-9 * x)(i1)
+    assert certgrad.check(rule, "n -> n", approximates=first_kind).verdict == "refuted"
+
+
+def test_orders_beside_the_declared_one_are_read_as_well():
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+    def kn(n, x):
+        return jnp.exp(-x) * jnp.sqrt(jnp.pi / (2 * x)) * (1 + (4 * n * n - 1) / (8 * x))
+
+    kn.defjvp(lambda n, p, t: (kn(n, *p), -(kn(n - 1, *p) + kn(n + 1, *p)) / 2 * t[0]))
+    options = {"static": {"n": 2}, "domain": "x > 0"}
+    report = certgrad.check(kn, "m -> m", approximates=lambda x, n: special.kv(n, x), **options)
+    assert report.proved, report
+    assert {"kn at n = 1", "kn at n = 3"} < {i.partition(" is read")[0] for c in report.claims for i in c.idealisations}
+
+
+def test_a_value_that_the_rule_computes_otherwise_is_read_as_ideal_too():
+    """Of J₀ and J₁ at once, where the rule takes the values from a call that gives one more."""
+
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+    def jn(n, x):
+        nodes = 2 * np.pi * np.arange(80 + 4 * n) / (80 + 4 * n)  # Bessel's integral by the trapezoidal rule
+        angles = np.arange(n + 1)[:, None, None] * nodes[:, None]
+        return jnp.cos(angles - x * np.sin(nodes)[:, None]).mean(1)
+
+    def tangent(n, p, t):
+        values = jn(n + 1, *p)
+        below = jnp.concatenate([-values[1:2], values[:n]])
+        return values[: n + 1], (below - values[1:]) / 2 * t[0]
+
+    jn.defjvp(tangent)
+
+    def ideal(x, n):
+        return jnp.stack([special.jv(k, x) for k in range(n + 1)])
+
+    report = certgrad.check(jn, "m -> 2 m", static={"n": 1}, domain=["x > 0", "x < 8"], approximates=ideal)
+    assert report.proved, report
+    (value,) = [c for c in report.claims if c.kind == "rule_runs_forward"]
+    assert any("the rule computes its value otherwise than the function" in text for text in value.idealisations)
+
+
+def test_a_function_that_calls_out_is_proved_of_what_it_computes():
+    j0 = jax.custom_jvp(lambda x: jax.pure_callback(scipy.special.j0, x, x, vmap_method="expand_dims"))
+    j1 = jax.custom_jvp(lambda x: jax.pure_callback(scipy.special.j1, x, x, vmap_method="expand_dims"))
+    j0.defjvp(lambda p, t: (j0(*p), -j1(*p) * t[0]))
+    j1.defjvp(lambda p, t: (j1(*p), t[0]))
+    certgrad.declare("n -> n", approximates=lambda x: special.jv(1, x))(j1)
+    report = certgrad.check(j0, "n -> n", approximates=lambda x: special.jv(0, x))
+    assert report.verdict == "proved under hypotheses"
+    assert certgrad.check(j0, "n -> n", approximates=lambda x: special.jv(0, x) + x).verdict == "refuted"

@@ -115,7 +115,7 @@ def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
-            return not any(t.defined for t in problem.forward)
+            return not problem.opaque and not any(t.defined for t in problem.forward)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError):
         return False
 

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 
-from certgrad import solves
+from certgrad import solves, special
 from certgrad.obligations.balls import KINK, RULES, Unsupported, evaluate
 
 Function = Callable[..., Any]
@@ -109,6 +109,21 @@ UNARY: dict[str, tuple[Function, float, float]] = {
     "polygamma": (lambda x: lax.polygamma(jnp.full_like(x, 2.0), x), 0.25, 3),
     "bessel_i0e": (lax.bessel_i0e, -3, 3),
     "bessel_i1e": (lax.bessel_i1e, -3, 3),
+    "jv": (lambda x: special.jv(1.0, x), -3, 3),
+    "jv, half an order": (lambda x: special.jv(0.5, x), 0.1, 4),
+    "yv": (lambda x: special.yv(2.0, x), 0.1, 4),
+    "iv": (lambda x: special.iv(1.25, x), 0.1, 4),
+    "kv": (lambda x: special.kv(0.75, x), 0.1, 4),
+    "erfi": (special.erfi, -2, 2),
+    "expi": (special.expi, -3, 3),
+    "si": (lambda x: special.sici(x)[0], -3, 3),
+    "ci": (lambda x: special.sici(x)[1], -3, 3),
+    "fresnels": (lambda x: special.fresnel(x)[0], -3, 3),
+    "fresnelc": (lambda x: special.fresnel(x)[1], -3, 3),
+    "lambertw": (special.lambertw, -0.35, 4),
+    "spence": (special.spence, 0.05, 4),
+    "hyp1f1": (lambda x: special.hyp1f1(0.5, 1.75, x), -3, 3),
+    "hyp2f1": (lambda x: special.hyp2f1(0.5, 1.25, 1.75, x), -2, 0.8),
     "reduce_precision": (lambda x: lax.reduce_precision(x, 11, 52), -3, 3),
     "float32 and back": (lambda x: x.astype(jnp.float32).astype(jnp.float64), -3, 3),
     "stop_gradient": (lambda x: x + lax.stop_gradient(x * x), -3, 3),
@@ -136,6 +151,7 @@ BINARY: dict[str, tuple[Function, float, float]] = {
     "logaddexp": (jnp.logaddexp, -3, 3),
     "igamma": (lax.igamma, 0.1, 3),
     "igammac": (lax.igammac, 0.1, 3),
+    "owens_t": (special.owens_t, -3, 3),
     "incomplete beta": (lambda x, y: lax.betainc(jnp.full_like(x, 2.0), jnp.full_like(x, 0.5), x * y), 0.1, 0.9),
     "zeta by q": (lambda x, q: lax.zeta(lax.stop_gradient(1 + x), lax.stop_gradient(q)) * x, 0.1, 3),
     "compare": (lambda x, y: (x < y) * x + (x <= y) * 2.0 + (x > y) * y + (x >= y) + (x == y) * 3 + (x != y), -3, 3),

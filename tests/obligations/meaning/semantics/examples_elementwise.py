@@ -8,6 +8,7 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
 
+from certgrad import special
 from tests.obligations.meaning.semantics.example import Example, example, real, truth, whole
 
 X = real("x", "n")
@@ -118,4 +119,23 @@ SPECIAL: list[Example] = [
         "regularized_incomplete_beta", lambda x: lax.betainc(jnp.full_like(x, 2.5), jnp.full_like(x, 0.75), x), UNIT,
         name="of x",
     ),
+    *(
+        example(f"certgrad_{f.__name__}", lambda x, v, f=f: f(v, x), real("x", "n", 0.25, 4),
+                v=(0, 1, 2, -1, 3, 0.5, 1.75, -2.25))
+        for f in (special.jv, special.yv, special.iv, special.kv)
+    ),
+    example("certgrad_jv", lambda x, v: special.jv(v, x), X, name="on both sides", v=(0, 1, 2, -1, -3)),
+    example("certgrad_iv", lambda x, v: special.iv(v, x), X, name="on both sides", v=(0, 1, 2, -1, -3)),
+    example("certgrad_erfi", special.erfi, X),
+    example("certgrad_expi", special.expi, X),
+    example("certgrad_si", lambda x: special.sici(x)[0], X),
+    example("certgrad_ci", lambda x: special.sici(x)[1], X),
+    example("certgrad_fresnels", lambda x: special.fresnel(x)[0], X),
+    example("certgrad_fresnelc", lambda x: special.fresnel(x)[1], X),
+    example("certgrad_lambertw", special.lambertw, real("x", "n", -0.36, 4)),
+    example("certgrad_spence", special.spence, real("x", "n", 0.05, 4)),
+    example("certgrad_owens_t", special.owens_t, X, Y),
+    example("certgrad_hyp1f1", lambda x, a, b: special.hyp1f1(a, b, x), X, a=(1.0, -2.0, 0.5), b=(2.0, 0.75, -0.5)),
+    example("certgrad_hyp2f1", lambda x, a, b: special.hyp2f1(a, b, 1.5, x), real("x", "n", -2, 0.9),
+            a=(1.0, 0.5), b=(2.0, -0.75)),
 ]  # fmt: skip
