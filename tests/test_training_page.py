@@ -35,6 +35,7 @@ def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.Monk
         assert agrees(quoted, printed.getvalue()), f"{program}\n{printed.getvalue()}"
 
 
+@pytest.mark.slow
 def test_the_example_trains(tmp_path: Path) -> None:
     log = tmp_path / "run.jsonl"
     done = subprocess.run(

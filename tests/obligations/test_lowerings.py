@@ -43,6 +43,7 @@ def test_of_one_group_it_is_proved() -> None:
     assert check(product, "n d, 1 d k, 1:int", conformance=False).verdict == "proved"
 
 
+@pytest.mark.slow
 def test_a_wrong_rule_is_refuted() -> None:
     found = check(grouped(True), "4 3, 2 3 5, 2:int", conformance=False)
     assert found.verdict == "refuted"

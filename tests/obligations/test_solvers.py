@@ -123,6 +123,7 @@ LINEAR_TWINS = {
 }
 
 
+@pytest.mark.slow
 def test_a_linear_system():
     verdict, found, _ = proof(rule(jacobi, lambda r, g: jacobi_bwd(*r, g)), "n n, n -> n")
     assert verdict == "proved under hypotheses"
@@ -187,6 +188,7 @@ def by_the_value(w, x, z, g, matrix=lambda w: w.T, slope=lambda z: 1 - z**2):
     return jnp.outer(u, z), u
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("backward", [by_transposition, by_the_value])
 def test_a_fixed_point_layer(backward):
     verdict, found, _ = proof(rule(fixed_point, lambda r, g: backward(*r, g)), "n n, n -> n")

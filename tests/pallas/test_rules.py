@@ -77,6 +77,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", PAIRS)
 def test_right_and_wrong(name):
     right, wrong, signature = PAIRS[name]
@@ -87,6 +88,7 @@ def test_right_and_wrong(name):
     assert check(wrong, signature).verdict == "refuted"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("signature", ["2*r n -> 2*r n", "2*r 3 -> 2*r 3", "4 n -> 4 n"])
 def test_any_number_of_blocks(signature):
     right = check(softmax(k.softmax_backward), signature)
@@ -105,6 +107,7 @@ def weighted(backward):
     return rule(forward, lambda r, g: (backward(g),))
 
 
+@pytest.mark.slow
 def test_the_place_in_a_grid_of_any_extent():
     right = weighted(lambda g: k.by_rows(by_place, *g.shape, 2)(g))
     assert check(right, "2*r n -> 2*r n").verdict == "proved"
@@ -112,6 +115,7 @@ def test_the_place_in_a_grid_of_any_extent():
     assert check(wrong, "2*r n -> 2*r n").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_sizes_that_are_names_are_proved_at_numbers():
     found = check(squares(2), "r n -> n", sizes={"r": 3, "n": 2})
     assert found.verdict == "proved at sizes"
@@ -208,6 +212,7 @@ def test_layer_norm_of_jax(monkeypatch):
     assert check(f, "1 2 3, 3, 3 -> 1 2 3").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_rms_norm_of_jax():
     assert check(normalised(rms_norm.rms_norm), "1 2 3, 3, 3 -> 1 2 3").verdict == "proved"
 

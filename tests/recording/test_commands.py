@@ -116,6 +116,7 @@ def test_a_script(folder: Path) -> None:
     assert "note: rules.py: 3 rules found, all audited" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_script_that_fails_is_shown_as_python_shows_it(folder: Path) -> None:
     plain = python(folder, "train.py", "fail")
     done = certgrad(folder, "run", "--no-conformance", "-q", "--strict", "train.py", "fail")
@@ -124,6 +125,7 @@ def test_a_script_that_fails_is_shown_as_python_shows_it(folder: Path) -> None:
     assert "rules:energy" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_differentiated(folder: Path) -> None:
     """Under jit and with an auxiliary output; the program is as ever, and what closes over a traced value is named."""
     (folder / "fit.py").write_text(FIT)
@@ -145,6 +147,7 @@ def test_functions_of_jax_alone_are_nothing_to_certify(folder: Path) -> None:
     assert certgrad(folder, "run", "--graphs", "sine.py").stderr.endswith("certgrad: nothing was differentiated\n")
 
 
+@pytest.mark.slow
 def test_a_module(folder: Path) -> None:
     """The tests of a package, unchanged; findings fail where they are asked to."""
     done = certgrad(folder, "run", "--no-conformance", "-q", "--strict", "-m", "pytest", "-q", "test_rules.py")

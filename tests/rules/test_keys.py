@@ -18,6 +18,7 @@ def dropout(again):
     return rule
 
 
+@pytest.mark.slow
 def test_what_is_drawn_again_from_the_same_key():
     report = certgrad.check(dropout(lambda key: key), "n d, :key -> n d")
     assert report.verdict == "proved", report

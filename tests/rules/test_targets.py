@@ -70,6 +70,7 @@ def audit(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_package_with_a_broken_module(folder):
     done = audit(folder, "mypkg")
     assert done.returncode == 1

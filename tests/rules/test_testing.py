@@ -154,6 +154,7 @@ def test_accepted():
 """
 
 
+@pytest.mark.slow
 def test_what_a_project_accepts(project):
     """The baseline and ignores, the plugin with and without workers, `assert_certified`."""
     (project / "more.py").write_text(LIVING)
@@ -174,6 +175,7 @@ def test_what_a_project_accepts(project):
     assert "Traceback" not in strict.stdout
 
 
+@pytest.mark.slow
 def test_a_rule_that_cannot_be_audited_is_skipped_with_the_reason_or_fails(project):
     (project / "mine.py").write_text("import jax\n@jax.custom_vjp\ndef unfinished(x):\n    return x\n")
     (project / "pyproject.toml").write_text('[tool.certgrad]\ntargets = ["mine"]\n')

@@ -325,6 +325,7 @@ def test_the_oldest_go_first(tmp_path: Path) -> None:
     assert (tmp_path / "cache/.gitignore").read_text().endswith("\n*\n")
 
 
+@pytest.mark.slow
 def test_killed_while_writing(folder: Folder) -> None:
     folder.write("entry", b"old")
     program = (

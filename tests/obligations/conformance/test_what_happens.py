@@ -275,6 +275,7 @@ def test_code_that_runs_in_a_contrary_case_or_once_is_what_was_proved(factor):
     assert certgrad.check(scaled(factor), "n -> n").verdict == "proved"
 
 
+@pytest.mark.slow
 def test_files_and_callers(tmp_path):
     file = tmp_path / "factor"
     file.write_text("1.0")

@@ -221,6 +221,7 @@ def test_wrong_backward_pass_of_a_gru(fault):
     assert found["vjp_is_adjoint"] == "refuted"
 
 
+@pytest.mark.slow
 def test_a_relation_of_another_kind_is_not_found():
     """The rule is right, but its carry includes the next step's seed: honest, and not wrong."""
     found, _ = verdicts(declare(ELMAN, elman, elman_jvp, elman_vjp_carrying_the_seed))
