@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import certgrad
@@ -225,3 +226,21 @@ def test_a_point_where_one_side_is_undefined_is_no_witness() -> None:
     assert found.verdict != "refuted"
     halved = certgrad.equal(lambda x: jnp.exp(jnp.sum(jnp.log(x))), lambda x: jnp.prod(x) / 2, "n")
     assert halved.verdict == "refuted"
+
+
+TURN = 2 * np.pi
+
+
+@pytest.mark.parametrize(
+    ("turned", "verdict"),
+    [
+        (lambda x: jnp.sin(x - TURN * jnp.floor(x / TURN)), "proved up to rounding"),
+        (lambda x: jnp.sin(x - TURN * jnp.round(x) ** 2), "proved up to rounding"),
+        (lambda x: jnp.sin(x - np.pi * jnp.floor(x)), "refuted"),
+        (lambda x: jnp.sin(x - TURN * jnp.floor(x) / 2), "refuted"),
+        (lambda x: jnp.sin(x - TURN * x), "refuted"),
+    ],
+    ids=["reduced", "by a square", "half a turn", "halves", "no whole number"],
+)
+def test_whole_turns(turned, verdict):
+    assert certgrad.equal(turned, jnp.sin, "n").verdict == verdict

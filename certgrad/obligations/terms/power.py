@@ -355,12 +355,34 @@ def fn(name: str, *args: Poly) -> Poly:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
         if name == "floor" and (whole := _whole_part(p)) is not None:
             return fn(name, p - whole) + whole
+        if name in _OF_TURNS and (turns := _turns(p)) is not None:
+            return fn(name, p - turns)
         if known is not None and known.parity and p.sorted_items() and _leading(p) < 0:
             return fn(name, -p).scale(-1 if known.parity == "odd" else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:
             return special[0](special[1])
     return poly_of(intern(Fn(name, args)))
+
+
+_OF_TURNS = frozenset({"sin", "cos"})
+_WHOLE = frozenset({"floor", "round_even", "round_away"})
+"""Functions whose values are whole numbers."""
+
+
+def _turns(poly: Poly) -> Poly | None:
+    """The summands that are 2π times a whole number; None if there are none."""
+    kept = {}
+    for mono, c in poly.items():
+        others = [(a, e) for a, e in mono if not (type(a) is Num and a.name == "pi" and e == 1)]
+        if len(others) + 1 == len(mono) and c.q == 1 and c.p % 2 == 0 and all(_is_whole(a, e) for a, e in others):
+            kept[mono] = c
+    return Poly(kept) if kept else None
+
+
+def _is_whole(a: Atom, e: Exponent) -> bool:
+    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in _WHOLE)
+    return known and isinstance(e, int) and e > 0
 
 
 def _whole_part(poly: Poly) -> Poly | None:
