@@ -526,7 +526,7 @@ _ideal(
     domain=("a > 0", "b > 0", "z > 0", "z < 1"),
 )
 _say("jaxoplanet.core.limb_dark:_p_integral", ", -> 3", static={"order": 10, "l_max": 1, "include_s1": False})
-_ideal("raytrax.math.bessel:jv_jax", "n -> n", lambda z, v: special.jv(v, z), static={"v": 1})
+_say("raytrax.math.bessel:jv_jax", "n -> n", static={"v": 1})  # which is no approximation of J for large z
 _ideal("raytrax.math.bessel:kv_jax", "n -> n", lambda z, v: special.kv(v, z), static={"v": 1}, domain="z > 0")
 _ideal(
     "raytrax.math.bessel:kve_jax",
