@@ -117,8 +117,9 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
         key = tuple(sizes.values())
         try:
             if key not in programs:
-                programs[key] = _program(traced, wanted, sizes)
-            program, needed, places = programs[key]
+                made, *others = _program(traced, wanted, sizes)
+                programs[key] = made, jax.jit(jax.extend.core.jaxpr_as_fun(made)), *others
+            program, compiled, needed, places = programs[key]
             rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
             specs = {k: traced.specs.arguments[k].spec for k in needed}
             shapes = {k: (spec.shape(sizes, {}), spec.dtype) for k, spec in specs.items()}
@@ -128,7 +129,7 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
             if rigorous:
                 values = run_on_balls(program, point, precision=PRECISION).values
             else:
-                values = _in_floats(program, point)
+                values = _in_floats(program, compiled, point)
             table = dict(zip([*wanted, *places], values, strict=True))
             with scalars.precision(PRECISION):
                 failing = sum(not _holds_if_known(a, table, sizes, rigorous) for a in asked)
@@ -212,10 +213,10 @@ def _draws(jaxpr: Any) -> bool:
     return not {"random_bits", "threefry2x32"}.isdisjoint(primitives_of(jaxpr))
 
 
-def _in_floats(program: Any, point: Sequence[Any]) -> list[Any]:
+def _in_floats(program: Any, compiled: Callable[..., Any], point: Sequence[Any]) -> list[Any]:
     with wide_floats():
         given = [_as_given(x, v.aval.dtype) for x, v in zip(point_of(point), jaxpr_of(program).invars, strict=True)]
-        found = jax.jit(jax.extend.core.jaxpr_as_fun(program))(*given)
+        found = compiled(*given)
         return [x if kind_of(x.dtype) == "k" else np.asarray(x) for x in found]
 
 
