@@ -37,6 +37,12 @@ _say("optax.projections._projections:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_simplex", "n -> n")
 _say("jaxopt._src.projection:_projection_unit_sparse_simplex", "5 -> 5", static={"max_nz": 2})
 _say("jaxopt._src.isotonic:_isotonic_l2_pav", "n -> n")
+for _rule in ("argmax", "max", "fun"):
+    _say(
+        f"jaxopt._src.perturbations:make_perturbed_{_rule}.<locals>.forward_pert",
+        "3, 2:uint32",
+        surrogate='"the Monte-Carlo estimate of the Jacobian"',
+    )
 _say("lineax._norm:_zero_grad_at_zero", "*s -> *s")
 _say("equinox._ad:_nondifferentiable", "n d", static={"msg": "not differentiable"})
 for _rule in ("nextafter", "prevbefore"):
@@ -419,6 +425,13 @@ _say("varipeps.utils.svd:svd_wrapper", "n n")
 _ideal("ott.math.utils:lambertw", "n -> n", special.lambertw, domain="z > 0")
 
 # spiking neurons: the step function, with the derivative of something smoother
+
+for _rule in ("sigmoid_bernoulli", "refractory_sigmoid_bernoulli"):
+    _say(
+        f"spyx.experimental.stochastic:{_rule}.<locals>.activation",
+        "n, 2:uint32 -> n",
+        surrogate="what it draws has no derivative: the cotangent is weighted by the probability of a spike",
+    )
 
 _SLAX = '"the Heaviside step function with forward-mode autodiff compatible surrogate derivative"'
 for _rule in ("fast_sigmoid.<locals>.fs", "atan.<locals>.arctangent", "multi_gauss.<locals>.forward"):

@@ -36,6 +36,7 @@ ROUNDING = {True: 1e-9, False: 1e-3}
 
 
 VALUE = "rule_runs_forward"
+OWN_OPERATIONS = "the value is computed by the function's own operations"
 
 
 NO_SOLUTION = (
@@ -87,8 +88,8 @@ def prove_all(
     outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
     asked = [kind for kind in op.kinds if kind not in settled]
     if asked == [VALUE] == [*op.kinds] and same_value(programs):
-        record.relations.setdefault("the value is computed by the function's own operations")
-        outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
+        record.relations.setdefault(OWN_OPERATIONS)
+        outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs), same=True)
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
     try:
         with limited(*_limits(op)):
@@ -171,6 +172,9 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     if not compares_programs(kind, programs):
         return None
     op = traces.op
+    if kind == VALUE and same_value(programs):
+        record.relations.setdefault(OWN_OPERATIONS)
+        return Outcome(alike=True, same=True)
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
@@ -190,7 +194,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
             return Result("unproved", [], NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return Result("unproved", [], NO_SOLUTION)
-        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+        if outcome.alike and not outcome.same and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
             return Result("unproved", [], f"no point was found where {FINITE.text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))

@@ -314,3 +314,12 @@ def test_equal_compares_too():
 
     assert certgrad.equal(double, lambda x: x + x, "n").verdict == "refuted"
     assert certgrad.equal(lambda x: x * 2, lambda x: x + x, "n").proved
+
+
+NOTHING = float("nan")
+
+
+def test_a_number_of_the_module_that_is_nan_is_no_state():
+    """It is not equal to itself, and yet the same after a call."""
+    rule = scaled(lambda x: jnp.where(jnp.isnan(x), NOTHING, 1.0))
+    assert certgrad.check(rule, "n -> n").proved
