@@ -146,10 +146,16 @@ FUNCTIONS: dict[str, Function] = {
     "fresnelc": _odd(arb.fresnel_c, sympy.fresnelc, size="below 1"),
     "lambertw": Function(ball=arb.lambertw, expression=sympy.LambertW, sign="of its argument", at_zero=0),
     "spence": Function(ball=lambda x: acb(1 - x).polylog(2).real, expression=lambda x: sympy.polylog(2, 1 - x)),
-    "owens_t": Function(ball=_owens_t),
-    "hyp1f1": Function(ball=lambda a, b, x: x.hypgeom_1f1(a, b), expression=lambda a, b, x: sympy.hyper((a,), (b,), x)),
+    "owens_t": Function(ball=_owens_t, symbols=(X, Y)),
+    "hyp1f1": Function(
+        ball=lambda a, b, x: x.hypgeom_1f1(a, b),
+        expression=lambda a, b, x: sympy.hyper((a,), (b,), x),
+        symbols=(A, B, X),
+    ),
     "hyp2f1": Function(
-        ball=lambda a, b, c, x: x.hypgeom_2f1(a, b, c), expression=lambda a, b, c, x: sympy.hyper((a, b), (c,), x)
+        ball=lambda a, b, c, x: x.hypgeom_2f1(a, b, c),
+        expression=lambda a, b, c, x: sympy.hyper((a, b), (c,), x),
+        symbols=(A, B, S, X),
     ),
     "zeta": Function(ball=lambda s, q: s.zeta(q), expression=sympy.zeta, symbols=(S, Q), sign="> 0"),
     "whole_power": Function(ball=lambda x, k: x ** whole(k), expression=lambda x, k: x**k),
