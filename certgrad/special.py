@@ -28,11 +28,12 @@ PREFIX = "certgrad_"
 """Of the names of the primitives."""
 
 
-def _on_host(name: str, *args: np.ndarray) -> np.ndarray:
+def _on_host(name: str, dtype: Any, *args: np.ndarray) -> np.ndarray:
     import scipy.special
     from flint import arb
 
-    wide = [np.asarray(x, np.float64) for x in args]
+    given = [np.ascontiguousarray(x).view(np.float64)[..., 0] if dtype == np.float64 else np.asarray(x) for x in args]
+    wide = [np.asarray(x, np.float64) for x in given]
     found: dict[str, Callable[..., Any]] = {
         "si": lambda x: scipy.special.sici(x)[0],
         "ci": lambda x: scipy.special.sici(np.abs(x))[1],
@@ -41,12 +42,18 @@ def _on_host(name: str, *args: np.ndarray) -> np.ndarray:
         "lambertw": np.vectorize(lambda x: float(arb(x).lambertw()), otypes=[float]),  # scipy's own is complex
     }
     run = found[name] if name in found else getattr(scipy.special, name)
-    return np.asarray(run(*wide), np.asarray(args[-1]).dtype)
+    out = np.asarray(run(*wide), dtype)
+    return out[..., None].view(np.uint32) if dtype == np.float64 else out
 
 
 def _values(*args: Any, called: str) -> Any:
-    out = jax.ShapeDtypeStruct(jnp.broadcast_shapes(*(x.shape for x in args)), args[-1].dtype)
-    return jax.pure_callback(partial(_on_host, called), out, *args, vmap_method="broadcast_all")
+    shape, dtype = jnp.broadcast_shapes(*(x.shape for x in args)), args[-1].dtype
+    # The host's thread does not know whether JAX computes in 64 bits, and may round what it is given: it gets words.
+    wide = dtype == jnp.float64
+    given = [lax.bitcast_convert_type(x, jnp.uint32) for x in args] if wide else args
+    out = jax.ShapeDtypeStruct((*shape, 2) if wide else shape, jnp.uint32 if wide else dtype)
+    found = jax.pure_callback(partial(_on_host, called, dtype), out, *given)
+    return lax.bitcast_convert_type(found, dtype) if wide else found
 
 
 def _aval(*avals: Any) -> Any:

@@ -346,7 +346,7 @@ for _rule, _signature, _what in (
     ("sici", "n -> n, n", special.sici),
 ):
     _ideal(f"{_JAX}.scipy.special:{_rule}", _signature, _what)
-_ideal(f"{_JAX}.scipy.special:expn", "n -> n", special.expn, static={"n": 2}, domain="x > 0")
+_ideal(f"{_JAX}.scipy.special:expn", "n -> n", lambda x, n: special.expn(n, x), static={"n": 2}, domain="x > 0")
 _ideal(f"{_JAX}.scipy.special:hyp1f1", "n, n, n -> n", special.hyp1f1, differentiable=["x"], domain="b > 0")
 _ideal(
     f"{_JAX}.scipy.special:hyp2f1",
