@@ -426,13 +426,6 @@ _ideal("ott.math.utils:lambertw", "n -> n", special.lambertw, domain="z > 0")
 
 # spiking neurons: the step function, with the derivative of something smoother
 
-for _rule in ("sigmoid_bernoulli", "refractory_sigmoid_bernoulli"):
-    _say(
-        f"spyx.experimental.stochastic:{_rule}.<locals>.activation",
-        "n, 2:uint32 -> n",
-        surrogate="what it draws has no derivative: the cotangent is weighted by the probability of a spike",
-    )
-
 _SLAX = '"the Heaviside step function with forward-mode autodiff compatible surrogate derivative"'
 for _rule in ("fast_sigmoid.<locals>.fs", "atan.<locals>.arctangent", "multi_gauss.<locals>.forward"):
     _say(f"slax.models.surrogates:{_rule}", "n -> n", surrogate=_SLAX)

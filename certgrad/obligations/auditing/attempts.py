@@ -89,7 +89,7 @@ def prove_all(
     asked = [kind for kind in op.kinds if kind not in settled]
     if asked == [VALUE] == [*op.kinds] and same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
-        outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs), same=True)
+        outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
     try:
         with limited(*_limits(op)):
@@ -174,7 +174,7 @@ def _alike(traces: Traces, kind: str, shapes: Shapes, programs: Programs, record
     op = traces.op
     if kind == VALUE and same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
-        return Outcome(alike=True, same=True)
+        return Outcome(alike=True)
     try:
         with limited(FIRST_STEPS, _limits(op)[1]):
             outcome = prove_alike(kind, op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
@@ -194,7 +194,7 @@ def judged(traces: Traces, instance: Instance, kind: str, outcome: Outcome, reco
             return Result("unproved", [], NO_POINT)
         if any(map(of_solver, outcome.hypotheses)) and not _witnesses.solvers_work(op, instance, kind, traces.wide):
             return Result("unproved", [], NO_SOLUTION)
-        if outcome.alike and not outcome.same and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
+        if outcome.alike and not _witnesses.finite_somewhere(op, instance, kind, traces.wide):
             return Result("unproved", [], f"no point was found where {FINITE.text}")
         axes = dict(zip(op.arg_names, instance.inputs, strict=True)) | dict.fromkeys(op.params, ())
         floats = (n for n, d in zip(op.arg_names, instance.dtypes, strict=True) if d not in ("int", "bool"))

@@ -70,8 +70,6 @@ class Outcome:
     """The tests of the loops at whose steps hypotheses are asked, with the variables that number these."""
     alike: bool = False
     """It holds where what both programs compute alike is finite (see `_alike`)."""
-    same: bool = False
-    """Both programs are the same operations: it holds whether or not that is finite anywhere."""
 
     @property
     def proved(self) -> bool:
