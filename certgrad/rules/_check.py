@@ -89,6 +89,8 @@ def check(
         sizes: where the rule is not proved for all sizes, it is tried at small ones, and first at these
             (`{"n": 128, "d": 64}`, or several such); what is proved there is `proved at sizes`, which is no proof for
             all. None: it is not tried.
+        elsewhere: other functions that the rule calls, each with the declaration of what it approximates, where that
+            stands in a configuration and not on the function. They are read so where `approximates` is given.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
 

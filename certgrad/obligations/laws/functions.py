@@ -230,8 +230,8 @@ def _zeta_conditions(s: Poly, q: Poly) -> Clauses:
     return condition("> 0", s - ONE, "zeta") + condition("> 0", q, "zeta")
 
 
-def _order_conditions(name: str, relation: str) -> Everywhere:
-    """J and I are entire where the order is a whole number; elsewhere, and of Y and K, x > 0.
+def _order_conditions(name: str, entire: bool) -> Everywhere:
+    """J and I are `entire` where the order is a whole number; elsewhere, and of Y and K, x > 0.
 
     Their terms divide by x where the order is none of −1, 0 and 1, and their derivatives where it is not 0.
     """
@@ -239,7 +239,7 @@ def _order_conditions(name: str, relation: str) -> Everywhere:
     def clauses(plain: tuple[int, ...]) -> Callable[..., Clauses]:
         def of(order: Poly, x: Poly) -> Clauses:
             c = order.constant()
-            if relation or c is None or c.q != 1:
+            if not entire or c is None or c.q != 1:
                 return condition("> 0", x, name)
             return () if c in plain else condition("!= 0", x, name)
 
@@ -248,7 +248,7 @@ def _order_conditions(name: str, relation: str) -> Everywhere:
     return clauses((-1, 0, 1)), clauses((0,))
 
 
-_BESSEL = {c: _order_conditions(f"bessel_{c}", "> 0" if c in "yk" else "") for c in "jyik"}
+_BESSEL = {c: _order_conditions(f"bessel_{c}", entire=c in "ji") for c in "jyik"}
 
 
 def _hypergeometric(below: int, bounded: bool) -> Everywhere:

@@ -24,13 +24,12 @@ from certgrad.obligations.terms.power import exp_of, fn, log_of, power
 from certgrad.obligations.terms.session import intern
 
 from .bessel import STEPS, slope
+from .functions import HALF
 
 
 def _pi() -> Poly:
     return poly_of(intern(Num("pi")))
 
-
-HALF = Fraction(1, 2)
 
 _FROM_EQUATION: dict[tuple[str, int], Callable[..., Poly]] = {
     ("cbrt", 0): lambda p: power(fn("cbrt", p), -2).scale(fmpq(1, 3)),
