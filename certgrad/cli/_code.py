@@ -1,7 +1,7 @@
 """Targets that are code: modules, packages, files and objects whose derivative rules are audited."""
 
 import importlib.util
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from certgrad.cli import _library
+from certgrad.cli._console import Watch
+from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._findings import Finding, Remark
     from certgrad.rules._worker import RuleResult
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that the audit of one rule, and one import, may take."""
+
+    rule: float
+    importing: float
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,21 @@ class Code:
     """What the targets mean: modules and objects."""
     files: list[str] = field(default_factory=list)
     """The files of the modules that were looked at."""
+    of_target: dict[str, list[str]] = field(default_factory=dict)
+    """The names of each target's rules."""
+    problems: list[str] = field(default_factory=list)
+    """Why a target could not be looked at, for each such one."""
+    interrupted: bool = False
+    unreached: list[str] = field(default_factory=list)
+    """The rules, and the targets of which no rule is known, that an interruption left over."""
+
+    def whole(self) -> "Code":
+        """The same, if nothing is missing. Raises UsageError, or KeyboardInterrupt, where something is."""
+        if self.problems:
+            raise UsageError(self.problems[0])
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
 
     @property
     def findings(self) -> "set[Finding]":
@@ -82,6 +107,11 @@ def configured() -> "Configuration":
     from certgrad.rules._configuration import nearest
 
     return nearest(Path.cwd())
+
+
+def limits(configuration: "Configuration", rule: float | None = None, importing: float | None = None) -> Limits:
+    """The limits of time: those given, or those that the project configures, or the usual ones."""
+    return Limits(rule or configuration.timeout, importing or configuration.import_timeout)
 
 
 def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -106,22 +136,52 @@ def _is_code(target: str) -> bool:
         return False
 
 
-def audit(targets: Sequence[str], shown: Callable[[str], None] = lambda name: None, conformance: bool = True) -> Code:
-    """Audit the rules that the targets hold. Raises UsageError where a target does not import or names nothing."""
-    from certgrad.rules._isolated import audit_targets
-    from certgrad.rules._worker import RuleResult
+def audit(
+    targets: Sequence[str],
+    limits: Limits,
+    conformance: bool = True,
+    jobs: int | None = None,
+    watch: Watch | None = None,
+) -> Code:
+    """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`.
 
-    out = Code()
-    known: set[str] = set()
-    for result in audit_targets(targets, conformance=conformance):
-        if not isinstance(result, RuleResult):
-            out.names += result.names
-            out.files += result.files
-            continue
-        if result.name in known:
-            continue  # two targets may hold the same rule
-        known.add(result.name)
-        out.rules.append(rule_of(result))
+    Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
+    """
+    from certgrad.rules._crew import audit_targets
+    from certgrad.rules._isolated import Budget
+    from certgrad.rules._worker import Begun, Failure, RuleResult, Seen
+
+    budget = Budget(importing=limits.importing, auditing=limits.rule)
+    watch = watch or Watch()
+    seen: dict[str, Seen] = {}
+    results: dict[str, RuleResult] = {}
+    problems: dict[str, str] = {}
+    interrupted = False
+    try:
+        for event in audit_targets(targets, budget, conformance, jobs):
+            match event:
+                case Begun():
+                    watch.began(event.kind, event.name)
+                case Seen():
+                    seen[event.target] = event
+                    watch.more(len(event.rules))
+                case RuleResult():
+                    results[event.name] = event
+                    watch.finished()
+                case Failure():
+                    problems[event.target] = event.message
+    except KeyboardInterrupt:
+        interrupted = True
+    out = Code(problems=[problems[t] for t in targets if t in problems], interrupted=interrupted)
+    order = dict.fromkeys(rule.name for target in targets if target in seen for rule in seen[target].rules)
+    for one in (seen[t] for t in targets if t in seen):
+        out.names += one.names
+        out.files += one.files
+        out.of_target[one.target] = [rule.name for rule in one.rules]
+    out.rules = [rule_of(results[name]) for name in dict.fromkeys([*order, *results]) if name in results]
+    if interrupted:
+        out.unreached = [name for name in order if name not in results]
+        out.unreached += [t for t in dict.fromkeys(targets) if t not in seen and t not in problems]
     return out
 
 

@@ -4,7 +4,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 T = TypeVar("T")
 
@@ -16,17 +20,56 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns
 
 
-def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
-    """The items, with a progress bar on stderr while they come, if stderr is a terminal."""
+class Watch:
+    """What is being done, told as it happens: on a progress bar, if there is one."""
+
+    def __init__(self, bar: "Progress | None" = None, total: int | None = None, verb: str = "proving") -> None:
+        self._bar = bar
+        self._total = total
+        self._verb = verb
+        self._task = None if bar is None else bar.add_task(verb, total=total, now="")
+
+    def more(self, count: int) -> None:
+        """So many more tasks are known."""
+        self._total = (self._total or 0) + count
+        self._show(total=self._total)
+
+    def began(self, kind: str, name: str) -> None:
+        """A rule is audited now, or something imported."""
+        self._show(description=self._verb if kind == "rule" else "importing", now=name)
+
+    def finished(self) -> None:
+        """One task is done."""
+        self._show(advance=1)
+
+    def _show(self, **fields: object) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, **fields)  # type: ignore[arg-type]
+
+
+@contextmanager
+def watching(total: int | None = None, *, shown: bool, verb: str = "proving") -> Iterator[Watch]:
+    """A progress bar on stderr for the block, if stderr is a terminal."""
     if not (shown and sys.stderr.isatty()):
-        yield from items
+        yield Watch()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[now]}", markup=False),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(verb, total=total)
+        yield Watch(bar, total, verb)
+
+
+def progress(items: Iterable[T], total: int, *, shown: bool, verb: str = "proving") -> Iterator[T]:
+    """The items, with a progress bar on stderr while they come, if stderr is a terminal."""
+    with watching(total, shown=shown, verb=verb) as watch:
         for item in items:
-            bar.advance(task)
+            watch.finished()
             yield item

@@ -23,6 +23,8 @@ class ExitCode(IntEnum):
     USAGE = 2
     INTERNAL = 3
     NOTHING_SELECTED = 5
+    INTERRUPTED = 130
+    """As a shell says it of a command that Ctrl-C ended."""
 
 
 class InternalError(Exception):
@@ -46,6 +48,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
         except CertgradError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(error.exit_code) from None

@@ -1,10 +1,11 @@
 """Options that several commands share."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from certgrad._processors import available
 
 DEFAULT_CACHE = Path(".certgrad_cache")
 
@@ -22,6 +23,24 @@ Jobs = Annotated[
         show_default=False,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        metavar="SECONDS",
+        help="For the audit of one rule in code; it is left out if it takes longer. 600 if nothing else is configured.",
+        show_default=False,
+    ),
+]
+ImportTimeout = Annotated[
+    float | None,
+    typer.Option(
+        min=0.1,
+        metavar="SECONDS",
+        help="For importing one module of a target. 60 if nothing else is configured.",
+        show_default=False,
+    ),
+]
 WORTH_A_PROCESS = 12
 """So many ops or certificates take longer than a process takes to start."""
 
@@ -30,6 +49,4 @@ def processes(jobs: int | None, tasks: int) -> int:
     """How many processes so many tasks are given to: the number asked for, or what is quickest."""
     if jobs is not None:
         return max(1, min(jobs, tasks))
-    affinity = getattr(os, "sched_getaffinity", None)  # the processors that this process may use; not on every system
-    available = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return max(1, min(available, tasks // WORTH_A_PROCESS))
+    return max(1, min(available(), tasks // WORTH_A_PROCESS))

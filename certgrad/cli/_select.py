@@ -72,17 +72,18 @@ def choose(
     rules: Sequence[str] = (),
     what: str = LIBRARY,
 ) -> Selection:
-    """What to audit: the targets (all ops if there are none), narrowed. `rules` are the names of rules in code, which
-    patterns may mean as well. Raises UsageError for a pattern that can match nothing; `what` says there what it is not.
+    """What to audit: the targets in their order (all ops if there are none), narrowed. `rules` are the names of rules
+    in code, which patterns may mean as well. Raises UsageError for a pattern that can match nothing; `what` says there
+    what it is not.
     """
     chosen = parse("--select", select, [*known, *rules], aliases, what)
     dropped = parse("--ignore", ignore, [*known, *rules], aliases, what)
     ops = []
-    for op in known:
+    for op in dict.fromkeys(t for t in targets if t in known) if targets else known:
         names = [op, *aliases.get(op, ())]
         ids = any(chosen.matches_id(op, kind) for kind in CODES)
         wanted = not (chosen.ops or chosen.ids) or chosen.matches_op(names) or ids
-        if wanted and (not targets or op in targets) and not dropped.matches_op(names):
+        if wanted and not dropped.matches_op(names):
             ops.append(op)
     return Selection(tuple(ops), chosen, dropped, aliases)
 

@@ -11,9 +11,11 @@ import typer
 from certgrad.cli import _code, _console, _jax, _library, _options, _output
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
+from certgrad.errors import CertgradError
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
+    from certgrad.report.audited import Audited
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._findings import Finding
 
@@ -66,6 +68,8 @@ def audit(
         bool, typer.Option("--no-baseline", help="Show and count the findings that the baseline lists as well.")
     ] = False,
     jobs: _options.Jobs = None,
+    timeout: _options.Timeout = None,
+    import_timeout: _options.ImportTimeout = None,
     jax: Annotated[
         bool,
         typer.Option("--jax", help="Audit the derivative rules of the installed JAX: primitives and custom rules."),
@@ -83,8 +87,11 @@ def audit(
 ) -> None:
     """Prove derivative rules and print the audit.
 
+    A target that does not import, or names nothing, is reported beside what comes of the others. Ctrl-C ends the audit:
+    what is proved or refuted by then is printed, and written to the files of --output.
+
     Exit codes: 0 all discharged; 1 something refuted (with --strict also unproved or surrogate); 2 usage or bad input;
-    3 internal error; 5 nothing selected.
+    3 internal error; 5 nothing selected; 130 interrupted.
     """
     from certgrad.cli import _policy, _run
 
@@ -96,18 +103,32 @@ def audit(
         _jax.report(audited, outputs, format, time.perf_counter() - started, quiet=quiet)
         raise typer.Exit(_jax.exit_code(audited, strict=bool(strict), failing=[v.value for v in fail_on or []]))
     configured = _code.configured()
-    ops, targeted = _code.split(targets or configured.targets)
+    asked = targets or configured.targets
+    ops, targeted = _code.split(asked)
     entries = _entries(configured) if targeted and not no_baseline else []
-    code = _code.audit(targeted, conformance=conformance)
+    limits = _code.limits(configured, timeout, import_timeout)
+    with _console.watching(shown=not quiet and bool(targeted)) as watch:
+        code = _code.audit(targeted, limits, conformance, jobs, watch)
     names = [rule.name for rule in code.rules]
+    resolved, unknown_ops = _resolved(ops)
     selection = _selection(
-        ops, select or configured.select, [*(ignore or []), *configured.ignore], names, none=bool(targeted) and not ops
+        resolved,
+        select or configured.select,
+        [*(ignore or []), *configured.ignore],
+        names,
+        none=bool(targeted or ops) and not resolved,
     )
-    run = _run.run(selection.ops, jobs, None if no_cache else cache_dir)
+    run = _run.run(() if code.interrupted else selection.ops, jobs, None if no_cache else cache_dir)
+    library: list[Audited] = []
+    interrupted = code.interrupted
+    try:
+        for one in _console.progress(run, len(selection.ops), shown=not quiet):
+            library.append(one)
+    except KeyboardInterrupt:
+        interrupted = True
+    unreached = [*code.unreached, *selection.ops[len(library) :]] if interrupted else []
     library = [
-        replace(one, certificate=narrow)
-        for one in _console.progress(run, len(selection.ops), shown=not quiet)
-        if (narrow := selection.narrow(one.certificate))
+        replace(one, certificate=narrow) for one in library if (narrow := selection.narrow(one.certificate)) is not None
     ]
     strict = configured.strict if strict is None else strict
     failing = [verdict.value for verdict in fail_on] if fail_on else configured.fail_on
@@ -116,6 +137,30 @@ def audit(
     )
     unknown = _code.unknown_signatures(code, configured)
     _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
+    problems = [*code.problems, *unknown_ops]
+    judged = replace(judged, audited=_in_order(judged.audited, asked, code))
+    if judged.audited:
+        seconds = time.perf_counter() - started
+        for destination in outputs:
+            _output.write(
+                destination,
+                _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing),
+            )
+        text = _output.render(
+            format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing
+        )
+        typer.echo(text, nl=False)
+        if judged.covered:
+            typer.echo(
+                f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
+            )
+    for problem in problems:
+        typer.echo(f"error: {problem}", err=True)
+    if interrupted:
+        typer.echo(_said_of_interruption(len(judged.audited), unreached), err=True)
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if problems:
+        raise typer.Exit(ExitCode.USAGE)
     if not judged.audited:
         if targeted and not any(rule.certificate for rule in code.rules):
             of = f" of {judged.missing} found" if judged.missing else ""
@@ -124,19 +169,38 @@ def audit(
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
         raise typer.Exit(ExitCode.REFUTED if judged.failed else ExitCode.NOTHING_SELECTED)
-    seconds = time.perf_counter() - started
-    for destination in outputs:
-        _output.write(
-            destination,
-            _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing),
-        )
-    text = _output.render(format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing)
-    typer.echo(text, nl=False)
-    if judged.covered:
-        typer.echo(
-            f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
-        )
     raise typer.Exit(ExitCode.REFUTED if judged.failed or (strict and unknown) else ExitCode.DISCHARGED)
+
+
+def _in_order(audited: "Sequence[Audited]", asked: Sequence[str], code: "_code.Code") -> "list[Audited]":
+    """The rows in the order in which the targets were asked for."""
+    places: dict[str, int] = {}
+    for k, target in enumerate(asked):
+        for name in code.of_target.get(target, (target, _library.aliases().get(target, target))):
+            places.setdefault(name, k)
+    return sorted(audited, key=lambda one: places.get(one.certificate.op, len(asked)))
+
+
+SHOWN = 10
+"""So many names of what an interruption left over are printed."""
+
+
+def _said_of_interruption(done: int, unreached: Sequence[str]) -> str:
+    """What was not reached, in words."""
+    names = ", ".join(unreached[:SHOWN]) + (f" and {len(unreached) - SHOWN} more" if len(unreached) > SHOWN else "")
+    of = f"; not reached: {names}" if unreached else ""
+    return f"interrupted: the audit ends after {_code.counted(done, 'verdict')}{of}"
+
+
+def _resolved(ops: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The names of ops, and what is wrong with those that are none."""
+    found, problems = [], []
+    for op in ops:
+        try:
+            found.append(_library.resolve(op, code=True))
+        except CertgradError as error:
+            problems.append(str(error))
+    return found, problems
 
 
 def _entries(configured: "Configuration") -> "list[Finding]":
@@ -175,6 +239,4 @@ def _selection(
     aliases: dict[str, list[str]] = {}
     for alias, op in _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
-    return _select.choose(
-        known, aliases, [_library.resolve(target, code=True) for target in targets], select, ignore, rules
-    )
+    return _select.choose(known, aliases, targets, select, ignore, rules)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _code
+from certgrad.cli import _code, _console
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
@@ -46,7 +46,8 @@ def baseline(
     before = set(_baseline.read(file)) if file.exists() else set()
     if prune and not file.exists():
         raise UsageError(f"There is no baseline '{file}' to prune. `certgrad baseline` writes it.")
-    audit = _code.audit(code)
+    with _console.watching(shown=True) as watch:
+        audit = _code.audit(code, _code.limits(configuration), watch=watch).whole()
     found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.file)}
     stale = set(_baseline.stale(before, found, audit.looked))
     after = before - stale if prune else (before - stale) | found

@@ -5,6 +5,8 @@ targets = ["mypkg"]
 ignore = ["CG204"]
 strict = true
 baseline = "certgrad-baseline.json"
+timeout = 120
+import-timeout = 30
 
 [tool.certgrad.per-file-ignores]
 "mypkg/legacy/*.py" = ["CG102"]
@@ -29,9 +31,12 @@ from certgrad.errors import UsageError
 from ._baseline import DEFAULT
 from ._declaration import Declaration
 from ._findings import ALL_CODES, REMARKS
+from ._isolated import Budget
 from ._statics import from_table
 
-_KEYS = ("targets", "select", "ignore", "per-file-ignores", "strict", "fail-on", "baseline", "recorded", "signatures")
+_KEYS = (
+    "targets select ignore per-file-ignores strict fail-on baseline recorded timeout import-timeout signatures".split()
+)
 _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates", "sizes")
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
@@ -52,6 +57,10 @@ class Configuration:
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
     recorded: Mapping[str, tuple[Declaration, ...]] = field(default_factory=dict)
     """What `certgrad run --save` wrote: several for a rule that was called in several ways."""
+    timeout: float = Budget.auditing
+    """Seconds for the audit of one rule."""
+    import_timeout: float = Budget.importing
+    """Seconds for one import."""
     file: str = ""
     folder: Path = field(default_factory=Path.cwd)
 
@@ -138,9 +147,18 @@ def _read(file: Path) -> Configuration:
         baseline=baseline,
         signatures={name: _declared(name, value, file) for name, value in signatures.items()},
         recorded=_recorded(file.parent / (recorded or RECORDED)),
+        timeout=_seconds(table, "timeout", Budget.auditing, file),
+        import_timeout=_seconds(table, "import-timeout", Budget.importing, file),
         file=str(file),
         folder=file.parent,
     )
+
+
+def _seconds(table: Mapping[str, Any], key: str, usual: float, file: Path) -> float:
+    found = table.get(key, usual)
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found < float("inf"):
+        raise UsageError(f"{_key(key, file)} is no number of seconds above 0.")
+    return float(found)
 
 
 def _recorded(file: Path) -> dict[str, tuple[Declaration, ...]]:

@@ -1,17 +1,14 @@
-"""Auditing targets in processes of their own, with budgets of time and memory.
-
-What ends a process (a crash, an exit, a loop without end) is left out with the reason, and a new process does the rest.
-"""
+"""One process that audits the rules of a target, with limits of time and memory: started, asked, followed, ended."""
 
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 import certgrad
-from certgrad.errors import UsageError
 
-from ._worker import Begun, Done, Event, Failure, Request, RuleResult, Seen, left_out
+from ._worker import Event, Request
 
-_PAUSE = 0.02
+_LOOK_AGAIN = 0.5
+"""Seconds after which a process that says nothing is looked at: one that it started may hold its channel open."""
 
 
 @dataclass(frozen=True)
@@ -31,118 +28,103 @@ class Budget:
     """Seconds that one step may take."""
 
     starting: float = 180
-    importing: float = 180
+    importing: float = 60
     auditing: float = 600
 
 
-def audit_targets(
-    targets: Sequence[str], budget: Budget | None = None, conformance: bool = True
-) -> Iterator[RuleResult | Seen]:
-    """The results of each target's rules, in order, and what each target means.
+@dataclass(frozen=True)
+class Ended:
+    """A process came to an end before it answered: how, in words."""
 
-    Raises:
-        UsageError: a target does not import, or names nothing.
-    """
-    for target in targets:
-        yield from _one(target, budget or Budget(), conformance)
+    how: str
+    over: bool = False
+    """It was given no more time."""
 
 
-def _one(target: str, budget: Budget, conformance: bool) -> Iterator[RuleResult | Seen]:
-    skip: list[str] = []
-    lost: list[RuleResult] = []
-    while True:
-        doing: Begun | None = None
-        ended = ""
-        for event in _events(Request(target, skip, conformance), budget):
-            match event:
-                case Begun():
-                    doing = event
-                case RuleResult():
-                    doing = None
-                    skip.append(event.name)
-                    yield event
-                case Seen():
-                    doing = None
-                    yield event
-                case Failure():
-                    raise UsageError(event.message)
-                case Done():
-                    yield from lost
-                    return
-                case str():
-                    ended = event
-        if doing is None:
-            raise UsageError(f"The audit of '{target}' {ended}.")
-        if doing.kind == "target":
-            raise UsageError(f"Cannot import '{target}': it {ended}.")
-        skip.append(doing.name)
-        what = "does not import: it" if doing.kind == "module" else "its audit"
-        lost.append(left_out(doing.name, f"{what} {ended}", doing.where, doing.file))
+class Worker:
+    """A process for one target, until it is closed."""
 
-
-def _events(request: Request, budget: Budget) -> Iterator[Event | str]:
-    """What one process does, as it does it; at the end, where it did not come to one itself, why it ended."""
-    with tempfile.TemporaryDirectory() as folder:
-        result, errors = Path(folder) / "results", Path(folder) / "errors"
-        result.touch()
-        with errors.open("wb") as stderr, result.open("rb") as lines:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "certgrad.rules._worker", str(result)],
+    def __init__(self, request: Request) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (`close` does)
+        self._channel, theirs = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "certgrad.rules._worker", str(theirs)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
-                stderr=stderr,
+                stderr=self._errors,
                 env={**os.environ, "PYTHONPATH": _path()},
                 start_new_session=True,
+                pass_fds=(theirs,),
             )
-            try:
-                assert process.stdin is not None
-                process.stdin.write(msgspec.json.encode(request))
-                process.stdin.close()
-                yield from _followed(process, lines, errors, budget)
-            finally:
-                _stop(process)
+        finally:
+            os.close(theirs)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._channel, selectors.EVENT_READ)
+        self._lines: list[bytes] = []
+        self._rest = b""
+        self._tell(request)
+
+    def ask(self, name: str) -> None:
+        """Ask for the audit of a rule."""
+        self._tell(name)
+
+    def _tell(self, what: object) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended: `next` says how
+            self._process.stdin.write(msgspec.json.encode(what) + b"\n")
+            self._process.stdin.flush()
+
+    def next(self, seconds: float) -> Event | Ended:
+        """What it says next, within so many seconds."""
+        until = time.monotonic() + seconds
+        while not self._lines:
+            over = self._process.poll() is not None
+            left = until - time.monotonic()
+            ready = self._selector.select(0 if over else max(0.0, min(left, _LOOK_AGAIN)))
+            new = os.read(self._channel, 1 << 16) if ready else b""
+            if new:
+                *self._lines, self._rest = (self._rest + new).split(b"\n")
+            elif over:
+                return Ended(self._how())
+            elif ready:  # its end of the channel is closed, and so it is about to end, or says nothing any more
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_LOOK_AGAIN)
+                if self._process.returncode is None:
+                    return Ended("closed the files of its process")
+            elif left <= 0:
+                return Ended(f"took more than {seconds:g} s", over=True)
+        event: Event = msgspec.json.decode(self._lines.pop(0), type=Event)
+        return event
+
+    def end(self) -> None:
+        """End the process and those that it started. Any thread may call this; the one that follows it notices."""
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it, and give back what it used."""
+        self.end()
+        self._process.wait()
+        self._selector.close()
+        os.close(self._channel)
+        self._errors.close()
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
+
+    def _how(self) -> str:
+        """How the process ended by itself, in words."""
+        status = self._process.returncode
+        if status < 0:
+            return f"crashed ({signal.Signals(-status).name})"
+        self._errors.seek(0)
+        last = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        return f"ended the process (exit status {status}{': ' + last[0].strip() if last else ''})"
 
 
 def _path() -> str:
     """Where certgrad is imported from, last: a file in this folder must not stand for a module of its own name."""
     own = str(Path(certgrad.__file__).parents[1])
     return os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH", "")]), own])
-
-
-def _followed(process: subprocess.Popen, lines: object, errors: Path, budget: Budget) -> Iterator[Event | str]:
-    rest = b""
-    limit, since = budget.starting, time.monotonic()
-    while True:
-        over = process.poll() is not None
-        new = lines.read()  # type: ignore[attr-defined]
-        *whole, rest = (rest + new).split(b"\n")
-        for line in whole:
-            event: Event = msgspec.json.decode(line, type=Event)
-            yield event
-            limit = budget.auditing if isinstance(event, Begun) and event.kind == "rule" else budget.importing
-            since = time.monotonic()
-            if isinstance(event, (Done, Failure)):
-                return
-        if over and not new:
-            yield _how(process.returncode, errors)
-            return
-        if time.monotonic() - since > limit:
-            yield f"took more than {limit:g} s"
-            return
-        if not new:
-            time.sleep(_PAUSE)
-
-
-def _how(status: int, errors: Path) -> str:
-    """How a process ended by itself, in words."""
-    if status < 0:
-        return f"crashed ({signal.Signals(-status).name})"
-    last = errors.read_text(errors="replace").strip().splitlines()[-1:]
-    return f"ended the process (exit status {status}{': ' + last[0].strip() if last else ''})"
-
-
-def _stop(process: subprocess.Popen) -> None:
-    """End the process and those that it started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

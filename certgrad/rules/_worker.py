@@ -1,7 +1,8 @@
 """Auditing a target's rules, in a process of its own: what it imports cannot end the run or change the command.
 
-Run as `python -m certgrad.rules._worker RESULT` with a request on its standard input: writes one JSON line an event
-into RESULT as it goes, so that what was done is kept when the process is stopped, and what it was stopped in is known.
+Run as `python -m certgrad.rules._worker FD`. On its standard input come lines of JSON: a request, and then the names of
+rules to audit, until it ends. It writes one line an event to the file descriptor, so that what was done is kept when
+the process is stopped, and what it was stopped in is known.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import msgspec
 
@@ -29,7 +30,7 @@ MEMORY = 16 * 2**30
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What to audit. Modules in `skip` are not imported, and rules in it not audited: they ended a process before."""
+    """The target whose rules are asked for. Modules in `skip` are not imported: they ended a process before."""
 
     target: str
     skip: list[str] = []
@@ -60,24 +61,23 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the target means: names of modules, or of one object."""
+    """What the target means: names of modules, or of one object; and which rules it has, in order."""
 
+    target: str = ""
     names: list[str]
     files: list[str] = []
     """Of its modules."""
+    rules: list[Begun] = []
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The target as a whole could not be looked at."""
 
+    target: str = ""
     message: str
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
-    """All rules have been audited."""
-
-
-Event = RuleResult | Begun | Seen | Failure | Done
+Event = RuleResult | Begun | Seen | Failure
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
@@ -86,37 +86,51 @@ def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleRes
 
 
 def main(arguments: list[str]) -> None:
-    """Audit the target and write the events."""
+    """Find the target's rules, audit those that are asked for, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=Request)
-    with Path(arguments[0]).open("wb") as out:
+    channel = int(arguments[0])
+    os.set_inheritable(channel, False)
+    with os.fdopen(channel, "wb") as out, _commands() as commands:
 
         def tell(event: Event) -> None:
             out.write(msgspec.json.encode(event) + b"\n")
             out.flush()
 
         try:
-            for event in _audited(request, tell):
+            for event in _audited(commands, tell):
                 tell(event)
-            tell(Done())
         except UsageError as error:
             tell(Failure(message=str(error)))
 
 
-def _audited(request: Request, tell: Any) -> Iterator[Event]:
+def _commands() -> BinaryIO:
+    """The standard input, which what is imported must not read from."""
+    own = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return os.fdopen(own, "rb")
+
+
+def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
     from ._configuration import nearest
     from ._find import find
 
+    request = msgspec.json.decode(commands.readline(), type=Request)
     table = nearest(Path.cwd()).declarations
     found = find(
         request.target, request.skip, lambda name, target: tell(Begun(kind="target" if target else "module", name=name))
     )
-    yield Seen(names=list(found.names), files=list(found.files))
-    for one in found.rules:
-        if one.name not in request.skip:
-            yield Begun(kind="rule", name=one.name, where=one.where, file=one.file)
-            yield _result(one, table, request.conformance)
+    rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
+    yield Seen(names=list(found.names), files=list(found.files), rules=rules)
+    by_name = {one.name: one for one in found.rules}
+    for line in commands:
+        name = msgspec.json.decode(line, type=str)
+        if name in by_name:
+            yield _result(by_name[name], table, request.conformance)
+        else:
+            yield left_out(name, "it is not there when the target is imported again")
 
 
 def _result(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> RuleResult:

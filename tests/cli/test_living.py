@@ -9,9 +9,9 @@ import pytest
 from certgrad.cli import _code
 from certgrad.obligations.certificate import Certificate
 from certgrad.report import json
-from certgrad.rules import _isolated
+from certgrad.rules import _crew
 from certgrad.rules._findings import Remark
-from certgrad.rules._worker import RuleResult, Seen
+from certgrad.rules._worker import Begun, RuleResult, Seen
 from tests.cli.conftest import Library, Result
 from tests.report import fabricated
 
@@ -41,11 +41,14 @@ def project(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ]
     found = {rule.name: rule for rule in rules}
 
-    def audit(targets: list[str], **options: object) -> Iterator[object]:
-        yield Seen(names=targets)
-        yield from (r for r in found.values() if any(r.name.startswith(t) for t in targets))
+    def audit(targets: list[str], *options: object) -> Iterator[object]:
+        for target in targets:
+            chosen = [r for r in found.values() if r.name.startswith(target)]
+            places = [Begun(kind="rule", name=r.name) for r in chosen]
+            yield Seen(target=target, names=[target], rules=places)
+            yield from chosen
 
-    monkeypatch.setattr(_isolated, "audit_targets", audit)
+    monkeypatch.setattr(_crew, "audit_targets", audit)
     monkeypatch.setattr(_code, "_is_code", lambda target: target.startswith("pkg"))
     write("targets = ['pkg']")
     return found

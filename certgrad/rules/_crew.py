@@ -1,0 +1,226 @@
+"""Auditing targets in several processes at once. Which process audits a rule has no part in what comes of it.
+
+What ends a process (a crash, an exit, a loop without end) is left out with the reason, and a new process does the rest.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+from certgrad._processors import available
+
+from ._isolated import Budget, Ended, Worker
+from ._worker import Begun, Event, Failure, Request, RuleResult, Seen, left_out
+
+WORTH_A_PROCESS = 4.0
+"""Seconds of work that a further process is started for. It has JAX and the target to import."""
+
+
+def audit_targets(
+    targets: Sequence[str], budget: Budget | None = None, conformance: bool = True, jobs: int | None = None
+) -> Iterator[Event]:
+    """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
+    could not be looked at.
+
+    Args:
+        targets: as `find` takes them.
+        budget: the limits of time.
+        conformance: compare what was traced with what happens.
+        jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
+
+    Where the iteration is given up, all processes end.
+    """
+    crew = _Crew(targets, budget or Budget(), conformance, jobs)
+    threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
+    try:
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        while left:
+            said = crew.said.get()
+            if isinstance(said, BaseException):
+                raise said
+            if said is None:
+                left -= 1
+            else:
+                yield said
+    finally:
+        crew.stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+
+
+@dataclass
+class _Target:
+    """What is known of a target, and what is left to do."""
+
+    text: str
+    begun: bool = False
+    skip: list[str] = field(default_factory=list)
+    """Modules that ended a process."""
+    waiting: deque[Begun] | None = None
+    """Rules that nobody has taken; None until they are known."""
+    workers: int = 0
+    starting: set[int] = field(default_factory=set)
+    """Threads of it that have taken no rule yet."""
+
+
+class _Crew:
+    """The processes, and what they do. Everything that threads share is used under `change`."""
+
+    def __init__(self, targets: Sequence[str], budget: Budget, conformance: bool, jobs: int | None) -> None:
+        self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
+        self._targets = [_Target(t) for t in dict.fromkeys(targets)]
+        self._budget, self._conformance, self._jobs = budget, conformance, jobs
+        self._change = threading.Condition()
+        self._live: set[Worker] = set()
+        self._stopped = False
+        self._rules, self._seconds = 0, 0.0
+
+    def work(self) -> None:
+        """One thread's part: a target that nobody has begun, or a share of one that has much left."""
+        try:
+            while (target := self._next()) is not None:
+                try:
+                    while self._done_by_a_process(target):
+                        pass
+                finally:
+                    self._leave(target)
+        except BaseException as error:
+            self.said.put(error)
+        finally:
+            self.said.put(None)
+
+    def stop(self) -> None:
+        """End all processes, and with them the threads."""
+        with self._change:
+            self._stopped = True
+            live = [*self._live]
+            self._change.notify_all()
+        for worker in live:
+            worker.end()
+
+    def _next(self) -> _Target | None:
+        with self._change:
+            while not self._stopped:
+                chosen = next((t for t in self._targets if not t.begun), None)
+                chosen = chosen or next(filter(self._worth_joining, self._targets), None)
+                if chosen is not None:
+                    chosen.begun = True
+                    chosen.workers += 1
+                    chosen.starting.add(threading.get_ident())
+                    return chosen
+                if not any(t.workers for t in self._targets):
+                    return None
+                self._change.wait()
+            return None
+
+    def _worth_joining(self, target: _Target) -> bool:
+        left = len(target.waiting or ()) - len(target.starting)
+        if self._jobs is not None:
+            return left > 0
+        return self._rules > 0 and left * self._seconds / self._rules > WORTH_A_PROCESS
+
+    def _leave(self, target: _Target) -> None:
+        with self._change:
+            target.workers -= 1
+            target.starting.discard(threading.get_ident())
+            if not target.workers and not self._stopped:
+                while target.waiting:  # every process failed to import the target again
+                    self._leave_out(target.waiting.popleft(), "the target did not import once more")
+            self._change.notify_all()
+
+    def _done_by_a_process(self, target: _Target) -> bool:
+        """Start a process for the target and follow it to its end. Whether another one is to go on."""
+        with self._change:
+            if self._stopped:
+                return False
+            worker = Worker(Request(target.text, list(target.skip), self._conformance))
+            self._live.add(worker)
+        try:
+            again = self._imported(target, worker)
+            return self._audited(target, worker) if again is None else again
+        finally:
+            with self._change:
+                self._live.discard(worker)
+            worker.close()
+
+    def _imported(self, target: _Target, worker: Worker) -> bool | None:
+        """Follow the imports. None when the rules are known, else whether another process is to go on."""
+        doing: Begun | None = None
+        limit = self._budget.starting
+        while True:
+            event = worker.next(limit)
+            limit = self._budget.importing
+            if isinstance(event, Begun):
+                doing = event
+                self.said.put(event)
+            elif isinstance(event, Seen):
+                self._found(target, event)
+                return None
+            elif isinstance(event, Failure):
+                self._failed(target, event.message)
+                return False
+            elif not isinstance(event, Ended) or self._stopped:
+                return False
+            elif doing is None:
+                self._failed(target, f"The audit of '{target.text}' {event.how}.")
+                return False
+            else:
+                more = "; --import-timeout gives it more" if event.over else ""
+                if doing.kind == "target":
+                    self._failed(target, f"Cannot import '{target.text}': it {event.how}{more}.")
+                    return False
+                target.skip.append(doing.name)
+                self._leave_out(doing, f"does not import: it {event.how}{more}")
+                return True
+
+    def _audited(self, target: _Target, worker: Worker) -> bool:
+        """Ask for one rule after the other. Whether another process is to go on."""
+        while (rule := self._take(target)) is not None:
+            self.said.put(rule)
+            started = time.monotonic()
+            worker.ask(rule.name)
+            event = worker.next(self._budget.auditing)
+            if isinstance(event, RuleResult):
+                with self._change:
+                    self._rules += 1
+                    self._seconds += time.monotonic() - started
+                    self._change.notify_all()
+                self.said.put(event)
+                continue
+            if self._stopped:
+                return False
+            how = event.how if isinstance(event, Ended) else "was not to be understood"
+            more = "; --timeout gives it more" if isinstance(event, Ended) and event.over else ""
+            self._leave_out(rule, f"its audit {how}{more}")
+            return bool(target.waiting)
+        return False
+
+    def _take(self, target: _Target) -> Begun | None:
+        with self._change:
+            target.starting.discard(threading.get_ident())
+            return target.waiting.popleft() if target.waiting and not self._stopped else None
+
+    def _found(self, target: _Target, seen: Seen) -> None:
+        with self._change:
+            if target.waiting is None:
+                target.waiting = deque(seen.rules)
+                self.said.put(Seen(target=target.text, names=seen.names, files=seen.files, rules=seen.rules))
+            self._change.notify_all()
+
+    def _failed(self, target: _Target, message: str) -> None:
+        """A first failure is the target's; where others have begun to audit its rules, they go on."""
+        with self._change:
+            if target.waiting is None:
+                target.waiting = deque()
+                self.said.put(Failure(target=target.text, message=message))
+
+    def _leave_out(self, what: Begun, why: str) -> None:
+        self.said.put(left_out(what.name, why, what.where, what.file))
