@@ -14,6 +14,7 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad.obligations.certificate import Certificate
+    from certgrad.report.audited import Place
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._findings import Finding, Remark
@@ -33,8 +34,7 @@ class Rule:
     """What came of one rule. `certificate` is None if it was not audited, or all its findings are ignored."""
 
     name: str
-    where: str
-    file: str
+    place: "Place"
     certificate: "Certificate | None"
     seconds: float
     reproduction: str
@@ -42,9 +42,14 @@ class Rule:
     notes: tuple[str, ...]
 
     @property
-    def place(self) -> str:
+    def file(self) -> str:
+        """The file that it is in, in full."""
+        return self.place.file
+
+    @property
+    def named(self) -> str:
         """Its name, and file and line."""
-        return f"{self.name} ({self.where})" if self.where else self.name
+        return f"{self.name} ({self.place.shown})" if self.place.shown else self.name
 
     @property
     def missing(self) -> bool:
@@ -192,14 +197,23 @@ def rule_of(result: "RuleResult") -> Rule:
     certificate = json.decode(result.certificate) if result.certificate else None
     return Rule(
         result.name,
-        result.where,
-        result.file,
+        _place(result.where, result.file),
         certificate if certificate and certificate.claims else None,
         result.seconds,
         result.reproduction,
         tuple(result.remarks),
         tuple(result.notes),
     )
+
+
+def _place(where: str, file: str) -> "Place":
+    """Where a rule is, with the file as it is named from here."""
+    from certgrad.report.audited import Place
+
+    line = where.rpartition(":")[2]
+    if file in ("", "?") or not line.isdigit():
+        return Place()
+    return Place(file, int(line), f"{_shown(file)}:{line}")
 
 
 def by_file(code: Code) -> list[str]:

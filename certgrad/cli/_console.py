@@ -14,10 +14,16 @@ T = TypeVar("T")
 
 
 def width() -> int | None:
-    """The width of the terminal on stdout, or None where it is none (then no colour either, as with NO_COLOR)."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return None
-    return shutil.get_terminal_size().columns
+    """The width of the page: of the terminal, or as COLUMNS says; None where it goes to a file or a program."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    return None
+
+
+def coloured() -> bool:
+    """Whether stdout is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
 
 
 class Watch:

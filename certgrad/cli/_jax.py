@@ -1,18 +1,18 @@
 """`certgrad audit --jax`: the derivative rules of the installed JAX in place of ops."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from certgrad.cli import _console, _library, _output
+from certgrad.cli import _console, _library
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Audited
+    from certgrad.report.audited import Audit, Audited
 
 WHAT = "primitive or function of the installed JAX and is no code. `certgrad audit --jax` shows all"
 
@@ -77,26 +77,7 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
         typer.echo(f"{target}: written")
 
 
-def report(
-    audited: Sequence["Audited"],
-    outputs: Sequence[_output.Output],
-    format: _output.Format,
-    seconds: float,
-    *,
-    quiet: bool,
-) -> None:
-    """Write the reports asked for, and print one."""
-    for destination in outputs:
-        _output.write(destination, _output.render(destination.format, audited, seconds, quiet=quiet, of_jax=True))
-    width = _console.width()
-    typer.echo(_output.render(format, audited, seconds, quiet=quiet, width=width, of_jax=True), nl=False)
-
-
-def exit_code(audited: Sequence["Audited"], *, strict: bool, failing: Collection[str]) -> ExitCode:
-    """1 if a verdict is among the `failing`, refuted if none is; strictly if any is not proved as it is written."""
-    from certgrad.obligations.certificate import HOLDS
-
-    verdicts = {entry.certificate.verdict for entry in audited}
-    wanted = set(failing or ("refuted",))
-    failed = bool(verdicts & wanted) or (strict and bool(verdicts - set(HOLDS)))
+def exit_code(audit: "Audit") -> ExitCode:
+    """1 if a verdict is among those to fail on."""
+    failed = any(certificate.verdict in audit.failing for certificate in audit.certificates)
     return ExitCode.REFUTED if failed else ExitCode.DISCHARGED

@@ -8,12 +8,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 import certgrad
 from certgrad.errors import UsageError
 from certgrad.report.files import write_atomically
 
 if TYPE_CHECKING:
-    from certgrad.report.audited import Audited
+    from certgrad.report.audited import Audit
 
 
 class Format(StrEnum):
@@ -22,6 +24,9 @@ class Format(StrEnum):
     text = "text"
     json = "json"
     markdown = "markdown"
+    sarif = "sarif"
+    junit = "junit"
+    github = "github"
 
 
 @dataclass(frozen=True)
@@ -32,33 +37,55 @@ class Output:
     path: Path
 
 
-def render(
-    kind: Format,
-    audited: Sequence["Audited"],
-    seconds: float,
-    *,
-    quiet: bool = False,
-    width: int | None = None,
-    of_jax: bool = False,
-    missing: int = 0,
-) -> str:
-    """The audit in one format. `quiet` and `width` concern text; an audit of JAX itself has pages of its own.
-    `missing` rules were found and not audited.
-    """
-    from certgrad.report import jax, json, markdown, text
+@dataclass(frozen=True)
+class Style:
+    """How text is printed; the other formats are for programs."""
 
-    certificates = [entry.certificate for entry in audited]
+    quiet: bool = False
+    verbose: bool = False
+    width: int | None = None
+    colour: bool = False
+
+
+PLAIN = Style()
+
+
+def render(kind: Format, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
+    """The audit in one format; an audit of JAX itself has a text and a page of its own."""
+    from certgrad.report import github, jax, json, junit, markdown, sarif, text
+
     match kind:
         case Format.text if of_jax:
-            return jax.render(audited, seconds, quiet=quiet, width=width)
+            return jax.render(audit, quiet=style.quiet, width=style.width, colour=style.colour)
         case Format.markdown if of_jax:
-            return jax.markdown(certificates)
+            return jax.markdown(audit.certificates)
         case Format.text:
-            return text.render(audited, seconds, quiet=quiet, width=width, missing=missing)
+            return text.render(audit, quiet=style.quiet, verbose=style.verbose, width=style.width, colour=style.colour)
         case Format.json:
-            return json.render(certificates, certgrad.__version__).decode()
+            return json.render(audit, certgrad.__version__, root()).decode()
         case Format.markdown:
-            return markdown.render(certificates, missing)
+            return markdown.render(audit)
+        case Format.sarif:
+            return sarif.render(audit, certgrad.__version__, root()).decode()
+        case Format.junit:
+            return junit.render(audit, root()).decode()
+        case Format.github:
+            return github.render(audit, root())
+
+
+def report(audit: "Audit", kind: Format, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
+    """Write the files that were asked for, and print one format; no text where there are no rows."""
+    for destination in outputs:
+        write(destination, render(destination.format, audit, of_jax=of_jax))
+    if audit.audited or kind is not Format.text:
+        typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
+
+
+def root() -> Path:
+    """From where reports for programs name files: the checkout of a GitHub workflow, or the working directory."""
+    here = Path.cwd()
+    checkout = os.environ.get("GITHUB_WORKSPACE", "")
+    return Path(checkout) if checkout and here.is_relative_to(checkout) else here
 
 
 def parse(values: Sequence[str]) -> list[Output]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from certgrad.cli._code import Code, Rule
 from certgrad.cli._select import Selection
-from certgrad.obligations.certificate import HOLDS, ORDER
-from certgrad.report.audited import Audited
+from certgrad.obligations.certificate import HOLDS, ORDER, VerdictName
+from certgrad.report.audited import Audited, Remarked
 
 if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
@@ -29,6 +29,9 @@ class Judged:
     """How many findings the baseline covers."""
     missing: int = 0
     """How many rules were found and could not be audited."""
+    remarks: tuple[Remarked, ...] = ()
+    failing: frozenset[VerdictName] = frozenset()
+    """The verdicts to fail on."""
 
 
 def selected(code: Code, selection: Selection, configuration: "Configuration") -> list[Rule]:
@@ -49,12 +52,13 @@ def judge(
     baseline: "Collection[Finding]",
     *,
     strict: bool,
-    failing: Collection[str],
+    fail_on: Collection[str],
 ) -> Judged:
     """Which findings are left, and whether there is one to fail on: refuted, if nothing else is said."""
-    verdicts = {*(failing or ("refuted",)), *((v for v in ORDER if v not in HOLDS) if strict else ())}
+    verdicts = failing(fail_on, strict=strict)
     audited = list(library)
     notes: list[str] = []
+    remarks: list[Remarked] = []
     failed = any(claim.verdict in verdicts for one in library for claim in one.certificate.claims)
     covered = missing = 0
     for rule in rules:
@@ -62,13 +66,23 @@ def judge(
         known = {f.code for f in rule.findings if f in baseline}
         covered += len(known)
         if rule.certificate is not None:
-            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, rule.where, frozenset(known)))
+            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, rule.place, frozenset(known)))
             claims = [c for c in rule.certificate.claims if c.code not in known]
             failed = failed or any(c.verdict in verdicts for c in claims)
-        notes += [f"{r.code} {rule.place}: {r.text}" for r in rule.remarks if r.code not in known]
-        notes += [f"{rule.place}: {note}" for note in rule.notes]
-        failed = failed or any(strict or r.code == _ALWAYS for r in rule.remarks if r.code not in known)
-    return Judged(audited, notes, failed, covered, missing)
+        said = [
+            Remarked(rule.name, r.code, r.text, rule.place, strict or r.code == _ALWAYS, r.code in known)
+            for r in rule.remarks
+        ]
+        remarks += said
+        notes += [f"{r.code} {rule.named}: {r.text}" for r in said if not r.covered]
+        notes += [f"{rule.named}: {note}" for note in rule.notes]
+        failed = failed or any(r.fails for r in said if not r.covered)
+    return Judged(audited, notes, failed, covered, missing, tuple(remarks), verdicts)
+
+
+def failing(named: Collection[str], *, strict: bool) -> frozenset[VerdictName]:
+    """The verdicts to fail on: those that are named, or else refuted; strictly all that is not proved as written."""
+    return frozenset(v for v in ORDER if v in (named or ("refuted",)) or (strict and v not in HOLDS))
 
 
 _ALWAYS = "CG206"

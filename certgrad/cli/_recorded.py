@@ -10,7 +10,7 @@ import typer
 from certgrad.cli import _code, _console, _output
 from certgrad.cli._errors import ExitCode, guarded
 from certgrad.cli._output import Format
-from certgrad.report import text
+from certgrad.report.wording import fill
 
 if TYPE_CHECKING:
     from certgrad.recording import Program, Record
@@ -27,6 +27,7 @@ class Wanted:
     failing: tuple[str, ...] = ()
     conformance: bool = True
     quiet: bool = False
+    verbose: bool = False
     seconds: float = 60
     graphs: bool = False
     """Also certify what was differentiated."""
@@ -94,7 +95,7 @@ def _graphs(record: "Record", wanted: Wanted) -> Said:
         where = f" ({one.where})" if one.where else ""
         lines.append(f"{one.name}{where}: {one.verdict} at {one.shapes or 'no arrays'}, called {times}")
         shown = [one.reason, *([] if wanted.quiet and one.verdict in HOLDS else one.hypotheses)]
-        lines += [text.fill(line, None, "  ", "    ") for line in shown if line]
+        lines += [fill(line, None, "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
     return Said(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
 
@@ -105,6 +106,7 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
         return Said([], "certgrad: no derivative rule was called\n")
     from certgrad.cli import _policy, _select
     from certgrad.recording import audited, save
+    from certgrad.report.audited import Audit
 
     started = time.perf_counter()
     configured = _code.configured()
@@ -114,7 +116,7 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
     names = [rule.name for rule in code.rules]
     selection = _select.choose([], {}, [], configured.select, configured.ignore, names)
     judged = _policy.judge(
-        _policy.selected(code, selection, configured), [], (), strict=wanted.strict, failing=wanted.failing
+        _policy.selected(code, selection, configured), [], (), strict=wanted.strict, fail_on=wanted.failing
     )
     notes = [*judged.notes, *record.notes.remarks()]
     if wanted.save is not None:
@@ -126,9 +128,8 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
     if not recorded and not wanted.outputs and wanted.format == "text":
         return Said(notes, "certgrad: no derivative rule of the program's own was called\n", judged.failed)
 
-    def rendered(kind: Format) -> str:
-        return _output.render(kind, judged.audited, seconds, quiet=wanted.quiet, missing=judged.missing)
-
+    found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing)
     for destination in wanted.outputs:
-        _output.write(destination, rendered(destination.format))
-    return Said(notes, rendered(wanted.format), judged.failed and (wanted.strict or bool(wanted.failing)))
+        _output.write(destination, _output.render(destination.format, found))
+    printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose))
+    return Said(notes, printed, judged.failed and (wanted.strict or bool(wanted.failing)))

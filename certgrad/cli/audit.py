@@ -11,7 +11,7 @@ import typer
 from certgrad.cli import _code, _console, _jax, _library, _options, _output
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, UsageError
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
@@ -82,6 +82,10 @@ def audit(
         ),
     ] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Print all that is claimed of every rule, and under which hypotheses."),
+    ] = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
 ) -> None:
@@ -94,14 +98,20 @@ def audit(
     3 internal error; 5 nothing selected; 130 interrupted.
     """
     from certgrad.cli import _policy, _run
+    from certgrad.report.audited import Audit
 
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
     outputs = _output.parse(output or [])
+    style = _output.Style(quiet, verbose, _console.width(), _console.coloured())
     started = time.perf_counter()
     if jax:
         patterns = (targets or [], select or [], ignore or [])
         audited = _jax.audit(*patterns, jobs, None if no_cache else cache_dir, quiet=quiet)
-        _jax.report(audited, outputs, format, time.perf_counter() - started, quiet=quiet)
-        raise typer.Exit(_jax.exit_code(audited, strict=bool(strict), failing=[v.value for v in fail_on or []]))
+        verdicts = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
+        found = Audit(audited, time.perf_counter() - started, failing=verdicts)
+        _output.report(found, format, outputs, style, of_jax=True)
+        raise typer.Exit(_jax.exit_code(found))
     configured = _code.configured()
     asked = targets or configured.targets
     ops, targeted = _code.split(asked)
@@ -133,31 +143,25 @@ def audit(
     strict = configured.strict if strict is None else strict
     failing = [verdict.value for verdict in fail_on] if fail_on else configured.fail_on
     judged = _policy.judge(
-        _policy.selected(code, selection, configured), library, set(entries), strict=strict, failing=failing
+        _policy.selected(code, selection, configured), library, set(entries), strict=strict, fail_on=failing
     )
     unknown = _code.unknown_signatures(code, configured)
     _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
     problems = [*code.problems, *unknown_ops]
     judged = replace(judged, audited=_in_order(judged.audited, asked, code))
-    if judged.audited:
+    said = [_said_of_interruption(len(judged.audited), unreached)] if interrupted else []
+    if judged.audited or judged.remarks or problems:
         seconds = time.perf_counter() - started
-        for destination in outputs:
-            _output.write(
-                destination,
-                _output.render(destination.format, judged.audited, seconds, quiet=quiet, missing=judged.missing),
-            )
-        text = _output.render(
-            format, judged.audited, seconds, quiet=quiet, width=_console.width(), missing=judged.missing
+        found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing, (*problems, *said))
+        _output.report(found, format, outputs, style)
+    if judged.covered:
+        typer.echo(
+            f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
         )
-        typer.echo(text, nl=False)
-        if judged.covered:
-            typer.echo(
-                f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
-            )
     for problem in problems:
         typer.echo(f"error: {problem}", err=True)
     if interrupted:
-        typer.echo(_said_of_interruption(len(judged.audited), unreached), err=True)
+        typer.echo(said[0], err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
     if problems:
         raise typer.Exit(ExitCode.USAGE)

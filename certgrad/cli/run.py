@@ -83,6 +83,10 @@ def run(
     ] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long the audit of one rule may take.")] = 60,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Print all that is claimed of every rule, and under which hypotheses."),
+    ] = False,
 ) -> None:
     """Run a program, note each derivative rule that it calls, and audit them when it has ended.
 
@@ -93,6 +97,8 @@ def run(
     from certgrad.cli._recorded import Wanted
     from certgrad.recording._program import programs
 
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
     found = programs(program or [])
     if found is None:
         raise UsageError("Name what to run: `certgrad run train.py ARG...`, or `certgrad run -m pytest tests`.")
@@ -102,4 +108,4 @@ def run(
         raise UsageError(f"--save {save}: {save.parent} is no folder.")
     outputs = tuple(_output.parse(output or []))
     failing = tuple(v.value for v in fail_on or [])
-    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, seconds, graphs))
+    raise Begin(found, Wanted(save, format, outputs, strict, failing, conformance, quiet, verbose, seconds, graphs))

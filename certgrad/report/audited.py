@@ -26,6 +26,18 @@ SHORT_NAMES = {
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a rule is. `shown` is that for the reader: the file from the working directory, and the line."""
+
+    file: str = ""
+    line: int = 0
+    shown: str = ""
+
+
+NOWHERE = Place()
+
+
+@dataclass(frozen=True)
 class Audited:
     """A certificate and the seconds that it took. The time is for the reader; a certificate never holds it."""
 
@@ -33,10 +45,47 @@ class Audited:
     seconds: float
     reproduction: str = ""
     """A script that shows the refutation, for the reader."""
-    where: str = ""
-    """File and line, of a rule in code."""
+    place: Place = NOWHERE
+    """Of a rule in code."""
     covered: frozenset[str] = frozenset()
     """Codes of findings that the project's baseline lists: known, and not to be shown again."""
+
+    @property
+    def where(self) -> str:
+        """File and line, of a rule in code."""
+        return self.place.shown
+
+
+@dataclass(frozen=True)
+class Remarked:
+    """A remark: what a proof of the rule does not cover, or why there is none. `rule` may name a module."""
+
+    rule: str
+    code: str
+    text: str
+    place: Place = NOWHERE
+    fails: bool = False
+    covered: bool = False
+    """The project's baseline lists it."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All that an audit found, in the order asked for."""
+
+    audited: Sequence[Audited]
+    seconds: float = 0.0
+    remarks: Sequence[Remarked] = ()
+    missing: int = 0
+    """How many rules were found and not audited."""
+    failing: frozenset[VerdictName] = frozenset({"refuted"})
+    """The verdicts on which it fails."""
+    problems: Sequence[str] = ()
+    """Why it is not complete: targets that could not be looked at, an interruption."""
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        return [one.certificate for one in self.audited]
 
 
 @dataclass(frozen=True)

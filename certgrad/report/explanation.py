@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
 from certgrad.report.audited import case_name, is_discharged, signatures
 from certgrad.report.codes import Code
-from certgrad.report.text import fields, fill, witness_rows
-from certgrad.report.wording import grounds, in_words, notation, number, symbols
+from certgrad.report.text import fields, witness_rows
+from certgrad.report.wording import fill, grounds, in_words, notation, number, symbols
 
 _LONGEST = 240
 """Characters of a side that is still printed."""

@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from certgrad.obligations.certificate import AT_SIZES, ORDER, Certificate
-from certgrad.report.audited import Audited, conditions, conventions, count, findings_of
+from certgrad.report.audited import Audit, conditions, conventions, count, findings_of
 from certgrad.report.markdown import code, row, tabulated
-from certgrad.report.text import block, duration, fill, grid
+from certgrad.report.table import Row, grid
+from certgrad.report.text import block
+from certgrad.report.wording import duration, fill
 
 _LEGEND = (
     "Each row is proved for the declared configurations, which `--format json` lists one by one: jax.jvp of the "
@@ -33,18 +35,15 @@ def summary(certificates: Sequence[Certificate]) -> str:
     return "\n".join(lines)
 
 
-def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
+def render(audit: Audit, *, quiet: bool = False, width: int | None = None, colour: bool = False) -> str:
     """The whole text report."""
-    certificates = [entry.certificate for entry in audited]
+    certificates = audit.certificates
     parts: list[str] = []
     if not quiet:
-        rows = [
-            (*_row(e.certificate), duration(e.seconds)) for e in audited if e.certificate.verdict not in ("unproved",)
-        ]
-        if rows:
-            parts += [
-                grid(("rule", "configurations", "verdict", "hypotheses", "what JAX returns", "time"), rows, width)
-            ]
+        definite = [e for e in audit.audited if e.certificate.verdict != "unproved"]
+        rows = [Row((*_row(e.certificate), duration(e.seconds))) for e in definite]
+        header = ("rule", "configurations", "verdict", "hypotheses", "what JAX returns", "time")
+        parts += [grid(header, rows, width, colour=colour)] if rows else []
         parts += [fill(_LEGEND, width), ""]
     for finding in findings_of([c for c in certificates if c.verdict == "refuted"]):
         if finding.case.verdict == "refuted":
@@ -53,7 +52,7 @@ def render(audited: Sequence[Audited], seconds: float, *, quiet: bool = False, w
     if unproved:
         lines = [fill(f"{reason}: {', '.join(members)}", width, "  ", "    ") for reason, members in unproved.items()]
         parts += ["unproved:", *lines, ""]
-    return "\n".join([*parts, f"{summary(certificates)} ({duration(seconds)})"]) + "\n"
+    return "\n".join([*parts, f"{summary(certificates)} ({duration(audit.seconds)})"]) + "\n"
 
 
 def markdown(certificates: Sequence[Certificate], without: Mapping[str, Sequence[str]] | None = None) -> str:

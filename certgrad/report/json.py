@@ -1,22 +1,60 @@
 """Certificates as JSON: byte-identical for the same certificates, one trailing newline, UTF-8."""
 
-from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from certgrad.obligations.certificate import Certificate
+from certgrad.report.audited import Audit, Place
+from certgrad.report.problems import path
+
+FORMAT = 1
+"""Version of the document of an audit. It changes where a reader of an older one would misread it."""
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the rule of a certificate is: `file` from the root of the repository; empty for ops of the library."""
+
+    name: str
+    file: str
+    line: int
+    baseline: list[str]
+    """Codes of its findings that the baseline lists."""
+
+
+class Remark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is said of a rule, or a module, beside its certificate: one of the codes CG2xx."""
+
+    rule: str
+    code: str
+    text: str
+    file: str
+    line: int
+    baseline: bool
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The document that `certgrad audit --format json` prints."""
 
+    format: int
     certgrad: str
     certificates: list[Certificate]
+    rules: list[Rule]
+    """One for each certificate, in the same order."""
+    remarks: list[Remark]
+    problems: list[str]
+    """Why the audit is not complete: targets that could not be looked at, an interruption."""
 
 
-def render(certificates: Sequence[Certificate], version: str) -> bytes:
-    """The document of `--format json`: certgrad's version and the certificates in the library's order."""
-    return _encode(Report(certgrad=version, certificates=list(certificates)))
+def render(audit: Audit, version: str, base: Path) -> bytes:
+    """The document of `--format json`: certgrad's version, the certificates, where their rules are, the remarks."""
+    rules = [Rule(one.certificate.op, *_at(one.place, base), sorted(one.covered)) for one in audit.audited]
+    remarks = [Remark(one.rule, one.code, one.text, *_at(one.place, base), one.covered) for one in audit.remarks]
+    return _encode(Report(FORMAT, version, audit.certificates, rules, remarks, list(audit.problems)))
+
+
+def _at(place: Place, base: Path) -> tuple[str, int]:
+    return path(place, base), place.line
 
 
 def encode(certificate: Certificate) -> bytes:
@@ -32,6 +70,11 @@ def decode(data: bytes) -> Certificate:
 def schema() -> bytes:
     """The JSON Schema of a certificate."""
     return _encode(msgspec.json.schema(Certificate))
+
+
+def audit_schema() -> bytes:
+    """The JSON Schema of the document of an audit, as it is published in `docs/schemas/`."""
+    return _encode({"title": f"certgrad audit, format {FORMAT}", **msgspec.json.schema(Report)})
 
 
 def _encode(value: object) -> bytes:

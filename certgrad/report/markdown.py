@@ -1,24 +1,76 @@
 """The library as a Markdown table, and an audit's findings as Markdown."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from certgrad.obligations.certificate import Certificate, not_for_all, stated
-from certgrad.report.audited import conditions, conventions, findings_of, signatures, summary
+from certgrad.report.audited import Audit, Audited, Place, conditions, conventions, findings_of, signatures, summary
 from certgrad.report.text import block, obligations
 
 _HEADER = ("op", "signature", "obligations", "verdict", "hypotheses", "convention")
 
 
-def render(certificates: Sequence[Certificate], missing: int = 0) -> str:
-    """An audit: the summary, the table, the findings. `missing` rules were found and not audited."""
-    parts = [summary(certificates, missing) + ".", table(certificates)]
-    found = findings_of(certificates)
+_MOST = 1_000_000
+"""Bytes of a page: GitHub refuses a job summary of more than a mebibyte."""
+
+
+def render(audit: Audit) -> str:
+    """An audit: the summary, the table, the findings, the remarks. Also a job summary of GitHub Actions."""
+    certificates = audit.certificates
+    parts = [summary(certificates, audit.missing) + "."]
+    parts += [table(certificates)] if certificates else []
     limited = [f"`{c.op}`: {why}" for c in certificates if (why := not_for_all(c))]
     if limited:
         parts += ["## At sizes", "\n".join(f"- {' '.join(line.split())}" for line in limited)]
+    found = [part for one in audit.audited for part in _findings(one)]
     if found:
-        parts += ["## Findings", *(f"```text\n{block(finding)}\n```" for finding in found)]
+        parts += ["## Findings", *_fitting(found, _MOST - sum(len(part.encode()) for part in parts))]
+    remarks = [
+        f"- {one.code} {code(one.rule)}{_at(one.place)}: {_plain(one.text)}" for one in audit.remarks if not one.covered
+    ]
+    if remarks:
+        parts += ["## Remarks", "\n".join(remarks)]
+    if audit.problems:
+        parts += ["## Not complete", "\n".join(f"- {_plain(problem)}" for problem in audit.problems)]
+    covered = sum(len(one.covered) for one in audit.audited) + sum(one.covered for one in audit.remarks)
+    if covered:
+        parts.append(f"{covered} {'finding is' if covered == 1 else 'findings are'} in the baseline and not shown.")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _findings(one: Audited) -> list[str]:
+    """The findings of a rule, those of the baseline left out, and how to reproduce them."""
+    shown = [f for f in findings_of([one.certificate]) if f.claim.code not in one.covered]
+    parts = [fenced(block(finding, where=one.where)) for finding in shown]
+    if one.reproduction and any(f.case.verdict == "refuted" for f in shown):
+        script = fenced(one.reproduction, "python")
+        parts.append(f"<details><summary>To reproduce {code(one.certificate.op)}</summary>\n\n{script}\n\n</details>")
+    return parts
+
+
+def _fitting(parts: Sequence[str], room: int) -> list[str]:
+    """The first of them that fit into so many bytes together, and how many were left out."""
+    kept, size = 0, 0
+    while kept < len(parts) and (size := size + len(parts[kept].encode()) + 2) <= room:
+        kept += 1
+    left = len(parts) - kept
+    return [*parts[:kept], *([f"{left} more are left out: they would be too long for this page."] if left else [])]
+
+
+def _at(place: Place) -> str:
+    return f" ({place.shown})" if place.shown else ""
+
+
+def _plain(text: str) -> str:
+    """A text on one line in which no character of Markdown or HTML has a meaning."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """A code block whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip(chr(10))}\n{fence}"
 
 
 def table(certificates: Sequence[Certificate], link: str = "") -> str:

@@ -1,35 +1,33 @@
 """The audit as text for a terminal or a log: a table, a block for each finding, a summary line."""
 
-import textwrap
-from collections.abc import Sequence
-from io import StringIO
+from collections.abc import Iterable, Sequence
 from textwrap import indent
-from typing import TYPE_CHECKING
 
-from certgrad.obligations.certificate import Ball, Certificate, Witness, not_for_all, stated
+from certgrad.obligations.certificate import (
+    Ball,
+    Certificate,
+    Claim,
+    Convention,
+    Hypothesis,
+    Witness,
+    not_for_all,
+    stated,
+)
 from certgrad.report.audited import (
     SHORT_NAMES,
+    Audit,
     Audited,
     Finding,
     case_name,
     conditions,
     conventions,
     findings_of,
+    hypotheses_of,
     summary,
 )
+from certgrad.report.table import Row, grid
+from certgrad.report.wording import duration, fill, grounds, in_words, number, symbols
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_STYLES = {
-    "proved": "green",
-    "proved under hypotheses": "cyan",
-    "proved up to rounding": "cyan",
-    "proved at sizes": "blue",
-    "surrogate": "magenta",
-    "unproved": "yellow",
-    "refuted": "bold red",
-}
 _LEGEND = (
     "jvp: the JVP is the derivative of the forward. vjp: the VJP is the adjoint of the JVP. fwd: the rule returns the "
     "forward's value. Proved means for all shapes and all real inputs that the hypotheses allow; floats are another "
@@ -41,14 +39,13 @@ COVERED = " (baseline)"
 
 
 def render(
-    audited: Sequence[Audited], seconds: float, *, quiet: bool = False, width: int | None = None, missing: int = 0
+    audit: Audit, *, quiet: bool = False, verbose: bool = False, width: int | None = None, colour: bool = False
 ) -> str:
-    """The whole text report. `width` is the terminal's, and colours it; None gives plain text, as wide as it needs.
-    `missing` rules were found and not audited.
-    """
-    certificates = [entry.certificate for entry in audited]
-    parts = [] if quiet else [table(audited, width), fill(_LEGEND, width), ""]
-    for entry in audited:
+    """The whole text report, `width` columns wide; quiet, findings and the summary; verbose, every rule in full."""
+    parts = []
+    if audit.audited and not quiet:
+        parts = [table(audit.audited, width, verbose=verbose, colour=colour), fill(_LEGEND, width), ""]
+    for entry in audit.audited:
         shown = [f for f in findings_of([entry.certificate]) if f.claim.code not in entry.covered]
         for finding in shown:
             parts += [block(finding, width, entry.where), ""]
@@ -56,23 +53,68 @@ def render(
             parts += [*fields([(entry.certificate.op, why)], width, ""), ""]
         if entry.reproduction and any(f.case.verdict == "refuted" for f in shown):
             parts += [f"to reproduce {entry.certificate.op}:", indent(entry.reproduction, "  ")]
-    return "\n".join([*parts, f"{summary(certificates, missing)} ({duration(seconds)})"]) + "\n"
+    return "\n".join([*parts, f"{summary(audit.certificates, audit.missing)} ({duration(audit.seconds)})"]) + "\n"
 
 
-def table(audited: Sequence[Audited], width: int | None = None) -> str:
-    """One row an op: obligations, verdict, hypotheses, convention, time."""
+def table(audited: Sequence[Audited], width: int | None = None, *, verbose: bool = False, colour: bool = False) -> str:
+    """One row an op: obligations, verdict, hypotheses, convention, time; with `verbose`, below it all that is said."""
     rows = [
-        (
-            entry.certificate.op,
-            obligations(entry.certificate),
-            stated(entry.certificate) + (COVERED if entry.covered else ""),
-            _first(conditions(entry.certificate)),
-            ", ".join(conventions(entry.certificate)),
-            duration(entry.seconds),
+        Row(
+            (
+                entry.certificate.op,
+                obligations(entry.certificate),
+                stated(entry.certificate) + (COVERED if entry.covered else ""),
+                "" if verbose else _first(conditions(entry.certificate)),
+                "" if verbose else ", ".join(conventions(entry.certificate)),
+                duration(entry.seconds),
+            ),
+            tuple(in_full(entry)) if verbose else (),
         )
         for entry in audited
     ]
-    return grid(("op", "obligations", "verdict", "hypotheses", "convention", "time"), rows, width)
+    long = ("", "") if verbose else ("hypotheses", "convention")
+    header = ("op", "obligations", "verdict", *long, "time")
+    return grid(header, rows, width, colour=colour)
+
+
+def in_full(entry: Audited) -> list[tuple[str, str]]:
+    """All that a certificate says of its claims beside their findings, as labelled values."""
+    certificate = entry.certificate
+    claims = certificate.claims
+    said = [("file", entry.where)]
+    said += [(SHORT_NAMES[claim.kind], _claimed(claim)) for claim in claims]
+    said += _each("scope", (f"{case_name(c)}: {c.scope}" for claim in claims for c in claim.cases if c.scope))
+    said += _each("hypothesis", (_grounded(h) for h in hypotheses_of(certificate)))
+    said += _each("parameters", (symbols(text) for text in certificate.params.values()))
+    said += [("convention", _beside(c)) for c in certificate.conventions]
+    said += _each("read as", (text for claim in claims for text in claim.idealisations))
+    said += _each("uses", (text for claim in claims for text in claim.facts))
+    said += _each("compared", (text for claim in claims for text in claim.measured))
+    said += [("source", certificate.source)]
+    return [(label, value) for label, value in said if value]
+
+
+def _each(label: str, values: Iterable[str]) -> list[tuple[str, str]]:
+    """A line for each value, once; the label stands at the first."""
+    return [("" if k else label, value) for k, value in enumerate(dict.fromkeys(filter(None, values)))]
+
+
+def _claimed(claim: Claim) -> str:
+    under = f": {', '.join(h.text for h in claim.hypotheses)}" if claim.hypotheses else ""
+    return claim.verdict + under
+
+
+def _grounded(hypothesis: Hypothesis) -> str:
+    return f"{hypothesis.text}: {in_words(hypothesis)} ({grounds(hypothesis)})"
+
+
+def _beside(convention: Convention) -> str:
+    """What the rule returns at a point, and what others return there."""
+    others = [
+        f"{name} {number(value)}" for name, value in (("JAX", convention.jax), ("PyTorch", convention.torch)) if value
+    ]
+    beside = f" ({', '.join(others)})" if others else ""
+    return f"{number(convention.rule)} at {convention.point}{beside}"
 
 
 def _first(conditions: Sequence[str]) -> str:
@@ -83,45 +125,7 @@ def _first(conditions: Sequence[str]) -> str:
             break
         shown.append(condition)
     more = len(conditions) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def grid(header: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
-    """A table whose columns are: a name, a word, the verdict, the hypotheses, conventions, and a time."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in header[:3]:
-        table.add_column(name, no_wrap=True)
-    for name in header[3:5]:
-        table.add_column(name, overflow="fold")
-    table.add_column(header[5], justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(cell, style=_style(cell) if k == 2 else "") for k, cell in enumerate(row)))
-    return _print(table, width)
-
-
-def _style(verdict: str) -> str:
-    """Of the verdict that a cell begins with."""
-    found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
-    return _STYLES.get(found, "")
-
-
-def _print(table: "Table", width: int | None) -> str:
-    from rich.console import Console
-
-    buffer = StringIO()
-    coloured = width is not None
-    console = Console(
-        file=buffer,
-        width=width or 10_000,
-        force_terminal=coloured,
-        color_system="auto" if coloured else None,
-        legacy_windows=False,
-    )
-    console.print(table)
-    return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
+    return ", ".join(shown) + (f" and {more} more (--verbose)" if more else "")
 
 
 def obligations(certificate: Certificate) -> str:
@@ -176,20 +180,3 @@ def fields(rows: Sequence[tuple[str, str]], width: int | None = None, indent: st
             lines.append(fill(line, width, first, " " * len(first)))
             first = " " * len(first)
     return lines
-
-
-def fill(text: str, width: int | None = None, first: str = "", rest: str | None = None) -> str:
-    """Text wrapped at the terminal's width (at 100 columns where there is none), with hanging indents."""
-    return textwrap.fill(
-        text,
-        max(width or 100, 40),
-        initial_indent=first,
-        subsequent_indent=first if rest is None else rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def duration(seconds: float) -> str:
-    """A time to two or three figures: `12 ms`, `7.2 s`."""
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

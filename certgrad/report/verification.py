@@ -1,6 +1,5 @@
 """The results of `certgrad verify` as text and as JSON."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -9,7 +8,7 @@ import msgspec
 
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify._verify import Outcome
-from certgrad.report.text import duration
+from certgrad.report.wording import duration, fill
 
 if TYPE_CHECKING:
     from certgrad.accel.verify import GraphVerification
@@ -48,7 +47,7 @@ def as_json(verified: Sequence[Verified], version: str) -> bytes:
 
 def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
     """A row for each certificate, the problems, and a summary line."""
-    parts = [] if quiet else [_table(verified), textwrap.fill(_LEGEND, width or 120), ""]
+    parts = [] if quiet else [_table(verified), fill(_LEGEND, width), ""]
     for one in verified:
         for problem in one.result.problems:
             parts.append(f"{one.name}: {one.result.outcome}: {problem}")

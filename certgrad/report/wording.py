@@ -1,6 +1,7 @@
 """How certificates' short texts are put before a reader: symbols, words, numbers of a readable length."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -14,6 +15,26 @@ _REASONS = {
     "domain": "declared as the op's domain",
 }
 ENTRYWISE = "at every entry, "
+PAGE = 100
+"""The width of the page where there is no terminal."""
+_NARROWEST = 40
+
+
+def fill(text: str, width: int | None = None, first: str = "", rest: str | None = None) -> str:
+    """Text wrapped at the page's width, with hanging indents. Words longer than a line stay whole."""
+    return textwrap.fill(
+        text,
+        max(width or PAGE, _NARROWEST),
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time to two or three figures: `12 ms`, `7.2 s`."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def symbols(text: str) -> str:

@@ -15,19 +15,23 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_no_terminal_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_piped_is_plain_and_as_wide_as_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert _console.width() is None
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert (_console.width(), _console.coloured()) == (None, False)
+    monkeypatch.setenv("COLUMNS", "132")
+    assert (_console.width(), _console.coloured()) == (132, False)
 
 
-def test_a_terminal_has_its_width_unless_colour_is_declined(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("no_color, term, coloured", [("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)])
+def test_a_terminal_keeps_its_width_where_colour_is_declined(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, term: str, coloured: bool
+) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "77")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert _console.width() == 77
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert _console.width() is None
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert (_console.width(), _console.coloured()) == (77, coloured)
 
 
 @pytest.mark.parametrize(

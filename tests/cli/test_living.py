@@ -156,7 +156,7 @@ def test_a_declaration_that_does_not_fit_always_fails(project: dict, certgrad: R
     project["pkg.b:sort"] = result("pkg.b:sort", None, ("CG206", "not audited: takes 2 array arguments"))
     done = certgrad("audit", "pkg.b")
     assert done.code == 1
-    assert "CG206 pkg.b:sort (b.py:3): not audited: takes 2 array arguments" in done.err
+    assert "CG206 pkg.b:sort (pkg/b.py:3): not audited: takes 2 array arguments" in done.err
     assert certgrad("audit", "pkg.b:sort").code == 1, "also where nothing else was audited"
 
 

@@ -1,20 +1,47 @@
 """Certificates as JSON: deterministic, and decoded strictly."""
 
 import json as standard
+import os
+from pathlib import Path
 from typing import Any
 
+import jsonschema
 import msgspec
 import pytest
 
 from certgrad.report import json
 from tests.report import fabricated
+from tests.report.audits import BASE, EVERY
 
 
-def test_the_document_names_the_version_and_the_certificates() -> None:
-    document = standard.loads(json.render(fabricated.ALL, "1.2.3"))
-    assert list(document) == ["certgrad", "certificates"]
-    assert document["certgrad"] == "1.2.3"
-    assert [entry["op"] for entry in document["certificates"]] == [entry.op for entry in fabricated.ALL]
+def test_the_document_names_the_versions_the_certificates_and_their_places() -> None:
+    document = standard.loads(json.render(EVERY, "1.2.3", BASE))
+    assert list(document) == ["format", "certgrad", "certificates", "rules", "remarks", "problems"]
+    assert (document["format"], document["certgrad"]) == (1, "1.2.3")
+    names = [one.certificate.op for one in EVERY.audited]
+    assert [entry["op"] for entry in document["certificates"]] == names
+    assert [rule["name"] for rule in document["rules"]] == names
+    assert document["rules"][4] == {
+        "name": "pkg.losses:straight_through",
+        "file": "pkg/losses.py",
+        "line": 41,
+        "baseline": ["CG101"],
+    }
+    assert document["remarks"][1]["rule"] == "pkg.broken"
+
+
+def test_the_schema_of_an_audit_is_published_and_describes_it() -> None:
+    page = Path(__file__).parents[2] / f"docs/schemas/audit-{json.FORMAT}.json"
+    if os.environ.get("CERTGRAD_UPDATE_GOLDEN") == "1":
+        page.write_bytes(json.audit_schema())
+    assert page.read_bytes() == json.audit_schema(), "where the meaning of a field changes, so does FORMAT"
+    schema = standard.loads(page.read_bytes())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(standard.loads(json.render(EVERY, "1.2.3", BASE)), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(
+            {"format": 1, "certgrad": "1", "certificates": [], "rules": [{}], "remarks": [], "problems": []}, schema
+        )
 
 
 @pytest.mark.parametrize("certificate", fabricated.ALL, ids=lambda entry: entry.op)

@@ -1,0 +1,133 @@
+"""What an audit found, one record a finding or remark: what tools for code review, editors and CI show at a line."""
+
+import hashlib
+import os.path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from certgrad.obligations.certificate import CaseClaim, Claim
+from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
+from certgrad.report.codes import CODES, REMARKS
+from certgrad.report.text import fields, witness_rows
+from certgrad.rules import _findings
+
+
+class Level(StrEnum):
+    """How grave it is. An error is what the audit fails on."""
+
+    error = "error"
+    warning = "warning"
+    note = "note"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An obligation that is not proved, or a remark."""
+
+    rule: str
+    code: str
+    verdict: str
+    title: str
+    """One line: the code, the rule, the verdict."""
+    text: str
+    """All of it: the reason and the mend, the claim, the witness. Several lines."""
+    level: Level
+    place: Place
+    fingerprint: str
+    """The same while the finding is: it does not change when code is moved."""
+    covered: bool = False
+    """The project's baseline lists it."""
+
+
+def problems(audit: Audit) -> list[Problem]:
+    """Findings in the order of the rules, then remarks."""
+    found = [_of_claim(audit, one, claim) for one in audit.audited for claim in _open(one, audit.failing)]
+    return [*found, *map(_of_remark, audit.remarks)]
+
+
+def gravest(found: Sequence[Problem]) -> Level | None:
+    """The gravest level among them, if there is one."""
+    return min((p.level for p in found), key=[*Level].index, default=None)
+
+
+def path(place: Place, base: Path) -> str:
+    """The place's file with slashes, from the base where it is inside, else in full; empty where there is none."""
+    if not place.file:
+        return ""
+    file = Path(os.path.abspath(place.file))
+    return (file.relative_to(base) if file.is_relative_to(base) else file).as_posix()
+
+
+def _open(one: Audited, failing: frozenset) -> list[Claim]:
+    """The claims that are not proved, or whose verdict fails the audit."""
+    return [c for c in one.certificate.claims if c.verdict in failing or not is_discharged(c.verdict)]
+
+
+def _of_claim(audit: Audit, one: Audited, claim: Claim) -> Problem:
+    rule = one.certificate.op
+    covered = claim.code in one.covered
+    said = next(f for f in _findings.findings_of(rule, one.certificate) if f.code == claim.code)
+    return Problem(
+        rule,
+        claim.code,
+        claim.verdict,
+        f"{claim.code} {claim.id}: {claim.verdict}",
+        _text(claim, _cases(one, claim), one.reproduction if claim.verdict == "refuted" else ""),
+        Level.note if covered else _level(claim.verdict, audit.failing),
+        one.place,
+        _fingerprint(said),
+        covered,
+    )
+
+
+def _cases(one: Audited, claim: Claim) -> list[CaseClaim]:
+    """The cases to tell: those that are not proved; or, of a proof that is none for all, those that lack most."""
+    bare = [f.case for f in findings_of([one.certificate]) if f.claim is claim]
+    return bare or [c for c in claim.cases if c.verdict == claim.verdict]
+
+
+def _text(claim: Claim, cases: Sequence[CaseClaim], reproduction: str) -> str:
+    """The reason first: it is what a list of problems shows, and names the mend."""
+    parts = [CODES[claim.code].title[0].upper() + CODES[claim.code].title[1:] + f": {claim.verdict}."]
+    for case in cases:
+        rows = [("claim", claim.statement), ("case", case_name(case)), ("residual", case.residual)]
+        rows += witness_rows(case.witness) if case.witness is not None else []
+        parts += ["", *case.reason.splitlines(), *fields(rows)]
+    if reproduction:
+        parts += ["", "to reproduce:", reproduction.rstrip("\n")]
+    return "\n".join(parts)
+
+
+def _of_remark(one: Remarked) -> Problem:
+    level = Level.note if one.covered else Level.error if one.fails else _UNFAILING.get(one.code, Level.note)
+    verdict = _findings.REMARKS[one.code]
+    (said,) = _findings.findings_of(one.rule, None, [_findings.Remark(one.code, one.text)])
+    return Problem(
+        one.rule,
+        one.code,
+        verdict,
+        f"{one.code} {one.rule}: {REMARKS[one.code].title}",
+        one.text,
+        level,
+        one.place,
+        _fingerprint(said),
+        one.covered,
+    )
+
+
+_UNFAILING = {_findings.NOT_AUDITED: Level.warning}
+"""Remarks that are more than notes where they do not fail."""
+
+
+def _level(verdict: str, failing: frozenset) -> Level:
+    if verdict in failing:
+        return Level.error
+    return Level.note if verdict == "surrogate" else Level.warning
+
+
+def _fingerprint(said: _findings.Finding) -> str:
+    return hashlib.blake2b(
+        "\0".join([said.rule, said.code, said.verdict, said.digest]).encode(), digest_size=16
+    ).hexdigest()

@@ -1,0 +1,101 @@
+"""SARIF 2.1.0, the format in which code scanning and editors take what an analysis finds.
+
+The standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from certgrad.report.audited import Audit
+from certgrad.report.codes import CODES, REMARKS, Code
+from certgrad.report.problems import Problem, path, problems
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_LINK = re.compile(r"\[([^][]*)\]\(")
+"""What SARIF reads as a link in a message: `x[i](t)`. A backslash takes that meaning away."""
+_ALL = [*CODES.values(), *REMARKS.values()]
+
+
+def render(audit: Audit, version: str, base: Path) -> bytes:
+    """The log of one run: the codes with their help, and a result for each finding and remark.
+
+    Files are named from `base`, the root of the repository. The same audit gives the same bytes.
+    """
+    run = {
+        "tool": {
+            "driver": {
+                "name": "certgrad",
+                "version": version,
+                "semanticVersion": version,
+                "shortDescription": {"text": "Proves hand-written JAX derivative rules."},
+                "rules": [_rule(code) for code in _ALL],
+            }
+        },
+        "invocations": [_invocation(audit)],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(problem, base) for problem in problems(audit)],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
+
+
+def _invocation(audit: Audit) -> dict[str, Any]:
+    """Whether the audit is complete, and why it is not."""
+    notes = [{"level": "error", "message": {"text": problem}} for problem in audit.problems]
+    return {"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    """A code, with what `certgrad explain` says of it."""
+    return {
+        "id": code.code,
+        "name": "".join(part.capitalize() for part in code.kind.split("_")),
+        "shortDescription": {"text": _sentence(code.title)},
+        "fullDescription": {"text": _sentence(code.statement)},
+        "help": {
+            "text": f"{_sentence(code.statement)}\n\n{code.meaning}\n\nFor example:\n\n{code.example}",
+            "markdown": f"{_sentence(code.statement)}\n\n{code.meaning}\n\n```python\n{code.example}\n```",
+        },
+        "defaultConfiguration": {"level": "error" if code.code in CODES else "note"},
+        "properties": {"tags": ["correctness", "derivatives"], "precision": "very-high"},
+    }
+
+
+def _result(problem: Problem, base: Path) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": problem.code,
+        "ruleIndex": next(k for k, code in enumerate(_ALL) if code.code == problem.code),
+        "level": problem.level.value,
+        "message": {"text": _LINK.sub(r"\\[\1](", f"{problem.title}\n{problem.text}")},
+        "locations": [_location(problem, base)],
+        # The second is the one by which GitHub knows an alert again; it would else depend on the lines around it.
+        "partialFingerprints": {
+            "certgradFinding/v1": problem.fingerprint,
+            "primaryLocationLineHash": f"{problem.fingerprint}:1",
+        },
+        "properties": {"verdict": problem.verdict},
+    }
+    if problem.covered:
+        result["suppressions"] = [{"kind": "external", "justification": "listed in the project's baseline"}]
+    return result
+
+
+def _location(problem: Problem, base: Path) -> dict[str, Any]:
+    """The file and line, where it is known, and the rule's name."""
+    named = {"logicalLocations": [{"fullyQualifiedName": problem.rule, "kind": "function"}]}
+    file = path(problem.place, base)
+    if not file:
+        return named
+    inside = not PurePosixPath(file).is_absolute()
+    artifact = {"uri": quote(file), "uriBaseId": _ROOT} if inside else {"uri": Path(file).as_uri()}
+    region = {"region": {"startLine": problem.place.line}} if problem.place.line else {}
+    return {"physicalLocation": {"artifactLocation": artifact, **region}, **named}
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

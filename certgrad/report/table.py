@@ -1,0 +1,147 @@
+"""Tables no wider than the page: what does not fit beside a row stands below it, whole and labelled.
+
+The columns are a name, a word, the verdict, two that may be long, and a time; one without a header is left out. Three
+layouts, the first that fits: all columns; the long ones below their row; the name on a line of its own as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from certgrad.report.wording import PAGE, fill
+
+_STYLES = {
+    "proved": "green",
+    "proved under hypotheses": "cyan",
+    "proved up to rounding": "cyan",
+    "proved at sizes": "blue",
+    "surrogate": "magenta",
+    "unproved": "yellow",
+    "refuted": "bold red",
+}
+_GAP = "  "
+_INDENT = 4
+_VERDICT, _LONG, _TIME = 2, (3, 4), 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of a row, and labelled lines that always stand below it."""
+
+    cells: tuple[str, str, str, str, str, str]
+    below: tuple[tuple[str, str], ...] = ()
+
+
+def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *, colour: bool = False) -> str:
+    """The table, at most so many columns wide where names and verdicts allow it."""
+    page = width or PAGE
+    every = tuple(k for k, name in enumerate(header) if name)
+    short = tuple(k for k in every if k not in _LONG)
+    for columns in (every, short):
+        widths = _widths(header, rows, columns)
+        if sum(widths.values()) + len(_GAP) * (len(columns) - 1) <= page:
+            return _print(_lines(header, rows, widths, page), colour)
+    return _print(_blocks(header, rows, page), colour)
+
+
+def _widths(header: Sequence[str], rows: Sequence[Row], columns: Sequence[int]) -> dict[int, int]:
+    return {k: max(cell_len(cells[k]) for cells in (header, *(row.cells for row in rows))) for k in columns}
+
+
+def _lines(header: Sequence[str], rows: Sequence[Row], widths: dict[int, int], page: int) -> list[Text]:
+    """A line a row, and below it what has no column."""
+    lines = [_line(header, widths, "bold")]
+    for row in rows:
+        lines.append(_line(row.cells, widths))
+        lines += _below(header, row, [k for k in _LONG if k not in widths], page)
+    return lines
+
+
+def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]:
+    """The name on a line, the verdict and the time on the next, the rest below."""
+    lines = []
+    for row in rows:
+        lines.append(Text(row.cells[0], style="bold"))
+        cells = {k: row.cells[k] for k in (_VERDICT, _TIME) if row.cells[k]}
+        parts = [Text(cell, style=_style(cell) if k == _VERDICT else "") for k, cell in cells.items()]
+        lines.append(Text(" " * _INDENT).append_text(Text(_GAP).join(parts)))
+        lines += _below(header, row, (1, *_LONG), page)
+    return lines
+
+
+def _line(cells: Sequence[str], widths: dict[int, int], style: str = "") -> Text:
+    """The cells that have a column; times are to the right."""
+    parts = []
+    for k, width in widths.items():
+        room = " " * (width - cell_len(cells[k]))
+        own = style or (_style(cells[k]) if k == _VERDICT else "")
+        part = Text(cells[k], style=own)
+        parts.append(Text(room).append_text(part) if k == _TIME else part.append(room))
+    return Text(_GAP).join(parts)
+
+
+def _below(header: Sequence[str], row: Row, columns: Sequence[int], page: int) -> list[Text]:
+    """Labelled lines under a row."""
+    said = [*((header[k], row.cells[k]) for k in columns if row.cells[k]), *row.below]
+    column = max((cell_len(label) for label, _ in said), default=0)
+    lines = []
+    for label, value in said:
+        first = " " * _INDENT + label.ljust(column) + _GAP
+        lines += [Text(line) for line in _wrapped(value, page, first)]
+    return lines
+
+
+def _wrapped(value: str, page: int, first: str) -> list[str]:
+    """The value in lines that end after a comma where they can: no formula is broken that fits on a line."""
+    rest = " " * len(first)
+    lines, line = [], first
+    for part in _parts(value):
+        begun = line not in (first, rest)
+        joined = f"{line} {part}" if begun else line + part
+        if begun and cell_len(joined) > page:
+            lines.append(line)
+            joined = rest + part
+        line = joined
+    wrapped = [*lines, line]
+    return [short for one in wrapped for short in ([one] if cell_len(one) <= page else _filled(one, page, rest))]
+
+
+def _filled(line: str, page: int, rest: str) -> list[str]:
+    """A line that is too long by itself."""
+    return fill(line[len(rest) :], page, line[: len(rest)], rest).splitlines()
+
+
+def _parts(value: str) -> list[str]:
+    """The value after each comma that stands in no bracket."""
+    parts, depth, start = [], 0, 0
+    for k, character in enumerate(value):
+        depth += (character in "([{⟨") - (character in ")]}⟩")
+        if character == "," and depth <= 0 and value[k + 1 : k + 2] == " ":
+            parts.append(value[start : k + 1])
+            start = k + 2
+    return [*parts, value[start:]]
+
+
+def _style(verdict: str) -> str:
+    """Of the verdict that a cell begins with."""
+    found = max((v for v in _STYLES if verdict.startswith(v)), key=len, default="")
+    return _STYLES.get(found, "")
+
+
+def _print(lines: Sequence[Text], colour: bool) -> str:
+    buffer = StringIO()
+    console = Console(
+        file=buffer,
+        force_terminal=colour,
+        color_system="auto" if colour else None,
+        no_color=not colour,
+        legacy_windows=False,
+    )
+    for line in lines:
+        line.rstrip()
+        console.print(line, soft_wrap=True, highlight=False)
+    return buffer.getvalue()

@@ -1,0 +1,93 @@
+"""`--format` and `--output`: several at once, whole or not at all, and text that fits the page."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from certgrad.cli import _output
+from tests.cli.conftest import Library, Result
+
+Run = Callable[..., Result]
+
+
+def test_all_formats_at_once(
+    everything: Library, certgrad: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = [part for kind in _output.Format for part in ("--output", f"{kind}=audit.{kind}")]
+    done = certgrad("audit", "--format", "github", *options)
+    assert done.code == 1
+    assert "::error title=CG102 mul.vjp_is_adjoint%3A refuted::" in done.out
+    written = {kind: Path(f"audit.{kind}").read_text() for kind in _output.Format}
+    assert written["github"] == done.out
+    assert json.loads(written["sarif"])["version"] == "2.1.0"
+    assert json.loads(written["json"])["format"] == 1
+    assert written["junit"].startswith("<?xml")
+    assert written["markdown"].startswith("6 ops: ")
+    assert written["text"].startswith("op ")
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(
+    everything: Library, certgrad: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "audit.sarif"
+    target.write_text("as it was")
+    monkeypatch.setattr(os, "replace", _no_space)
+    done = certgrad("audit", "--output", f"sarif={target}")
+    assert done.code == 2
+    assert "the file cannot be written (No space left on device)" in done.err
+    assert target.read_text() == "as it was"
+    assert [one.name for one in tmp_path.iterdir()] == ["audit.sarif"]
+
+
+def _no_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_an_unknown_format_is_named_with_those_that_there_are(library: Library, certgrad: Run) -> None:
+    done = certgrad("audit", "--output", "xml=a.xml")
+    assert done.code == 2
+    assert "FORMAT one of text, json, markdown, sarif, junit, github" in done.err
+
+
+def test_files_are_named_from_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "packages/one"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    assert _output.root() == inner
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    assert _output.root() == tmp_path
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
+    assert _output.root() == inner
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_a_page_is_as_wide_as_columns_says(
+    everything: Library, certgrad: Run, columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    table = certgrad("audit", "sigmoid", "relu").out.partition("\n\n")[0]
+    assert max(map(len, table.splitlines())) <= int(columns)
+
+
+def test_verbose_tells_every_rule_in_full_and_quiet_contradicts_it(library: Library, certgrad: Run) -> None:
+    told = certgrad("audit", "relu", "--verbose").out
+    assert "    hypothesis  x[i] ≠ 0: no entry of x is zero (max(x, 0); excludes a set of measure zero)\n" in told
+    both = certgrad("audit", "-q", "-v")
+    assert both.code == 2
+    assert both.err == "error: --quiet and --verbose contradict each other. Leave one of them out.\n"
+
+
+def test_where_nothing_could_be_looked_at_the_files_say_so(
+    certgrad: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = certgrad("audit", "nowhere/at_all.py", "--output", "sarif=a.sarif")
+    assert done.code == 2
+    (run,) = json.loads(Path("a.sarif").read_text())["runs"]
+    assert not run["invocations"][0]["executionSuccessful"]
+    assert done.out == ""

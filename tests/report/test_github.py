@@ -1,0 +1,30 @@
+"""Annotations of GitHub Actions: a golden file, and what would break a line."""
+
+from dataclasses import replace
+
+from certgrad.report import github
+from certgrad.report.audited import Audit, Remarked
+from tests.report.audits import BASE, EVERY, at
+from tests.report.golden import check
+
+
+def test_annotations_of_every_verdict() -> None:
+    check("audit.github", github.render(EVERY, BASE))
+
+
+def test_an_annotation_is_one_line_that_nothing_in_a_text_ends() -> None:
+    remark = Remarked("pkg:f", "CG201", "100% ::error::\r\nsecond", replace(at(5), file=str(BASE / "a:b,c.py")))
+    annotation, summary = github.render(Audit([], remarks=[remark], missing=1), BASE).splitlines()
+    assert annotation == (
+        "::warning file=a%3Ab%2Cc.py,line=5,title=CG201 pkg%3Af%3A a rule was found and not audited"
+        "::100%25 ::error::%0D%0Asecond"
+    )
+    assert summary.startswith("0 of 1 rule: ")
+
+
+def test_an_audit_that_is_not_complete_is_an_error() -> None:
+    assert "::error title=certgrad::Cannot import 'pkg.gone'" in github.render(EVERY, BASE)
+
+
+def test_what_the_baseline_lists_is_not_annotated() -> None:
+    assert "straight_through" not in github.render(EVERY, BASE)
