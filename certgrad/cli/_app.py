@@ -10,6 +10,7 @@ import certgrad
 from certgrad.cli._errors import guarded
 from certgrad.cli.audit import audit
 from certgrad.cli.baseline import baseline
+from certgrad.cli.diff import diff
 from certgrad.cli.explain import explain
 from certgrad.cli.graph import graph
 from certgrad.cli.list import list_ops
@@ -21,6 +22,7 @@ from certgrad.cli.verify import verify
 _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": audit,
     "baseline": baseline,
+    "diff": diff,
     "verify": verify,
     "explain": explain,
     "graph": graph,

@@ -41,6 +41,10 @@ ImportTimeout = Annotated[
         show_default=False,
     ),
 ]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--output", metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated."),
+]
 WORTH_A_PROCESS = 12
 """So many ops or certificates take longer than a process takes to start."""
 

@@ -33,7 +33,7 @@ class Format(StrEnum):
 class Output:
     """A report to write to a file."""
 
-    format: Format
+    format: str
     path: Path
 
 
@@ -50,11 +50,11 @@ class Style:
 PLAIN = Style()
 
 
-def render(kind: Format, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
+def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
     from certgrad.report import github, jax, json, junit, markdown, sarif, text
 
-    match kind:
+    match Format(kind):
         case Format.text if of_jax:
             return jax.render(audit, quiet=style.quiet, width=style.width, colour=style.colour)
         case Format.markdown if of_jax:
@@ -88,17 +88,17 @@ def root() -> Path:
     return Path(checkout) if checkout and here.is_relative_to(checkout) else here
 
 
-def parse(values: Sequence[str]) -> list[Output]:
+def parse(values: Sequence[str], formats: type[StrEnum] = Format) -> list[Output]:
     """`FORMAT=PATH` values, each checked to be writable before any work is done. Raises UsageError."""
     outputs: list[Output] = []
     for value in values:
         name, mark, path = value.partition("=")
-        if not mark or not path or name not in list(Format):
+        if not mark or not path or name not in list(formats):
             raise UsageError(
-                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(Format)}, "
+                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(formats)}, "
                 "as in --output json=audit.json."
             )
-        output = Output(Format(name), Path(path))
+        output = Output(name, Path(path))
         if any(os.path.realpath(output.path) == os.path.realpath(other.path) for other in outputs):
             raise UsageError(f"--output {value}: two reports cannot go to the same file. Name another path.")
         _check_writable(output)

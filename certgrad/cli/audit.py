@@ -49,9 +49,7 @@ def audit(
         list[str] | None, typer.Option(metavar="PATTERN,...", help="All but these; patterns as in --select.")
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
-    output: Annotated[
-        list[str] | None, typer.Option(metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated.")
-    ] = None,
+    output: _options.Outputs = None,
     strict: Annotated[
         bool | None,
         typer.Option(

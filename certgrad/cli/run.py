@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from certgrad.cli import _output
+from certgrad.cli import _options, _output
 from certgrad.cli._output import Format
 from certgrad.cli.audit import Failing
 from certgrad.errors import UsageError
@@ -55,9 +55,7 @@ def run(
         typer.Option(metavar="FILE", help="Write declarations, so that `certgrad audit` needs no run the next time."),
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print on stderr.")] = Format.text,
-    output: Annotated[
-        list[str] | None, typer.Option(metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated.")
-    ] = None,
+    output: _options.Outputs = None,
     strict: Annotated[
         bool,
         typer.Option(

@@ -3,6 +3,7 @@
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.certificate import (
     CODES,
+    FORMAT,
     Ball,
     CaseClaim,
     Certificate,
@@ -80,7 +81,7 @@ def claim(
 def certificate(op: str, *claims: Claim, **fields: object) -> Certificate:
     """A certificate with the verdict of its claims."""
     defaults: dict = {
-        "format": 1,
+        "format": FORMAT,
         "op": op,
         "signature": [entry.signature for entry in claims[0].cases],
         "params": {},
