@@ -6,20 +6,39 @@ from typing import Annotated
 import typer
 
 from certgrad._processors import available
+from certgrad.cli import _complete
 
 DEFAULT_CACHE = Path(".certgrad_cache")
+AUTO = 0
+"""The number of processes that stands for as many as are useful."""
+
+
+def _jobs(text: str) -> int:
+    if text == "auto":
+        return AUTO
+    if not text.isdigit() or int(text) < 1:
+        raise typer.BadParameter(f"'{text}' is neither 'auto' nor a number of processes of at least 1.")
+    return int(text)
+
 
 CacheDir = Annotated[
     Path,
-    typer.Option(metavar="PATH", help="Where proofs are remembered. The folder may be removed at any time."),
+    typer.Option(
+        metavar="PATH",
+        envvar="CERTGRAD_CACHE_DIR",
+        help="Where proofs are remembered. The folder may be removed at any time.",
+    ),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Prove everything anew, and remember nothing.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", envvar="CERTGRAD_NO_CACHE", help="Prove everything anew, and remember nothing.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        min=1,
-        metavar="N",
-        help="Number of processes; if not given as many as there are processors, fewer where there is little to do.",
+        parser=_jobs,
+        metavar="N|auto",
+        envvar="CERTGRAD_JOBS",
+        help="Number of processes. auto: as many as there are processors, fewer where there is little to do.",
         show_default=False,
     ),
 ]
@@ -28,6 +47,7 @@ Timeout = Annotated[
     typer.Option(
         min=0.1,
         metavar="SECONDS",
+        envvar="CERTGRAD_TIMEOUT",
         help="For the audit of one rule in code; it is left out if it takes longer. 600 if nothing else is configured.",
         show_default=False,
     ),
@@ -37,13 +57,33 @@ ImportTimeout = Annotated[
     typer.Option(
         min=0.1,
         metavar="SECONDS",
+        envvar="CERTGRAD_IMPORT_TIMEOUT",
         help="For importing one module of a target. 60 if nothing else is configured.",
         show_default=False,
     ),
 ]
 Outputs = Annotated[
     list[str] | None,
-    typer.Option("--output", metavar="FORMAT=PATH", help="Also write a report to a file. May be repeated."),
+    typer.Option(
+        "--output",
+        metavar="FORMAT=PATH",
+        envvar="CERTGRAD_OUTPUT",
+        help="Also write a report to a file. May be repeated.",
+        autocompletion=_complete.outputs,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", envvar="CERTGRAD_QUIET", help="Print only findings and the summary line."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        envvar="CERTGRAD_VERBOSE",
+        help="Print all that is claimed of every rule, and under which hypotheses.",
+    ),
 ]
 WORTH_A_PROCESS = 12
 """So many ops or certificates take longer than a process takes to start."""
@@ -51,6 +91,6 @@ WORTH_A_PROCESS = 12
 
 def processes(jobs: int | None, tasks: int) -> int:
     """How many processes so many tasks are given to: the number asked for, or what is quickest."""
-    if jobs is not None:
+    if jobs not in (None, AUTO):
         return max(1, min(jobs, tasks))
     return max(1, min(available(), tasks // WORTH_A_PROCESS))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _code, _console, _jax, _library, _options, _output
+from certgrad.cli import _code, _complete, _console, _jax, _library, _options, _output, _settings
 from certgrad.cli._errors import ExitCode
 from certgrad.cli._output import Format
-from certgrad.errors import CertgradError, UsageError
+from certgrad.errors import CertgradError
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
@@ -29,41 +29,66 @@ class Failing(StrEnum):
 
 
 def audit(
+    context: typer.Context,
     targets: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
+            envvar="CERTGRAD_TARGETS",
+            show_envvar=False,
             help="Ops of the library, or code whose rules to audit: a module, a package, a file, module:object. "
             "If nothing is named, the targets in [tool.certgrad] of the nearest pyproject.toml, or else all ops.",
+            autocompletion=_complete.targets,
         ),
     ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATTERN,...",
+            envvar="CERTGRAD_SELECT",
             help="Only these: op names or globs ('soft*'), codes or their prefixes (CG102, CG1), "
             "obligations ('relu.jvp_is_derivative'). Names narrow the ops, codes narrow their obligations.",
+            autocompletion=_complete.codes,
         ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="PATTERN,...", help="All but these; patterns as in --select.")
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN,...",
+            envvar="CERTGRAD_IGNORE",
+            help="All but these; patterns as in --select.",
+            autocompletion=_complete.codes,
+        ),
     ] = None,
-    format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,
+    format: Annotated[
+        Format | None,
+        typer.Option(envvar="CERTGRAD_FORMAT", help="What to print on stdout; text if nothing else is configured."),
+    ] = None,
     output: _options.Outputs = None,
     strict: Annotated[
         bool | None,
         typer.Option(
             "--strict/--no-strict",
+            envvar="CERTGRAD_STRICT",
             help="Exit 1 for unproved, for surrogates, and for every remark (CG2) as well.",
             show_default=False,
         ),
     ] = None,
     fail_on: Annotated[
         list[Failing] | None,
-        typer.Option("--fail-on", help="Exit 1 for this verdict, in place of refuted. May be repeated."),
+        typer.Option(
+            "--fail-on",
+            envvar="CERTGRAD_FAIL_ON",
+            help="Exit 1 for this verdict, in place of refuted. May be repeated.",
+        ),
     ] = None,
     no_baseline: Annotated[
-        bool, typer.Option("--no-baseline", help="Show and count the findings that the baseline lists as well.")
+        bool,
+        typer.Option(
+            "--no-baseline",
+            envvar="CERTGRAD_NO_BASELINE",
+            help="Show and count the findings that the baseline lists as well.",
+        ),
     ] = False,
     jobs: _options.Jobs = None,
     timeout: _options.Timeout = None,
@@ -76,16 +101,17 @@ def audit(
         bool,
         typer.Option(
             "--conformance/--no-conformance",
+            envvar="CERTGRAD_CONFORMANCE",
             help="Compare the traces of rules in code with what happens at numbers and in calls.",
         ),
     ] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="Print all that is claimed of every rule, and under which hypotheses."),
-    ] = False,
+    quiet: _options.Quiet = False,
+    verbose: _options.Verbose = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
+    show_settings: Annotated[
+        bool, typer.Option("--show-settings", help="Print what the audit would go by, and where it is from. No audit.")
+    ] = False,
 ) -> None:
     """Prove derivative rules and print the audit.
 
@@ -98,35 +124,38 @@ def audit(
     from certgrad.cli import _policy, _run
     from certgrad.report.audited import Audit
 
-    if quiet and verbose:
-        raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
-    outputs = _output.parse(output or [])
-    style = _output.Style(quiet, verbose, _console.width(), _console.coloured())
+    configured = _code.configured()
+    settings = _settings.resolve(context, configured)
+    _code.show(_settings.misspelled())
+    if show_settings:
+        typer.echo(_settings.shown(settings, configured), nl=False)
+        raise typer.Exit(ExitCode.DISCHARGED)
+    outputs = _output.parse(settings.output)
+    style = _output.Style(settings.quiet, settings.verbose, _console.width(), _console.coloured())
     started = time.perf_counter()
     if jax:
         patterns = (targets or [], select or [], ignore or [])
-        audited = _jax.audit(*patterns, jobs, None if no_cache else cache_dir, quiet=quiet)
+        audited = _jax.audit(*patterns, settings.jobs, settings.cache, quiet=quiet)
         verdicts = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
         found = Audit(audited, time.perf_counter() - started, failing=verdicts)
-        _output.report(found, format, outputs, style, of_jax=True)
+        _output.report(found, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(found))
-    configured = _code.configured()
-    asked = targets or configured.targets
+    asked = settings.targets
     ops, targeted = _code.split(asked)
-    entries = _entries(configured) if targeted and not no_baseline else []
-    limits = _code.limits(configured, timeout, import_timeout)
+    entries = _entries(configured) if targeted and not settings.no_baseline else []
+    limits = _code.Limits(settings.timeout, settings.import_timeout)
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
-        code = _code.audit(targeted, limits, conformance, jobs, watch)
+        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch)
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
     selection = _selection(
         resolved,
-        select or configured.select,
-        [*(ignore or []), *configured.ignore],
+        settings.select,
+        settings.ignore,
         names,
         none=bool(targeted or ops) and not resolved,
     )
-    run = _run.run(() if code.interrupted else selection.ops, jobs, None if no_cache else cache_dir)
+    run = _run.run(() if code.interrupted else selection.ops, settings.jobs, settings.cache)
     library: list[Audited] = []
     interrupted = code.interrupted
     try:
@@ -138,10 +167,12 @@ def audit(
     library = [
         replace(one, certificate=narrow) for one in library if (narrow := selection.narrow(one.certificate)) is not None
     ]
-    strict = configured.strict if strict is None else strict
-    failing = [verdict.value for verdict in fail_on] if fail_on else configured.fail_on
     judged = _policy.judge(
-        _policy.selected(code, selection, configured), library, set(entries), strict=strict, fail_on=failing
+        _policy.selected(code, selection, configured),
+        library,
+        set(entries),
+        strict=settings.strict,
+        fail_on=settings.fail_on,
     )
     unknown = _code.unknown_signatures(code, configured)
     _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
@@ -151,7 +182,7 @@ def audit(
     if judged.audited or judged.remarks or problems:
         seconds = time.perf_counter() - started
         found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing, (*problems, *said))
-        _output.report(found, format, outputs, style)
+        _output.report(found, settings.format, outputs, style)
     if judged.covered:
         typer.echo(
             f"{_code.counted(judged.covered, 'finding')} in {configured.baseline_file.name}, not counted", err=True
@@ -171,7 +202,7 @@ def audit(
             text = "nothing selected: the patterns leave no obligation. `certgrad list` shows the ops."
         typer.echo(text, err=True)
         raise typer.Exit(ExitCode.REFUTED if judged.failed else ExitCode.NOTHING_SELECTED)
-    raise typer.Exit(ExitCode.REFUTED if judged.failed or (strict and unknown) else ExitCode.DISCHARGED)
+    raise typer.Exit(ExitCode.REFUTED if judged.failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
 
 
 def _in_order(audited: "Sequence[Audited]", asked: Sequence[str], code: "_code.Code") -> "list[Audited]":

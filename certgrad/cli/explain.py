@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _console, _library, _options
+from certgrad.cli import _complete, _console, _library, _options
 
 
 def explain(
-    subject: Annotated[str, typer.Argument(metavar="OP|CODE", help="An op (log) or a code (CG101).")],
+    subject: Annotated[
+        str,
+        typer.Argument(metavar="OP|CODE", help="An op (log) or a code (CG101).", autocompletion=_complete.subjects),
+    ],
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
     no_cache: _options.NoCache = False,
 ) -> None:

@@ -80,11 +80,8 @@ def run(
         ),
     ] = False,
     seconds: Annotated[float, typer.Option(min=1, help="How long the audit of one rule may take.")] = 60,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only findings and the summary line.")] = False,
-    verbose: Annotated[
-        bool,
-        typer.Option("--verbose", "-v", help="Print all that is claimed of every rule, and under which hypotheses."),
-    ] = False,
+    quiet: _options.Quiet = False,
+    verbose: _options.Verbose = False,
 ) -> None:
     """Run a program, note each derivative rule that it calls, and audit them when it has ended.
 

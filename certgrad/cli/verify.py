@@ -46,7 +46,10 @@ def verify(
         ),
     ] = "",
     seed: Annotated[str, typer.Option(metavar="TEXT", help="Draw other points; the same text, the same points.")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only problems and the summary line.")] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", envvar="CERTGRAD_QUIET", help="Print only problems and the summary line."),
+    ] = False,
 ) -> None:
     """Check certificates a second time, by evaluation, independently of the proof.
 

@@ -35,8 +35,9 @@ from ._isolated import Budget
 from ._statics import from_table
 
 _KEYS = (
-    "targets select ignore per-file-ignores strict fail-on baseline recorded timeout import-timeout signatures".split()
-)
+    "targets select ignore per-file-ignores strict fail-on baseline recorded timeout import-timeout jobs conformance "
+    "format output cache-dir signatures"
+).split()
 _OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates", "sizes")
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
@@ -57,10 +58,20 @@ class Configuration:
     signatures: Mapping[str, Declaration] = field(default_factory=dict)
     recorded: Mapping[str, tuple[Declaration, ...]] = field(default_factory=dict)
     """What `certgrad run --save` wrote: several for a rule that was called in several ways."""
+    recorded_name: str = ""
     timeout: float = Budget.auditing
     """Seconds for the audit of one rule."""
     import_timeout: float = Budget.importing
     """Seconds for one import."""
+    jobs: int | None = None
+    """How many processes; None for as many as are useful."""
+    conformance: bool = True
+    format: str = "text"
+    output: tuple[str, ...] = ()
+    """Reports to write, each FORMAT=PATH; paths are from `folder`."""
+    cache_dir: str = ""
+    given: frozenset[str] = frozenset()
+    """The keys that the file has."""
     file: str = ""
     folder: Path = field(default_factory=Path.cwd)
 
@@ -95,6 +106,11 @@ class Configuration:
         return self.folder / (self.baseline or DEFAULT)
 
     @property
+    def recorded_file(self) -> Path:
+        """Where `certgrad run --save` is expected to write."""
+        return self.folder / (self.recorded_name or RECORDED)
+
+    @property
     def has_baseline(self) -> bool:
         """There is one, or the project says that there is."""
         return bool(self.baseline) or self.baseline_file.exists()
@@ -124,9 +140,6 @@ def _read(file: Path) -> Configuration:
         raise UsageError(f"[tool.certgrad] in '{file}' is no table.")
     _known(table, _KEYS, f"[tool.certgrad] in '{file}'")
     signatures = _table(table, "signatures", file)
-    strict = table.get("strict", False)
-    if not isinstance(strict, bool):
-        raise UsageError(f"'strict' of [tool.certgrad] in '{file}' is neither true nor false.")
     baseline = table.get("baseline", "")
     if not isinstance(baseline, str) or ("baseline" in table and not baseline.strip()):
         raise UsageError(f"'baseline' of [tool.certgrad] in '{file}' is no name of a file.")
@@ -142,16 +155,46 @@ def _read(file: Path) -> Configuration:
         select=_codes(table.get("select", []), _key("select", file)),
         ignore=_codes(table.get("ignore", []), _key("ignore", file)),
         per_file_ignores=ignores,
-        strict=strict,
+        strict=_truth(table, "strict", False, file),
         fail_on=_failing(_texts(table.get("fail-on", []), _key("fail-on", file)), file),
         baseline=baseline,
         signatures={name: _declared(name, value, file) for name, value in signatures.items()},
         recorded=_recorded(file.parent / (recorded or RECORDED)),
+        recorded_name=recorded,
         timeout=_seconds(table, "timeout", Budget.auditing, file),
         import_timeout=_seconds(table, "import-timeout", Budget.importing, file),
+        jobs=_jobs(table, file),
+        conformance=_truth(table, "conformance", True, file),
+        format=_name(table, "format", "text", file),
+        output=_texts(table.get("output", []), _key("output", file)),
+        cache_dir=_name(table, "cache-dir", "", file),
+        given=frozenset(table),
         file=str(file),
         folder=file.parent,
     )
+
+
+def _truth(table: Mapping[str, Any], key: str, usual: bool, file: Path) -> bool:
+    found = table.get(key, usual)
+    if not isinstance(found, bool):
+        raise UsageError(f"{_key(key, file)} is neither true nor false.")
+    return found
+
+
+def _name(table: Mapping[str, Any], key: str, usual: str, file: Path) -> str:
+    found = table.get(key, usual)
+    if not isinstance(found, str) or (key in table and not found.strip()):
+        raise UsageError(f"{_key(key, file)} is no text.")
+    return found
+
+
+def _jobs(table: Mapping[str, Any], file: Path) -> int | None:
+    found = table.get("jobs", "auto")
+    if found == "auto":
+        return None
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise UsageError(f'{_key("jobs", file)} is neither "auto" nor a number of processes of at least 1.')
+    return found
 
 
 def _seconds(table: Mapping[str, Any], key: str, usual: float, file: Path) -> float:

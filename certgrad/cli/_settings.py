@@ -1,0 +1,172 @@
+"""What an audit goes by, and where it is from: a flag, the environment, `[tool.certgrad]`, or the default."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from certgrad.cli._options import AUTO, DEFAULT_CACHE
+from certgrad.cli._output import Format
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.rules._configuration import Configuration
+
+PREFIX = "CERTGRAD_"
+_KEYS = "targets select ignore strict fail_on timeout import_timeout jobs conformance format output cache_dir".split()
+"""What a flag, the environment and the file can say."""
+_FLAGS = "no_cache no_baseline quiet verbose".split()
+"""What concerns one call, and is in no file."""
+_OTHER = ("CERTGRAD_DEBUG", "CERTGRAD_UPDATE_GOLDEN")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values, and for each where it is from: `--strict`, `CERTGRAD_STRICT`, the file, or `default`."""
+
+    targets: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    strict: bool = False
+    fail_on: tuple[str, ...] = ()
+    timeout: float = 0.0
+    import_timeout: float = 0.0
+    jobs: int | None = None
+    conformance: bool = True
+    format: Format = Format.text
+    output: tuple[str, ...] = ()
+    cache_dir: Path = DEFAULT_CACHE
+    no_cache: bool = False
+    no_baseline: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cache(self) -> Path | None:
+        """The folder of the cache, if there is to be one."""
+        return None if self.no_cache else self.cache_dir
+
+
+def resolve(context: typer.Context, configured: "Configuration") -> Settings:
+    """The settings of a call. Raises UsageError for what the file says and no audit can do, and for -q beside -v."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for key in (*_KEYS, *_FLAGS):
+        given = _given(context, key)
+        if given:
+            values[key], sources[key] = _of_call(context, key), given
+        elif _spelled(key) in configured.given:
+            values[key], sources[key] = _of_file(configured, key), configured.file
+        else:
+            values[key], sources[key] = _usual(configured, key), "default"
+    if sources["ignore"] != "default" and configured.ignore and sources["ignore"] != configured.file:
+        values["ignore"] = (*values["ignore"], *configured.ignore)  # it adds to what the project ignores
+        sources["ignore"] += f" and {configured.file}"
+    if values["quiet"] and values["verbose"]:
+        raise UsageError("--quiet and --verbose contradict each other. Leave one of them out.")
+    return Settings(**values, sources=sources)
+
+
+def _given(context: typer.Context, key: str) -> str:
+    """The flag or the variable that gives a value; empty where neither does."""
+    source = context.get_parameter_source(key)
+    name = source.name if source is not None else ""
+    if name == "COMMANDLINE":
+        return "the command line" if key == "targets" else f"--{_spelled(key)}"
+    return _variable(key) if name == "ENVIRONMENT" else ""
+
+
+def _of_call(context: typer.Context, key: str) -> Any:
+    value = context.params[key]
+    if key == "jobs":
+        return None if value == AUTO else value
+    if key == "fail_on":
+        return tuple(one.value for one in value)
+    return tuple(value) if isinstance(value, (list, tuple)) else value
+
+
+def _of_file(configured: "Configuration", key: str) -> Any:
+    """Paths in a file are from its folder."""
+    value = getattr(configured, key)
+    if key == "cache_dir":
+        return configured.folder / value
+    if key == "output":
+        return tuple(_from(configured.folder, one) for one in value)
+    if key == "format":
+        if value not in list(Format):
+            raise UsageError(
+                f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {', '.join(Format)}."
+            )
+        return Format(value)
+    return value
+
+
+def _usual(configured: "Configuration", key: str) -> Any:
+    """The default; of limits of time, it is known where they are configured."""
+    return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)
+
+
+def _from(folder: Path, output: str) -> str:
+    name, mark, path = output.partition("=")
+    return f"{name}{mark}{folder / path}" if path else output
+
+
+def _spelled(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def _variable(key: str) -> str:
+    return f"{PREFIX}{key.upper()}"
+
+
+def misspelled(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """A note for each variable that is close to one that certgrad reads, and is none."""
+    known = [*map(_variable, (*_KEYS, *_FLAGS)), *_OTHER]
+    notes = []
+    for name in environment:
+        close = get_close_matches(name, known, n=1, cutoff=0.8) if name.startswith(PREFIX) and name not in known else []
+        notes += [f"{name} is no variable that certgrad reads; did you mean {one}?" for one in close]
+    return sorted(notes)
+
+
+def shown(settings: Settings, configured: "Configuration") -> str:
+    """The settings as the table of a pyproject.toml that would say the same, each with where it is from."""
+    lines = [(f"{_spelled(key)} = {_toml(_absolute(getattr(settings, key)))}", settings.sources[key]) for key in _KEYS]
+    for key, file in (("baseline", configured.baseline_file), ("recorded", configured.recorded_file)):
+        if key in configured.given or file.exists():
+            source = configured.file if key in configured.given else "default"
+            lines.append((f"{key} = {_toml(file)}", source))
+    column = min(max(len(text) for text, _ in lines), 60)
+    table = ["[tool.certgrad]", *(f"{text:<{column}}  # {source}" for text, source in lines)]
+    if configured.per_file_ignores:
+        table += ["", f"[tool.certgrad.per-file-ignores]  # {configured.file}"]
+        table += [f"{_toml(glob)} = {_toml(codes)}" for glob, codes in configured.per_file_ignores.items()]
+    if configured.declarations:
+        table += ["", f"[tool.certgrad.signatures]  # {configured.file or configured.folder}"]
+        table += [
+            f"{_toml(name)} = {_toml('; '.join(str(one.signature) for one in said))}"
+            for name, said in configured.declarations.items()
+        ]
+    flags = [f"# --{_spelled(key)}: {settings.sources[key]}" for key in _FLAGS if getattr(settings, key)]
+    return "\n".join([*table, *flags]) + "\n"
+
+
+def _absolute(value: Any) -> Any:
+    return value.absolute() if isinstance(value, Path) else value
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if value is None:
+        return '"auto"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f"{value:g}" if isinstance(value, (int, float)) else json.dumps(str(value), ensure_ascii=False)
