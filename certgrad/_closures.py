@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
+if TYPE_CHECKING:
+    import jax
 
 _FILTERED = ("filter_custom_vjp", "filter_custom_jvp")
 
@@ -21,6 +22,8 @@ def captured(function: Any) -> list[Any]:
 
 def kind_of_rule(value: Any) -> str:
     """Which kind of custom function an object is, as users write it; empty for anything else."""
+    import jax  # which reading a configuration does not need
+
     if isinstance(value, jax.custom_vjp):
         return "jax.custom_gradient" if _of_custom_gradient(value) else "jax.custom_vjp"
     if isinstance(value, jax.custom_jvp):

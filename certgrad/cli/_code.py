@@ -147,6 +147,7 @@ def audit(
     conformance: bool = True,
     jobs: int | None = None,
     watch: Watch | None = None,
+    cache: Path | None = None,
 ) -> Code:
     """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`.
 
@@ -163,7 +164,7 @@ def audit(
     problems: dict[str, str] = {}
     interrupted = False
     try:
-        for event in audit_targets(targets, budget, conformance, jobs):
+        for event in audit_targets(targets, budget, conformance, jobs, cache):
             match event:
                 case Begun():
                     watch.began(event.kind, event.name)
@@ -184,6 +185,8 @@ def audit(
         out.files += one.files
         out.of_target[one.target] = [rule.name for rule in one.rules]
     out.rules = [rule_of(results[name]) for name in dict.fromkeys([*order, *results]) if name in results]
+    if cache is not None and results:
+        _library.tidy_cache(cache, next((r.cache_problem for r in results.values() if r.cache_problem), ""))
     if interrupted:
         out.unreached = [name for name in order if name not in results]
         out.unreached += [t for t in dict.fromkeys(targets) if t not in seen and t not in problems]

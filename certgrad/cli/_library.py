@@ -110,7 +110,9 @@ def cache_problem(folder: Path | None) -> str:
 
 def tidy_cache(folder: Path, problem: str) -> None:
     """Bound the cache, and say so if it could not be written."""
-    _cache(folder).folder.prune()
+    from certgrad.obligations.cache import Folder
+
+    Folder(folder).prune()
     if problem:
         typer.echo(
             f"warning: the cache could not be written ({problem}). The audit is complete; the next one will not be "

@@ -145,7 +145,7 @@ def audit(
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
-        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch)
+        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch, settings.cache)
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
     selection = _selection(
@@ -177,7 +177,7 @@ def audit(
     unknown = _code.unknown_signatures(code, configured)
     _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
     problems = [*code.problems, *unknown_ops]
-    judged = replace(judged, audited=_in_order(judged.audited, asked, code))
+    judged = replace(judged, audited=_in_order(judged.audited, asked, code, ops))
     said = [_said_of_interruption(len(judged.audited), unreached)] if interrupted else []
     if judged.audited or judged.remarks or problems:
         seconds = time.perf_counter() - started
@@ -205,11 +205,14 @@ def audit(
     raise typer.Exit(ExitCode.REFUTED if judged.failed or (settings.strict and unknown) else ExitCode.DISCHARGED)
 
 
-def _in_order(audited: "Sequence[Audited]", asked: Sequence[str], code: "_code.Code") -> "list[Audited]":
+def _in_order(
+    audited: "Sequence[Audited]", asked: Sequence[str], code: "_code.Code", ops: Sequence[str]
+) -> "list[Audited]":
     """The rows in the order in which the targets were asked for."""
     places: dict[str, int] = {}
+    aliases = _library.aliases() if ops else {}
     for k, target in enumerate(asked):
-        for name in code.of_target.get(target, (target, _library.aliases().get(target, target))):
+        for name in code.of_target.get(target, (target, aliases.get(target, target))):
             places.setdefault(name, k)
     return sorted(audited, key=lambda one: places.get(one.certificate.op, len(asked)))
 
@@ -270,6 +273,6 @@ def _selection(
 
     known = [] if none else _library.names()
     aliases: dict[str, list[str]] = {}
-    for alias, op in _library.aliases().items():
+    for alias, op in () if none else _library.aliases().items():
         aliases.setdefault(op, []).append(alias)
     return _select.choose(known, aliases, targets, select, ignore, rules)

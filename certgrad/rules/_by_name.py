@@ -98,23 +98,28 @@ class _NotDeclaredError(UsageError):
 def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> tuple[Report, Declaration]:
     """The report on a rule, the worst one where its shapes are inferred."""
     rule: Callable = found.rule
-    named = table.get(found.name, ())
-    by_name = any(d.origin != RECORDED for d in named)
-    said = declaration_of(rule, plain_function(unwrapped(rule)), annotated=not by_name)
-    declarations = [said] if said is not None else [*named] or inferred(rule)
+    declarations = declarations_of(found, table)
     if not declarations:
         raise _NotDeclaredError(
             "no signature is declared, and none was found that traces: declare one with certgrad.declare"
         )
-    others = _approximating(table)
+    others = approximating(table)
     reports = [
-        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **_options(d))
+        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **options_of(d))
         for d in declarations
     ]
     return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0]
 
 
-def _approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
+def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
+    """What is said of a rule, or else the shapes that fit it; none if none do."""
+    named = table.get(found.name, ())
+    by_name = any(d.origin != RECORDED for d in named)
+    said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
+    return [said] if said is not None else [*named] or inferred(found.rule)
+
+
+def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
     """The functions that are declared by name to approximate another."""
     found = []
     for name, several in table.items():
@@ -137,6 +142,7 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
         yield Remark(OF_IDEAL, report.approximates)
 
 
-def _options(d: Declaration) -> dict[str, Any]:
+def options_of(d: Declaration) -> dict[str, Any]:
+    """The arguments of `check` that a declaration gives, beside the signature."""
     names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes")
     return {name: getattr(d, name) for name in names}

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from queue import SimpleQueue
 
 from certgrad._processors import available
@@ -22,7 +23,11 @@ WORTH_A_PROCESS = 4.0
 
 
 def audit_targets(
-    targets: Sequence[str], budget: Budget | None = None, conformance: bool = True, jobs: int | None = None
+    targets: Sequence[str],
+    budget: Budget | None = None,
+    conformance: bool = True,
+    jobs: int | None = None,
+    cache: Path | None = None,
 ) -> Iterator[Event]:
     """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
     could not be looked at.
@@ -31,11 +36,12 @@ def audit_targets(
         targets: as `find` takes them.
         budget: the limits of time.
         conformance: compare what was traced with what happens.
+        cache: the folder of what earlier audits found; None: everything is proved.
         jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
 
     Where the iteration is given up, all processes end.
     """
-    crew = _Crew(targets, budget or Budget(), conformance, jobs)
+    crew = _Crew(targets, budget or Budget(), conformance, jobs, cache)
     threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
     try:
         for thread in threads:
@@ -74,10 +80,13 @@ class _Target:
 class _Crew:
     """The processes, and what they do. Everything that threads share is used under `change`."""
 
-    def __init__(self, targets: Sequence[str], budget: Budget, conformance: bool, jobs: int | None) -> None:
+    def __init__(
+        self, targets: Sequence[str], budget: Budget, conformance: bool, jobs: int | None, cache: Path | None
+    ) -> None:
         self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
         self._targets = [_Target(t) for t in dict.fromkeys(targets)]
         self._budget, self._conformance, self._jobs = budget, conformance, jobs
+        self._cache = "" if cache is None else str(cache)
         self._change = threading.Condition()
         self._live: set[Worker] = set()
         self._stopped = False
@@ -141,7 +150,7 @@ class _Crew:
         with self._change:
             if self._stopped:
                 return False
-            worker = Worker(Request(target.text, list(target.skip), self._conformance))
+            worker = Worker(Request(target.text, list(target.skip), self._conformance, self._cache))
             self._live.add(worker)
         try:
             again = self._imported(target, worker)

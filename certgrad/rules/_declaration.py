@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from certgrad.errors import SignatureError, UsageError
-from certgrad.ops._signature import parse
 
 from ._statics import Default
 
@@ -119,6 +118,8 @@ def _annotated(plain: Callable) -> Declaration | None:
 
 
 def _is_signature(text: str) -> bool:
+    from certgrad.ops._signature import parse  # with JAX, which reading a configuration does not need
+
     try:
         parse(text)
     except SignatureError:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import msgspec
 
 from certgrad.errors import UsageError
+from certgrad.obligations.certificate import HOLDS
 
 from ._findings import NOT_AUDITED, Remark
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
+    from ._remembered import Memory
 
 MEMORY = 16 * 2**30
 
@@ -36,6 +38,8 @@ class Request(msgspec.Struct, frozen=True):
     skip: list[str] = []
     conformance: bool = True
     """Compare what was traced with what happens."""
+    cache: str = ""
+    """The folder of what earlier audits found; none if empty."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -49,6 +53,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     notes: list[str] = []
     seconds: float = 0.0
     reproduction: str = ""
+    cache_problem: str = ""
+    """Why the cache could not be written, if it could not."""
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -124,21 +130,43 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     )
     rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
     yield Seen(names=list(found.names), files=list(found.files), rules=rules)
+    memory = _memory(request, table) if found.rules else None
     by_name = {one.name: one for one in found.rules}
     for line in commands:
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
-            yield _result(by_name[name], table, request.conformance)
+            yield _result(by_name[name], table, request.conformance, memory)
         else:
             yield left_out(name, "it is not there when the target is imported again")
 
 
-def _result(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> RuleResult:
+def _memory(request: Request, table: Mapping[str, Sequence[Declaration]]) -> Memory | None:
+    if not request.cache:
+        return None
+    from certgrad.obligations.cache import Folder
+
+    from ._remembered import Memory
+
+    return Memory(Folder(Path(request.cache)), table, request.conformance)
+
+
+def _result(
+    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, memory: Memory | None
+) -> RuleResult:
+    """What comes of a rule: as an earlier audit found it, where all is as it was then."""
     from ._by_name import examined
 
     started = time.perf_counter()
+    key = memory.key(found) if memory is not None else None
+    if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
+        return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
     result = examined(found, table, conformance)
-    return result_of(found, result, time.perf_counter() - started)
+    out = result_of(found, result, time.perf_counter() - started)
+    if memory is None:
+        return out
+    if key is not None:
+        memory.keep(key, out, holds=result.certificate is not None and result.certificate.verdict in HOLDS)
+    return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
 
 
 def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:

@@ -3,9 +3,44 @@
 Tracing is never skipped: an entry holds the list of traces that an audit asked for and the fingerprint of each, and
 serves its certificate only after all of them were made again and came out the same (`_traces` says why no other would
 be asked for). Whoever can write the folder can forge verdicts, as with any build cache.
+
+Submodules load on first use: the folder is tidied without the kernel.
 """
 
-from certgrad.obligations.cache._cache import Cache
-from certgrad.obligations.cache._folder import DEFAULT_FOLDER, Folder
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DEFAULT_FOLDER", "Cache", "Folder"]
+if TYPE_CHECKING:
+    from certgrad.obligations.cache._cache import Cache
+    from certgrad.obligations.cache._folder import DEFAULT_FOLDER, Folder
+    from certgrad.obligations.cache._homes import UnknownError
+    from certgrad.obligations.cache._identity import Identity
+    from certgrad.obligations.cache._key import entry_name, package_is_as_it_was, package_surroundings
+
+_PUBLIC = {
+    "DEFAULT_FOLDER": "_folder",
+    "Cache": "_cache",
+    "Folder": "_folder",
+    "Identity": "_identity",
+    "UnknownError": "_homes",
+    "entry_name": "_key",
+    "package_is_as_it_was": "_key",
+    "package_surroundings": "_key",
+}
+
+__all__ = [
+    "DEFAULT_FOLDER",
+    "Cache",
+    "Folder",
+    "Identity",
+    "UnknownError",
+    "entry_name",
+    "package_is_as_it_was",
+    "package_surroundings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(f".{_PUBLIC[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

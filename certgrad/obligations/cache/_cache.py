@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -13,7 +12,7 @@ from certgrad.obligations.generality.rank_blind import searched
 from certgrad.obligations.generality.traces import Spec, Traces
 
 from ._folder import Folder
-from ._key import facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
+from ._key import entry_name, facts, kernel_state, known_by_version, of_library, subject, subject_of_composed
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -50,7 +49,7 @@ class Cache:
         if not self._kernel or not known_by_version(op):
             return None
         key = subject(op)
-        name = _name(op.name, key)
+        name = entry_name(op.name, key)
         entry = self._entry(name)
         if entry is None or entry.subject != key or entry.certificate.op != op.name or not entry.steps:
             return None
@@ -75,7 +74,7 @@ class Cache:
             return
         key = subject(op)
         steps = [Step(spec, traces.fingerprint(spec)) for spec in traces.asked]
-        self._write(_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
+        self._write(entry_name(op.name, key), Entry(key, searched(op), facts(traces), steps, certificate))
 
     def recall(self, op: Subject, traced: Sequence[TracedCase]) -> Certificate | None:
         """The certificate that an earlier audit gave for a composed op whose programs came out as these."""
@@ -99,11 +98,11 @@ class Cache:
         """The name of a composed op's entry; empty where its parts may be code that no key speaks of."""
         if not self._parts or not of_library(op):
             return ""
-        return _name(op.name, subject_of_composed(op, [one.digest for one in traced]))
+        return entry_name(op.name, subject_of_composed(op, [one.digest for one in traced]))
 
     def specs(self, op: Subject) -> list[Spec]:
         """What the audit that the entry of the op comes from traced, in order; empty if there is none."""
-        entry = self._entry(_name(op.name, subject(op)))
+        entry = self._entry(entry_name(op.name, subject(op)))
         return [step.spec for step in entry.steps] if entry else []
 
     def _entry(self, name: str) -> Entry | None:
@@ -124,7 +123,3 @@ def _comes_out_the_same(steps: list[Step], traces: Traces) -> bool:
         return all(traces.fingerprint(step.spec) == step.fingerprint for step in steps)
     except Exception:  # an entry is data from outside: one that cannot be followed is none, and the audit starts anew
         return False
-
-
-def _name(op: str, key: str) -> str:
-    return f"{re.sub(r'[^A-Za-z0-9_]', '-', op)[:80]}-{key}"

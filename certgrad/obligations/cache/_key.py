@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,6 +17,7 @@ from pathlib import Path
 import jax
 import jaxlib
 import numpy as np
+import scipy
 
 import certgrad
 from certgrad._subject import Subject
@@ -44,9 +46,40 @@ def subject(op: Subject) -> str:
         sorted((k, repr(v)) for k, v in op.defaults.items()),
         op.kinds,
     ]
+    return _digest(f"{declaration}\n{_flags()}\n{_surroundings()}".encode(errors="surrogatepass"))
+
+
+def _flags() -> str:
+    """How JAX is set, and the variables of the environment that its compiler reads."""
     flags = sorted((k, repr(v)) for k, v in jax.config.values.items())
     variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
-    return _digest(f"{declaration}\n{flags}\n{variables}\n{_surroundings()}".encode(errors="surrogatepass"))
+    return f"{flags}\n{variables}"
+
+
+def package_surroundings() -> str:
+    """All that a verdict on a rule in code may depend on beside that code: flags, versions, and certgrad's own text."""
+    return f"{_flags()}\n{_surroundings()}\n{_package_source()}\n{sys.flags}\n{scipy.__version__}"
+
+
+def package_is_as_it_was() -> bool:
+    """No file of certgrad was edited since this process first asked for its text."""
+    return bool(_package_state()) and _package_state() == _state_of(_files("**/*.py"))
+
+
+@lru_cache(maxsize=1)
+def _package_source() -> str:
+    _package_state()
+    return _source(_files("**/*.py"))
+
+
+@lru_cache(maxsize=1)
+def _package_state() -> list[tuple[str, int, int]]:
+    return _state_of(_files("**/*.py"))
+
+
+def entry_name(subject: str, key: str) -> str:
+    """The name of an entry's file."""
+    return f"{re.sub(r'[^A-Za-z0-9_]', '-', subject)[:80]}-{key}"
 
 
 def subject_of_composed(op: Subject, digests: Sequence[str]) -> str:
@@ -101,7 +134,10 @@ def kernel_state(parts: bool = False) -> list[tuple[str, int, int]]:
 
     With `parts`, of the files of all ops and of the graphs as well: what the certificate of a composed op rests on.
     """
-    files = _files(*_KERNEL, *(_PARTS if parts else ()))
+    return _state_of(_files(*_KERNEL, *(_PARTS if parts else ())))
+
+
+def _state_of(files: Sequence[Path]) -> list[tuple[str, int, int]]:
     try:
         return [(str(f), status.st_size, status.st_mtime_ns) for f in files for status in (f.stat(),)]
     except OSError:

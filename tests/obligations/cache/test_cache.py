@@ -21,7 +21,7 @@ import pytest
 from certgrad.obligations import audit
 from certgrad.obligations.auditing import audit as _audit
 from certgrad.obligations.cache import Cache, Folder, _folder, _key
-from certgrad.obligations.cache._cache import Entry, Step, _name
+from certgrad.obligations.cache._cache import Entry, Step
 from certgrad.ops._declare import Op
 from tests.obligations.traps import declare, hypotheses
 
@@ -285,10 +285,10 @@ def test_a_verdict_of_another_key_is_never_used(folder: Folder, proofs: list[str
         with_specs(entry, fixed=(("s", "__"),)),
     ]
     for poison in poisons:
-        folder.write(_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
+        folder.write(_key.entry_name("trap", _key.subject(wrong)), msgspec.msgpack.encode(poison))
         assert audit(wrong, Cache(folder)).verdict == "refuted"
     other = declare("n -> n", lambda x: x + 1.0, lambda x, dx: dx)
-    folder.write(_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
+    folder.write(_key.entry_name("trap", _key.subject(other)), msgspec.msgpack.encode(entry))
     assert audit(other, Cache(folder)).signature == ["n -> n"]
     assert len(proofs) == 2 + len(poisons)
 

@@ -1,0 +1,103 @@
+"""What belongs to a library, and is known by its name and the library's version.
+
+A module is a `library` whose version or text every key has, a part of `python` that tells nothing of the outside, one
+that does (`outside`), of an `installed` package, or the user's `own`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import types
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PURE = frozenset(
+    "math cmath functools itertools operator collections dataclasses enum typing abc numbers fractions string re copy "
+    "contextlib types warnings logging builtins _operator _functools _collections _abc _collections_abc __future__ "
+    "typing_extensions copyreg".split()
+)
+"""Modules of Python that tell nothing of the outside."""
+LIBRARIES = frozenset("jax jaxlib numpy ml_dtypes opt_einsum scipy certgrad".split())
+"""Packages whose version, or text, is in the key of every entry."""
+_IMPURE = frozenset(
+    "open input eval exec compile __import__ globals locals vars id getattr setattr delattr attrgetter methodcaller "
+    "load loadtxt fromfile memmap genfromtxt".split()
+)
+"""What Python and numpy offer to find other code or data than what is written, or to read from the outside."""
+_OFFERED = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+
+
+class UnknownError(Exception):
+    """Nobody can say what a value would be in another process, and why."""
+
+
+def library_name(value: Any, own: frozenset[str] = frozenset()) -> str | None:
+    """The name of what a library offers; of an installed package, unless it is among the `own`, with its state.
+
+    None for what is none of a library's, and for what a library made for its caller. Raises UnknownError for parts of
+    Python that tell of the outside.
+    """
+    if isinstance(value, types.ModuleType):
+        if home_of(value.__name__) == "outside":
+            raise UnknownError(f"it reaches the module {value.__name__}")
+        return None
+    if not isinstance(value, _OFFERED) and not callable(value):
+        return None
+    if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, (types.ModuleType, type(None))):
+        return None  # a method of an object
+    module = getattr(value, "__module__", None) or type(value).__module__
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    where = home_of(module, own)
+    if where == "own":
+        return None
+    if where == "outside" and isinstance(value, _OFFERED):
+        raise UnknownError(f"it reaches {module}.{name}")
+    if name in _IMPURE and (where == "python" or module.startswith("numpy")):
+        raise UnknownError(f"it reaches {name}")
+    offered = isinstance(value, (np.ufunc, types.BuiltinFunctionType)) or _found(module, name) is value
+    return f"{module}.{name}{package_state(module) if where == 'installed' else ''}" if offered else None
+
+
+@lru_cache(maxsize=4096)
+def home_of(module: str, own: frozenset[str] = frozenset()) -> str:
+    """Whose module it is, in the words above; the packages in `own` are the user's."""
+    top = module.partition(".")[0]
+    if top in own:
+        return "own"
+    if module.startswith("numpy.random"):
+        return "outside"
+    if top in LIBRARIES:
+        return "library"
+    if top in PURE:
+        return "python"
+    if top in sys.stdlib_module_names:
+        return "outside"
+    file = getattr(sys.modules.get(module) or sys.modules.get(top), "__file__", None) or ""
+    return "installed" if f"{os.sep}site-packages{os.sep}" in file else "own"
+
+
+def _found(module: str, name: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+@lru_cache(maxsize=256)
+def package_state(module: str) -> str:
+    """Names, sizes and times of the files of an installed package: another installation has others."""
+    top = module.partition(".")[0]
+    file = getattr(sys.modules.get(top) or sys.modules.get(module), "__file__", None)
+    if file is None:
+        raise UnknownError(f"nobody knows where {top} is installed")
+    root = Path(file).parent if Path(file).name.startswith("__init__.") else Path(file)
+    files = sorted(root.rglob("*")) if root.is_dir() else [root]
+    states = [(str(f), s.st_size, s.st_mtime_ns) for f in files if f.suffix in (".py", ".so") for s in (f.stat(),)]
+    return hashlib.blake2b(repr(states).encode(), digest_size=12).hexdigest()

@@ -1,0 +1,346 @@
+"""What code is and which data it can read, as a digest that is the same in another process: or that nobody can say.
+
+From the objects at hand on, everything is read that code can come to by a name: globals, attributes of modules,
+closures, defaults, functions imported inside functions, classes with all that they hold, the state of objects. A value
+counts by its content, and what belongs to JAX, numpy or Python by its name, as their versions are known.
+
+A value whose content cannot be read (a generator, an open file), code that looks names up as it runs, and parts of
+Python that tell of the outside (`os`, `time`, `random`) have no identity: `UnknownError`. That costs a proof and never
+a wrong one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import inspect
+import linecache
+import logging
+import types
+import typing
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator
+from functools import _lru_cache_wrapper, partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad._closures import captured
+
+from ._homes import UnknownError, home_of, library_name
+from ._names import Named
+
+_LOOKS_UP = frozenset("import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__".split())
+"""Names of attributes by which the same is done."""
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, slice)
+_BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
+MOST = 200_000
+"""So many values are read, and no more."""
+_SKIPPED = frozenset("__dict__ __weakref__ __doc__ __module__ _abc_impl __abstractmethods__ __annotations__".split())
+
+
+class Identity:
+    """The digest of all that some values are and reach; and the places of their functions, which have no part in it."""
+
+    def __init__(self, roots: Iterable[Any], own: Collection[str] = ()) -> None:
+        """The packages in `own` are read as the user's, wherever they are installed. Raises UnknownError."""
+        self._own = frozenset(own)
+        self._hash = hashlib.blake2b(digest_size=20)
+        self._seen: dict[int, tuple[int, Any]] = {}
+        self._lines = hashlib.blake2b(digest_size=20)
+        self.codes: set[types.CodeType] = set()
+        """The code that was read."""
+        try:
+            for root in roots:
+                self._value(root)
+        except RecursionError:
+            raise UnknownError("its data is nested too deeply") from None
+        self.digest = self._hash.hexdigest()
+        self.places = self._lines.hexdigest()
+        """Changes when a function stands in another file or at another line."""
+
+    # --- what is written ---
+
+    def _say(self, *texts: str) -> None:
+        for text in texts:
+            data = text.encode(errors="surrogatepass")
+            self._hash.update(b"%d:" % len(data))
+            self._hash.update(data)
+
+    def _value(self, value: Any) -> None:
+        kind = type(value)
+        if kind in _PLAIN:
+            self._say(kind.__name__, repr(value))
+            return
+        known = self._seen.get(id(value))
+        if known is not None:
+            self._say("again", str(known[0]))
+            return
+        if len(self._seen) >= MOST:
+            raise UnknownError(f"it reaches more than {MOST:,} values")
+        self._seen[id(value)] = len(self._seen), value  # kept, so that no other object gets its id
+        if (name := library_name(value, self._own)) is not None:
+            self._say("library", name)
+            return
+        self._say(kind.__module__, kind.__qualname__)
+        self._content(value, kind)
+
+    def _all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._value(value)
+        self._say("end")
+
+    def _content(self, value: Any, kind: type) -> None:
+        if kind is types.FunctionType:
+            self._function(value)
+        elif kind is types.ModuleType or isinstance(value, types.ModuleType):
+            self._say(value.__name__)
+        elif kind is types.CodeType:
+            self._code(value)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, types.MethodType):
+            self._all([value.__func__, value.__self__])
+        elif isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            self._all([value.__self__, value.__name__])
+        elif isinstance(value, partial):
+            self._all([value.func, value.args, value.keywords])
+        elif isinstance(value, (staticmethod, classmethod)):
+            self._value(value.__func__)
+        elif kind is property:
+            self._all([value.fget, value.fset, value.fdel])
+        elif isinstance(value, _lru_cache_wrapper):
+            self._all([value.__wrapped__])
+        elif isinstance(value, np.ndarray | np.generic):
+            self._array(np.asarray(value))
+        elif isinstance(value, np.dtype):
+            self._say(repr(value))
+        elif isinstance(value, jax.Array):
+            self._jax_array(value)
+        elif kind in (list, tuple, deque):
+            self._all(value)
+        elif kind in (dict, OrderedDict, types.MappingProxyType):
+            self._all(x for item in value.items() for x in item)
+        elif kind is defaultdict:
+            self._all([value.default_factory, *(x for item in value.items() for x in item)])
+        elif kind in (set, frozenset):
+            if not all(type(x) in _PLAIN for x in value):
+                raise UnknownError("it holds a set of objects, whose order is another in each process")
+            self._say(*sorted(f"{type(x).__name__} {x!r}" for x in value))
+        elif kind is inspect.Signature:
+            given = [(p, () if p.default is p.empty else (p.default,)) for p in value.parameters.values()]
+            self._all(x for p, default in given for x in (p.name, p.kind.name, default))
+        elif kind.__module__ in ("typing", "types", "typing_extensions"):
+            self._typing(value)
+        elif _compiled_by_jax(kind):
+            self._all([value.__wrapped__, getattr(value, "__certgrad__", None)])
+        else:
+            self._object(value, kind)
+
+    # --- data ---
+
+    def _array(self, value: np.ndarray) -> None:
+        if value.dtype.hasobject:
+            self._all(value.ravel().tolist())
+        self._say(repr(value.dtype), str(value.shape))
+        if not value.dtype.hasobject:
+            self._hash.update(np.ascontiguousarray(value).tobytes())
+
+    def _jax_array(self, value: Any) -> None:
+        if isinstance(value, jax.core.Tracer):
+            raise UnknownError("it closes over a value that is traced")
+        self._say(str(value.dtype), str(value.weak_type))
+        keyed = jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key)
+        self._array(np.asarray(jax.random.key_data(value) if keyed else value))
+
+    def _typing(self, value: Any) -> None:
+        if (args := getattr(value, "__args__", None)) is not None:
+            self._all([typing.get_origin(value), args])
+        elif isinstance(value, types.SimpleNamespace):
+            self._value(vars(value))
+        elif isinstance(value, types.CellType):
+            self._all(captured_in(value))
+        else:
+            self._say(repr(value))
+            if " at 0x" in repr(value):
+                raise UnknownError(f"an object of type {type(value).__name__} cannot be read")
+
+    def _object(self, value: Any, kind: type) -> None:
+        if isinstance(value, logging.Logger):
+            self._say(value.name)
+            return
+        base = next((b for b in _BASES if isinstance(value, b)), None)
+        simple = getattr(kind, "__reduce__", None) is object.__reduce__ and _state_is_all(kind)
+        try:
+            if not simple and base is None and not _of_python(kind):
+                raise TypeError
+            saved = value.__reduce_ex__(4) if base is None else ()  # refuses a state that Python does not see
+        except Exception:
+            raise UnknownError(f"an object of type {kind.__qualname__} cannot be read") from None
+        self._value(kind)
+        if base is not None:
+            plain: Any = base(value)
+            self._value(sorted(map(repr, plain)) if base in (set, frozenset) else plain)
+        elif not simple:
+            self._all(list(part) if isinstance(part, Iterator) else part for part in saved)
+            return
+        self._say("state")
+        for name, held in sorted(getattr(value, "__dict__", {}).items(), key=lambda item: str(item[0])):
+            self._say(str(name))
+            self._value(held)
+        for name in slots_of(kind):
+            if hasattr(value, name):
+                self._say(name)
+                self._value(getattr(value, name))
+
+    def _class(self, kind: type) -> None:
+        self._all([type(kind), *kind.__bases__])
+        for name, held in vars(kind).items():
+            if name in _SKIPPED or isinstance(held, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                continue
+            self._say(name)
+            self._value(held)
+        for name, annotation in vars(kind).get("__annotations__", {}).items():
+            self._say(str(name), annotation if isinstance(annotation, str) else repr(annotation).partition(" at 0x")[0])
+
+    # --- code ---
+
+    def _function(self, function: types.FunctionType) -> None:
+        where = home_of(str(function.__globals__.get("__name__")), self._own)
+        if where == "outside":
+            raise UnknownError(f"it reaches {function.__qualname__} of {function.__globals__.get('__name__')}")
+        users = where in ("own", "installed")
+        if users:
+            self._code(function.__code__)
+        else:  # a library's wrapper: what it wraps tells it from others
+            self._say(function.__qualname__)
+        own = {
+            k: v for k, v in vars(function).items() if not k.startswith("__") or k in ("__wrapped__", "__certgrad__")
+        }
+        cells = [captured_in(cell) for cell in function.__closure__ or ()]
+        self._all([function.__defaults__, function.__kwdefaults__, cells, own])
+        if not users:
+            return
+        self._lines.update(f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}\n".encode())
+        self._names(function)
+
+    def _code(self, code: types.CodeType) -> None:
+        self.codes.add(code)
+        self._say(code.co_name, code.co_qualname, str(code.co_flags), str(code.co_argcount))
+        self._say(str(code.co_posonlyargcount), str(code.co_kwonlyargcount), code.co_code.hex())
+        self._say(code.co_exceptiontable.hex(), *code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
+        self._say(_text_of(code))
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._code(constant)
+            else:
+                self._constant(constant)
+
+    def _constant(self, constant: Any) -> None:
+        if isinstance(constant, frozenset):
+            self._say(*sorted(f"{type(x).__name__} {x!r}" for x in constant))
+        elif type(constant) is tuple:
+            self._say("tuple", str(len(constant)))
+            for one in constant:
+                self._constant(one)
+        else:
+            self._say(type(constant).__name__, repr(constant))
+
+    def _names(self, function: types.FunctionType) -> None:
+        """What the code names: globals, and attributes of the modules that it comes to."""
+        names = Named(function.__code__)
+        if found := names.attributes & _LOOKS_UP:
+            raise UnknownError(f"{function.__name__} uses {min(found)}: what it comes to is not written in it")
+        modules: dict[str, types.ModuleType] = {}
+        builtin = vars(builtins)
+        for name in sorted(names.globals):
+            if name not in function.__globals__ and name not in builtin:
+                self._say("no global", name)
+                continue
+            held = function.__globals__.get(name, builtin.get(name))
+            self._say("global", name)
+            self._value(held)
+            if isinstance(held, types.ModuleType):
+                if name in names.bare:
+                    modules[held.__name__] = held
+                for chain in sorted(names.chains.get(name, ())):
+                    self._chain(held, chain)
+        for module in names.imported(function):
+            self._say("import", module.__name__)
+            modules[module.__name__] = module
+        for cell in captured(function):
+            if isinstance(cell, types.ModuleType):
+                modules[cell.__name__] = cell
+        self._attributes([*modules.values()], sorted(names.attributes))
+
+    def _attributes(self, modules: list[types.ModuleType], names: list[str]) -> None:
+        """The values of these names in modules that are handed on, and in the modules that they lead to."""
+        done: set[int] = set()
+        while modules:
+            module = modules.pop(0)
+            if id(module) not in done:
+                done.add(id(module))
+                found = [self._attribute(module, name) for name in names]
+                modules += [held for held in found if isinstance(held, types.ModuleType)]
+
+    def _chain(self, module: types.ModuleType, names: tuple[str, ...]) -> None:
+        """What a chain of names, `module.part.function`, leads to."""
+        for name in names:
+            held = self._attribute(module, name)
+            if not isinstance(held, types.ModuleType):
+                return
+            module = held
+
+    def _attribute(self, module: types.ModuleType, name: str) -> Any:
+        """The value of a name in a module, which is written down unless it is the library's own."""
+        held = vars(module).get(name)
+        if held is None and home_of(module.__name__) in ("own", "installed"):
+            self._say("nothing at", module.__name__, name)  # or what the module makes when it is asked
+            held = getattr(module, name, None)
+        if held is None or (
+            home_of(module.__name__) in ("library", "python")
+            and not isinstance(held, (types.FunctionType, types.ModuleType, types.BuiltinFunctionType))
+        ):
+            return None  # data and objects of a library are in its version
+        self._say("attribute", module.__name__, name)
+        self._value(held)
+        return held
+
+
+def captured_in(cell: Any) -> tuple[Any, ...]:
+    """The content of a cell; nothing before its variable is assigned."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def slots_of(kind: type) -> list[str]:
+    """The names of the slots of a class and of its bases."""
+    found: list[str] = []
+    for base in kind.__mro__:
+        own = vars(base).get("__slots__", ())
+        found += [own] if isinstance(own, str) else own
+    return [n for n in dict.fromkeys(found) if n not in ("__dict__", "__weakref__")]
+
+
+def _text_of(code: types.CodeType) -> str:
+    """The source lines of a code object, from its first decorator to its last instruction."""
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return "".join(linecache.getlines(code.co_filename)[code.co_firstlineno - 1 : last])
+
+
+def _state_is_all(kind: type) -> bool:
+    """Its attributes and slots are all of its state, by Python's own account."""
+    own = getattr(kind, "__getstate__", None)
+    return own is object.__getstate__ or getattr(own, "__module__", "") == "dataclasses"
+
+
+def _of_python(kind: type) -> bool:
+    """Python's own classes, and JAX's and numpy's: those that say themselves what of them counts say all of it."""
+    return home_of(kind.__module__) in ("python", "library")
+
+
+def _compiled_by_jax(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("jax", "jaxlib") and kind.__name__ == "PjitFunction"

@@ -1,0 +1,66 @@
+"""The names in code, by which it comes to other code and to data."""
+
+from __future__ import annotations
+
+import dis
+import importlib.util
+import sys
+import types
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ._homes import UnknownError
+
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+
+
+class Named:
+    """The names in code: globals, attributes, and modules that it imports; those of nested functions too."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.globals: set[str] = set()
+        self.bare: set[str] = set()
+        """Globals that are handed on, and not only asked for an attribute."""
+        self.chains: dict[str, set[tuple[str, ...]]] = {}
+        """By global, the attributes that are asked for one after the other."""
+        self.attributes: set[str] = set()
+        self._imports: list[tuple[str, int]] = []
+        for one in each_code(code):
+            self._read(one)
+
+    def _read(self, code: types.CodeType) -> None:
+        steps = [s for s in dis.get_instructions(code) if s.opname != "EXTENDED_ARG"]
+        for k, step in enumerate(steps):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                self.globals.add(step.argval)
+                chain = tuple(s.argval for s in takewhile(lambda s: s.opname in _ATTRIBUTES, steps[k + 1 :]))
+                if chain:
+                    self.chains.setdefault(step.argval, set()).add(chain)
+                else:
+                    self.bare.add(step.argval)
+            elif step.opname in _ATTRIBUTES or step.opname == "IMPORT_FROM":
+                self.attributes.add(step.argval)
+            elif step.opname == "IMPORT_NAME":
+                level = steps[k - 2].argval if k > 1 else 0
+                self._imports.append((step.argval, level if isinstance(level, int) else 0))
+
+    def imported(self, function: types.FunctionType) -> Iterator[types.ModuleType]:
+        """The modules that are imported inside of the code. Raises UnknownError where one is not there."""
+        for name, level in self._imports:
+            package = function.__globals__.get("__package__") or ""
+            try:
+                full = importlib.util.resolve_name("." * level + name, package) if level else name
+            except ImportError:
+                raise UnknownError(f"{function.__name__} imports {name}, which leads nowhere") from None
+            module = sys.modules.get(full)
+            if module is None:
+                raise UnknownError(f"{function.__name__} imports {full}, which it has not done yet")
+            yield module
+
+
+def each_code(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code, and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from each_code(constant)

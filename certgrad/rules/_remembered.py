@@ -1,0 +1,192 @@
+"""Verdicts on rules in code that an earlier audit gave, served where all they depend on is as it was.
+
+The rule is traced each time, at sizes left open, in 64 bits and in 32. An entry serves only if these traces are the
+same, and the code that the rule reaches with the data that this can read, its declaration, JAX's configuration, the
+versions and certgrad's own text. docs/cache.md says why no other trace need be made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+import msgspec
+
+from certgrad._subject import Subject
+from certgrad.errors import CertgradError
+from certgrad.obligations.cache import (
+    Folder,
+    Identity,
+    UnknownError,
+    entry_name,
+    package_is_as_it_was,
+    package_surroundings,
+)
+from certgrad.obligations.generality.guards import INSTALLED
+from certgrad.obligations.generality.reach import is_users_code, reachable_from, rules_in
+from certgrad.obligations.generality.traces import Spec, Traces
+from certgrad.obligations.tracing.jax_internals import unremembered
+
+from ._by_name import approximating, declarations_of, options_of
+from ._choices import choices
+from ._declaration import Declaration
+from ._examine import examine, settled
+from ._find import Found
+from ._layers import is_op
+from ._user_rule import UserRule
+from ._worker import RuleResult
+
+BY_THE_CLOCK = ("exceeded its seconds", "took longer", "took more than")
+"""What a verdict says that another run, on a quicker machine, need not come to."""
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What came of a rule, with its whole key. `places` is empty where no text in it names a file or a line."""
+
+    key: str
+    traces: list[str]
+    places: str
+    result: RuleResult
+
+
+@dataclass(frozen=True)
+class Key:
+    """All that the verdict on a rule depends on."""
+
+    name: str
+    digest: str
+    places: str
+    traces: list[str]
+    codes: frozenset[CodeType]
+    subjects: Sequence[Subject]
+
+
+class Memory:
+    """The verdicts in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
+
+    def __init__(self, folder: Folder, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> None:
+        self.folder = folder
+        self._table = table
+        self._conformance = conformance
+        package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
+
+    def key(self, found: Found) -> Key | None:
+        """What to look a rule up by. None where nobody can say what its code and its data are."""
+        if found.problem or found.rule is None:
+            return None
+        try:
+            said = [] if is_op(found.rule) else declarations_of(found, self._table)
+            subjects = _subjects(found, said)
+            made = [_traced(subject) for subject in subjects]
+            traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
+            programs = [jaxpr for one in made for jaxpr in (*one.general(), *one.narrow().general())]
+            rules = list(reachable_from(rule for jaxpr in programs for rule in rules_in(jaxpr)))
+            others = [(other, d) for other, d in approximating(self._table)]
+            options = [choices(s) for s in subjects if isinstance(s, UserRule)]
+            roots = [found.rule, said, others, options, rules, *(s.code for s in subjects)]
+            identity = Identity(roots, own=[found.name.partition(":")[0].partition(".")[0]])
+        except (UnknownError, CertgradError):
+            return None
+        except Exception:  # an object may answer any question with an error
+            return None
+        if not traces:
+            return None
+        text = f"{found.name}\n{self._conformance}\n{identity.digest}\n{package_surroundings()}"
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+        places = hashlib.blake2b(f"{identity.places}{found.where}{found.file}".encode(), digest_size=20).hexdigest()
+        return Key(found.name, digest, places, traces, frozenset(identity.codes), subjects)
+
+    def recall(self, found: Found, key: Key) -> RuleResult | None:
+        """What an earlier audit found of the very same."""
+        name = entry_name(key.name, key.digest)
+        data = self.folder.read(name)
+        if data is None:
+            return None
+        try:
+            entry = msgspec.msgpack.decode(data, type=Entry)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        if entry.key != key.digest or entry.traces != key.traces or entry.result.name != key.name:
+            return None
+        if entry.places and entry.places != key.places:
+            return None
+        self.folder.used(name)
+        return msgspec.structs.replace(entry.result, where=found.where, file=found.file)
+
+    def keep(self, key: Key, result: RuleResult, holds: bool) -> None:
+        """Keep what was found, if another run would find it and all the code that ran is in the key.
+
+        Where a rule `holds`, nothing that is said of it names a line, so that it may move in its file.
+        """
+        said = b"\n".join([result.certificate, *(r.text.encode() for r in result.remarks)]).decode(errors="replace")
+        if not result.certificate or any(text in said for text in BY_THE_CLOCK):
+            return
+        if not package_is_as_it_was() or not _runs_only(key):
+            return
+        places = "" if holds and not result.remarks and not result.notes else key.places
+        kept = msgspec.structs.replace(result, where="", file="")
+        entry = Entry(key.digest, key.traces, places, kept)
+        self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))
+
+
+def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:
+    """The rule as the audit sees it, for each of its declarations."""
+    if is_op(found.rule):
+        return [found.rule]
+    out: list[Subject] = []
+    for d in said:
+        options = {k: v for k, v in options_of(d).items() if k in ("static", "differentiable", "domain")}
+        out.append(UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **options))
+    return out
+
+
+def _traced(subject: Subject) -> Traces:
+    """The traces at sizes left open, with which claims are made where not all kinds of them can be traced."""
+    found = Traces(subject)
+    if isinstance(subject, UserRule) and any(isinstance(found.make(s), CertgradError) for s in _specs(found)):
+        settled(subject, examine(subject))
+        found = Traces(subject)
+    return found
+
+
+def _specs(traces: Traces) -> list[Spec]:
+    return [Spec(case, 0, (), wide) for case in range(len(traces.families)) for wide in (True, False)]
+
+
+def _runs_only(key: Key) -> bool:
+    """A trace runs no code of the user's but what is in the key."""
+    with _watched() as ran, unremembered():
+        for subject in key.subjects:
+            traces = Traces(subject)
+            for family in traces.families:
+                traces.again(family.prove[0])
+    return ran <= key.codes
+
+
+@contextmanager
+def _watched() -> Iterator[set[CodeType]]:
+    """The users' code that this thread runs."""
+    ran: set[CodeType] = set()
+    known: set[int] = set()
+    kept: list[CodeType] = []
+
+    def entered(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if id(code) not in known:
+            known.add(id(code))
+            kept.append(code)  # so that no other code gets its id
+            installed = INSTALLED in code.co_filename or code.co_filename.startswith("<")
+            if not installed and is_users_code(code, frame.f_globals):
+                ran.add(code)
+
+    before = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        yield ran
+    finally:
+        sys.settrace(before)

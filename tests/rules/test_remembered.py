@@ -1,0 +1,412 @@
+"""Verdicts on rules in code are remembered, and never served where anything that they depend on is another."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import pytest
+
+from certgrad.obligations.cache import Folder, _key
+from certgrad.rules import _by_name, _remembered
+from certgrad.rules._configuration import nearest
+from certgrad.rules._find import find
+from certgrad.rules._remembered import Entry, Memory
+from certgrad.rules._worker import RuleResult, _result
+
+ROOT = Path(__file__).parents[2]
+HEAD = """
+import jax, jax.numpy as jnp, numpy as np
+from functools import partial
+import certgrad
+
+def made(value, slope, domain=()):
+    f = certgrad.declare("n -> n", domain=domain)(jax.custom_vjp(value))
+    f.defvjp(lambda x: (value(x), x), lambda x, g: (g * slope(x),))
+    return f
+"""
+
+
+class Project:
+    """A package `cachedpkg` in a folder of its own, imported anew for each audit, as another process would."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.folder = Folder(root / "cache")
+        self.audited: list[str] = []
+        self.conformance = False  # quicker, and of no interest here
+        (root / "cachedpkg").mkdir()
+        self.write("__init__", "")
+        examined = _by_name.examined
+
+        def counted(found: object, *options: object) -> object:
+            self.audited.append(found.name)  # type: ignore[attr-defined]
+            return examined(found, *options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(_by_name, "examined", counted)
+        monkeypatch.syspath_prepend(root)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        monkeypatch.chdir(root)
+
+    def write(self, module: str, text: str) -> None:
+        (self.root / "cachedpkg" / f"{module}.py").write_text(text)
+
+    def forget(self) -> None:
+        for name in [n for n in sys.modules if n.partition(".")[0] == "cachedpkg"]:
+            del sys.modules[name]
+        linecache.clearcache()
+        importlib.invalidate_caches()
+
+    def audit(self, module: str = "rules", before: Callable[[], None] = lambda: None) -> Mapping[str, RuleResult]:
+        """What comes of the rules of a module; `audited` has the names of those that were not served."""
+        self.forget()
+        self.audited.clear()
+        rules = find(f"cachedpkg.{module}").rules
+        before()
+        table = nearest(self.root).declarations
+        memory = Memory(self.folder, table, self.conformance)
+        return {f.name.partition(":")[2]: _result(f, table, self.conformance, memory) for f in rules}
+
+    def verdict(self, name: str = "rule", **options: Callable[[], None]) -> str:
+        result = self.audit(**options)[name]
+        return str(msgspec.json.decode(result.certificate)["verdict"])
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    found = Project(tmp_path, monkeypatch)
+    yield found
+    found.forget()
+
+
+SQUARE = HEAD + "rule = made(lambda x: x * x, lambda x: 2 * x)\n"
+
+
+def test_an_unchanged_rule_is_served_with_the_same_bytes(project: Project) -> None:
+    project.write("rules", SQUARE)
+    first = project.audit()["rule"]
+    assert project.audited == ["cachedpkg.rules:rule"]
+    second = project.audit()["rule"]
+    assert project.audited == []
+    assert msgspec.structs.replace(second, seconds=0.0) == msgspec.structs.replace(first, seconds=0.0)
+
+
+CONFIG = """
+from dataclasses import dataclass
+@dataclass(frozen=True)
+class Config:
+    c: float
+CONFIG = Config({})
+"""
+CLASSES = """
+class Base:
+    def slope(self, x):
+        return {} * x
+class Own(Base):
+    pass
+OWN = Own()
+"""
+CHANGES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "a helper in another module": (
+        {
+            "help": "def slope(x):\n    return 2 * x\n",
+            "rules": HEAD + "from .help import slope\nrule = made(lambda x: x * x, slope)",
+        },
+        {"help": "def slope(x):\n    return 3 * x\n"},
+    ),
+    "a helper of a helper, by way of modules": (
+        {
+            "deep": "def two(x):\n    return 2 * x\n",
+            "help": "from . import deep\nclass Kept:\n    pass\n",
+            "rules": HEAD + "from . import help\nrule = made(lambda x: x * x, lambda x: help.deep.two(x))",
+        },
+        {"deep": "def two(x):\n    return 2.5 * x\n"},
+    ),
+    "a helper that is imported inside the rule": (
+        {
+            "help": "def slope(x):\n    return 2 * x\n",
+            "rules": HEAD
+            + "def own(x):\n    from .help import slope\n    return slope(x)\nrule = made(lambda x: x * x, own)",
+        },
+        {"help": "def slope(x):\n    return 3 * x\n"},
+    ),
+    "a constant of another module": (
+        {
+            "help": "SCALE = 2.0\n",
+            "rules": HEAD + "from . import help\nrule = made(lambda x: x * x, lambda x: help.SCALE * x)",
+        },
+        {"help": "SCALE = 3.0\n"},
+    ),
+    "a closed-over constant": (
+        {"rules": HEAD + "def of(c):\n    return made(lambda x: x * x, lambda x: c * x)\nrule = of(2.0)"},
+        {"rules": HEAD + "def of(c):\n    return made(lambda x: x * x, lambda x: c * x)\nrule = of(3.0)"},
+    ),
+    "a default": (
+        {"rules": HEAD + "rule = made(lambda x: x * x, lambda x, c=2.0: c * x)"},
+        {"rules": HEAD + "rule = made(lambda x: x * x, lambda x, c=3.0: c * x)"},
+    ),
+    "an entry of an array": (
+        {
+            "help": "import numpy as np\nW = np.asarray([2.0, 2.0])\n",
+            "rules": HEAD + "from .help import W\nrule = made(lambda x: x * x, lambda x: W[0] * x)",
+        },
+        {"help": "import numpy as np\nW = np.asarray([3.0, 2.0])\n"},
+    ),
+    "a field of an object": (
+        {
+            "help": CONFIG.format(2.0),
+            "rules": HEAD + "from .help import CONFIG\nrule = made(lambda x: x * x, lambda x: CONFIG.c * x)",
+        },
+        {"help": CONFIG.format(3.0)},
+    ),
+    "an inherited method": (
+        {
+            "help": CLASSES.format(2),
+            "rules": HEAD + "from .help import OWN\nrule = made(lambda x: x * x, lambda x: OWN.slope(x))",
+        },
+        {"help": CLASSES.format(3)},
+    ),
+    "an entry of a table": (
+        {
+            "help": "TABLE = {'slope': lambda x: 2 * x}\n",
+            "rules": HEAD + "from .help import TABLE\nrule = made(lambda x: x * x, lambda x: TABLE['slope'](x))",
+        },
+        {"help": "TABLE = {'slope': lambda x: 3 * x}\n"},
+    ),
+    "a partial": (
+        {"rules": HEAD + "def times(c, x):\n    return c * x\nrule = made(lambda x: x * x, partial(times, 2))"},
+        {"rules": HEAD + "def times(c, x):\n    return c * x\nrule = made(lambda x: x * x, partial(times, 3))"},
+    ),
+    "a decorator": (
+        {
+            "help": "def decorated(f):\n    def run(x):\n        return f(x)\n    return run\n",
+            "rules": HEAD + "from .help import decorated\nrule = made(lambda x: x * x, decorated(lambda x: 2 * x))",
+        },
+        {"help": "def decorated(f):\n    def run(x):\n        return 1.5 * f(x)\n    return run\n"},
+    ),
+    "a helper that a branch on a size alone comes to": (
+        {
+            "help": "def other(x):\n    return 2 * x\n",
+            "rules": HEAD
+            + "from .help import other\ndef slope(x):\n    return other(x) if x.shape == (3,) else 2 * x\n"
+            + "rule = made(lambda x: x * x, slope)",
+        },
+        {"help": "def other(x):\n    return 3 * x\n"},
+    ),
+    "a library's function that a module replaces": (
+        {"rules": HEAD + "rule = made(lambda x: x * x, lambda x: jnp.multiply(x, 2.0))"},
+        {
+            "rules": HEAD
+            + "own = lambda x, c: x + c\njnp.multiply, kept = own, jnp.multiply\n"
+            + "rule = made(lambda x: x * x, lambda x: jnp.multiply(x, 2.0))"
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_rule_reaches_is_part_of_the_key(project: Project, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    monkeypatch.setattr(jnp, "multiply", jnp.multiply)  # is put back
+    before, after = CHANGES[change]
+    for name, text in before.items():
+        project.write(name, text)
+    first = project.verdict()
+    assert project.verdict() == first
+    assert project.audited == [], "unchanged, it is served"
+    for name, text in after.items():
+        project.write(name, text)
+    assert project.verdict() in ("refuted", "unproved")
+    assert project.audited == ["cachedpkg.rules:rule"]
+    for name, text in before.items():
+        project.write(name, text)
+
+
+def test_another_declaration(project: Project) -> None:
+    project.write("rules", SQUARE)
+    project.audit()
+    project.write("rules", SQUARE.replace("2 * x)\n", '2 * x, "x > 0")\n'))
+    project.audit()
+    assert project.audited == ["cachedpkg.rules:rule"]
+
+
+def test_a_declaration_in_the_configuration_and_its_ideal(project: Project) -> None:
+    undeclared = SQUARE.replace(
+        'certgrad.declare("n -> n", domain=domain)(jax.custom_vjp(value))', "jax.custom_vjp(value)"
+    )
+    project.write("rules", undeclared)
+    configuration = project.root / "pyproject.toml"
+    for said in ('"n -> n"', '{ signature = "n -> n", domain = "x > 0" }', '"n d -> n d"'):
+        configuration.write_text(f'[tool.certgrad.signatures]\n"cachedpkg.rules:rule" = {said}\n')
+        project.audit()
+        assert project.audited == ["cachedpkg.rules:rule"]
+        project.audit()
+        assert project.audited == []
+
+
+def test_another_flag_of_jax(project: Project) -> None:
+    project.write("rules", SQUARE)
+    project.audit()
+    with jax.numpy_rank_promotion("raise"):
+        project.audit()
+        assert project.audited == ["cachedpkg.rules:rule"]
+    project.audit()
+    assert project.audited == []
+    project.conformance = True
+    project.audit()
+    assert project.audited == ["cachedpkg.rules:rule"], "with more compared it is another verdict"
+
+
+def test_another_certgrad(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write("rules", SQUARE)
+    project.audit()
+    with monkeypatch.context() as patch:
+        patch.setattr(_key, "_package_source", lambda: "another text")
+        project.audit()
+    assert project.audited == ["cachedpkg.rules:rule"]
+    entries = len([*project.folder.path.glob("*.entry")])
+    monkeypatch.setattr(_remembered, "package_is_as_it_was", lambda: False)
+    project.write("rules", SQUARE.replace("2 * x)", "x + x)"))
+    project.audit()
+    assert len([*project.folder.path.glob("*.entry")]) == entries, "what an edited certgrad proved is not known"
+
+
+NEVER = {
+    "the environment": ("import os", "float(os.environ.get('SLOPE', 2)) * x"),
+    "the environment, by another name": ("from os import environ as E", "float(E.get('SLOPE', 2)) * x"),
+    "a file": ("", "float(open('slope').read()) * x"),
+    "a name that is computed": ("import cachedpkg.help as h", "getattr(h, 'SL' + 'OPE') * x"),
+    "all globals": ("SLOPE = 2.0", "globals()['SLOPE'] * x"),
+    "the clock": ("import time", "2 * x + 0 * time.time()"),
+    "a generator": ("slopes = (2.0 for _ in range(10**9))", "next(slopes) * x"),
+    "code of a text": ("", "eval('2 * x')"),
+}
+
+
+@pytest.mark.parametrize("outside", NEVER)
+def test_what_nobody_can_say_of_another_process_is_not_kept(
+    project: Project, monkeypatch: pytest.MonkeyPatch, outside: str
+) -> None:
+    monkeypatch.setenv("SLOPE", "2")
+    (project.root / "slope").write_text("2")
+    project.write("help", "SLOPE = 2.0\n")
+    before, slope = NEVER[outside]
+    project.write("rules", f"{HEAD}{before}\nrule = made(lambda x: x * x, lambda x: {slope})\n")
+    for _ in range(2):
+        project.audit()
+        assert project.audited == ["cachedpkg.rules:rule"]
+    assert not [*project.folder.path.glob("*.entry")]
+
+
+def test_what_a_module_read_from_the_environment_when_it_was_imported(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("help", "import os\nSLOPE = float(os.environ['SLOPE'])\n")
+    project.write("rules", HEAD + "from .help import SLOPE\nrule = made(lambda x: x * x, lambda x: SLOPE * x)")
+    monkeypatch.setenv("SLOPE", "2")
+    assert project.verdict() == "proved"
+    monkeypatch.setenv("SLOPE", "3")
+    assert project.verdict() == "refuted"
+    monkeypatch.setenv("SLOPE", "2")
+    assert project.verdict() == "proved"
+    assert project.audited == []
+
+
+def test_code_that_runs_and_is_not_in_the_key_is_noticed(project: Project) -> None:
+    """JAX's registry of types leads to code that no name in the rule leads to."""
+    project.write(
+        "help",
+        "import jax\nclass Pair:\n    pass\ndef flat(p):\n    return (p.a,), None\n"
+        "def unflat(_, parts):\n    p = Pair()\n    p.a = parts[0]\n    return p\n"
+        "jax.tree_util.register_pytree_node(Pair, flat, unflat)\n",
+    )
+    project.write(
+        "rules",
+        HEAD
+        + "from .help import Pair\ndef slope(x):\n    p = Pair()\n    p.a = 2 * x\n"
+        + "    return jax.tree_util.tree_leaves(p)[0]\nrule = made(lambda x: x * x, slope)",
+    )
+    for _ in range(2):
+        assert project.verdict() == "proved"
+        assert project.audited == ["cachedpkg.rules:rule"]
+
+
+def test_an_edit_of_one_rule_leaves_the_others_and_lines_may_move(project: Project) -> None:
+    two = SQUARE + "other = made(lambda x: 3 * x, lambda x: 3.0)\nwrong = made(lambda x: 3 * x, lambda x: 4.0)\n"
+    project.write("rules", two)
+    before = project.audit()
+    project.audit()
+    assert project.audited == []
+    moved = two.replace("other = made", "\n\n# moved\nother = made").replace("lambda x: 2 * x", "lambda x: x + x")
+    project.write("rules", moved)
+    after = project.audit()
+    assert project.audited == ["cachedpkg.rules:rule", "cachedpkg.rules:wrong"], "what names a line is looked at again"
+    assert after["other"].certificate == before["other"].certificate
+    assert after["other"].where != before["other"].where
+
+
+def test_an_op_in_code(project: Project) -> None:
+    op = 'import certgrad\nfrom certgrad.ops._registry import Registry\n@certgrad.op("*s -> *s", registry=Registry())\n'
+    op += 'def twice(x):\n    """2·x."""\n    return 2 * x\n'
+    op += "@twice.jvp\ndef _(x, dx):\n    return {0} * dx\n@twice.vjp\ndef _(x, seed):\n    return {0} * seed\n"
+    project.write("rules", op.format(2))
+    assert project.verdict("twice") == "proved"
+    assert project.verdict("twice") == "proved"
+    assert project.audited == []
+    project.write("rules", op.format(3))
+    assert project.verdict("twice") == "refuted"
+
+
+@pytest.mark.parametrize("how", ["cut", "foreign", "of another rule", "of another trace"])
+def test_a_damaged_or_foreign_entry_is_none(project: Project, how: str) -> None:
+    project.write("rules", SQUARE)
+    project.audit()
+    (path,) = project.folder.path.glob("*.entry")
+    entry = msgspec.msgpack.decode(project.folder.read(path.stem) or b"", type=Entry)
+    if how == "cut":
+        path.write_bytes(path.read_bytes()[:-5])
+    else:
+        forged = {
+            "foreign": b"\x90",
+            "of another rule": msgspec.msgpack.encode(
+                msgspec.structs.replace(
+                    entry, result=msgspec.structs.replace(entry.result, name="cachedpkg.rules:other")
+                )
+            ),
+            "of another trace": msgspec.msgpack.encode(msgspec.structs.replace(entry, traces=["0"])),
+        }[how]
+        project.folder.write(path.stem, forged)
+    assert project.verdict() == "proved"
+    assert project.audited == ["cachedpkg.rules:rule"]
+    assert project.verdict() == "proved"
+    assert project.audited == [], "it was replaced"
+
+
+@pytest.mark.slow
+def test_a_second_audit_of_the_examples_takes_under_a_fifth(tmp_path: Path) -> None:
+    import resource
+    import subprocess
+
+    def seconds() -> tuple[float, bytes]:
+        """Of all processors: other work on the machine has little part in it."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = ["audit", "examples/rules", "--cache-dir", str(tmp_path), "--format", "json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "certgrad", *command],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=False,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime, done.stdout
+
+    first, second = seconds(), seconds()
+    assert second[1] == first[1]
+    assert second[0] < first[0] / 5
