@@ -13,13 +13,16 @@ from certgrad.cli.baseline import baseline
 from certgrad.cli.diff import diff
 from certgrad.cli.explain import explain
 from certgrad.cli.graph import graph
+from certgrad.cli.init import init
 from certgrad.cli.list import list_ops
 from certgrad.cli.report import report
 from certgrad.cli.run import Begin, OfProgram, run
 from certgrad.cli.table import table
 from certgrad.cli.verify import verify
+from certgrad.cli.watch import PASSED_ON, watch
 
 _COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init,
     "audit": audit,
     "baseline": baseline,
     "diff": diff,
@@ -43,6 +46,7 @@ app = typer.Typer(
 
 for _name, _function in _COMMANDS.items():
     app.command(_name)(guarded(_function))
+app.command("watch", context_settings=PASSED_ON)(guarded(watch))
 app.command("run", cls=OfProgram)(guarded(run))
 
 

@@ -40,6 +40,8 @@ class Rule:
     reproduction: str
     remarks: "tuple[Remark, ...]"
     notes: tuple[str, ...]
+    inferred: str = ""
+    """The declaration that it was audited with, as TOML, where nobody made one."""
 
     @property
     def file(self) -> str:
@@ -206,6 +208,7 @@ def rule_of(result: "RuleResult") -> Rule:
         result.reproduction,
         tuple(result.remarks),
         tuple(result.notes),
+        result.inferred,
     )
 
 

@@ -18,7 +18,8 @@ from ._declaration import Declaration, declaration_of, named_function
 from ._find import Found
 from ._findings import INFERRED, LEFT_OUT, MISDECLARED, NO_GRADIENT, NOT_AUDITED, OF_IDEAL, Remark
 from ._ignores import ignores_of, without_ignored
-from ._infer import inferred
+from ._infer import ORIGIN as INFERRED_BY
+from ._infer import inferred as infer
 from ._layers import is_op, plain_function, unwrapped
 from ._report import Report
 
@@ -33,6 +34,8 @@ class Examination:
     report: Report | None = None
     remarks: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
+    inferred: Declaration | None = None
+    """The declaration that it was audited with, where nobody made one."""
 
     @property
     def certificate(self) -> Certificate | None:
@@ -49,6 +52,7 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
     report: Report | None = None
     remarks: list[Remark] = []
+    declared: Declaration | None = None
     if found.problem:
         remarks.append(not_audited(found.problem))
     else:
@@ -81,7 +85,8 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
         notes.append(f"a surrogate by intent: {report.surrogate}")
     if report and report.dtypes:
         notes.append(f"the claim is about {report.dtypes}")
-    return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes))
+    inferred = declared if declared is not None and declared.origin == INFERRED_BY else None
+    return Examination(report, (*kept, *ignores.remarks(used)), tuple(notes), inferred)
 
 
 def _op(found: Found, conformance: bool) -> Report:
@@ -96,7 +101,7 @@ class _NotDeclaredError(UsageError):
 
 
 def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> tuple[Report, Declaration]:
-    """The report on a rule, the worst one where its shapes are inferred."""
+    """The report on a rule and what it was audited with: the worst of several, where its shapes are inferred."""
     rule: Callable = found.rule
     declarations = declarations_of(found, table)
     if not declarations:
@@ -108,7 +113,8 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
         check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **options_of(d))
         for d in declarations
     ]
-    return max(reports, key=lambda r: ORDER.index(r.verdict)), declarations[0]
+    pairs = zip(reports, declarations, strict=True)
+    return max(pairs, key=lambda pair: ORDER.index(pair[0].verdict))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
@@ -116,7 +122,7 @@ def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) ->
     named = table.get(found.name, ())
     by_name = any(d.origin != RECORDED for d in named)
     said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
-    return [said] if said is not None else [*named] or inferred(found.rule)
+    return [said] if said is not None else [*named] or infer(found.rule)
 
 
 def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
@@ -129,7 +135,7 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 
 
 def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
-    if declared.origin == "inferred":
+    if declared.origin == INFERRED_BY:
         shown = ", ".join(f'"{s.removesuffix(" -> ")}"' for s in report.certificate.signature)
         yield Remark(INFERRED, f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does")
     if report.undifferentiated:

@@ -26,6 +26,7 @@ MAX_ARRAYS = 4
 REST = 2
 MAX_TRACES = 200
 MAX_SIGNATURES = 2
+ORIGIN = "inferred"
 
 
 def inferred(function: Callable) -> list[Declaration]:
@@ -50,7 +51,7 @@ def inferred(function: Callable) -> list[Declaration]:
     for count, specs in enumerate(_ordered([_candidates(p) for p in arrays])):
         if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
             break
-        declared = Declaration(", ".join(specs), static, origin="inferred")
+        declared = Declaration(", ".join(specs), static, origin=ORIGIN)
         try:
             rule = UserRule(function, declared.signature, static=declared.static)
         except CertgradError:

@@ -15,7 +15,7 @@ from certgrad.errors import UsageError
 
 Begin = Callable[[str, bool], None]
 """Told before each import: the module's name, and whether it is the target itself."""
-_NEVER = {"__main__", "conftest", "setup"}
+NEVER = {"__main__", "conftest", "setup"}
 """Modules that do something when they are imported."""
 _NEEDED = set("jax jaxlib numpy sympy flint islpy msgspec typer rich certgrad scipy".split())
 
@@ -196,7 +196,7 @@ def _children(paths: list[str], prefix: str, namespace: bool) -> list[str]:
     names = {info.name for info in pkgutil.iter_modules(paths)}
     if namespace:
         names |= {c.name for p in paths if Path(p).is_dir() for c in Path(p).iterdir() if _holds_python(c)}
-    return [prefix + n for n in sorted(names) if not (n in _NEVER or n.startswith("test") or n.endswith("_test"))]
+    return [prefix + n for n in sorted(names) if not (n in NEVER or n.startswith("test") or n.endswith("_test"))]
 
 
 def _holds_python(folder: Path) -> bool:

@@ -55,6 +55,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     reproduction: str = ""
     cache_problem: str = ""
     """Why the cache could not be written, if it could not."""
+    inferred: str = ""
+    """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -183,7 +185,17 @@ def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
         notes=list(result.notes),
         seconds=seconds,
         reproduction=report.reproduction if report is not None else "",
+        inferred=_inferred(result),
     )
+
+
+def _inferred(result: Examination) -> str:
+    from ._written import UnwritableError, inline
+
+    try:
+        return inline(result.inferred) if result.inferred is not None else ""
+    except UnwritableError:
+        return ""
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""The files that `certgrad init` writes: a table for pyproject.toml, and a workflow for GitHub."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from certgrad.errors import UsageError
+
+WORKFLOW = Path(".github/workflows/certgrad.yml")
+
+
+def table(targets: Sequence[str], signatures: Mapping[str, str], unknown: Sequence[str]) -> str:
+    """The configuration: what to audit, the declarations that were inferred (as TOML), and of which rules none are."""
+    lines = ["[tool.certgrad]", f"targets = [{', '.join(map(_text, targets))}]"]
+    if signatures or unknown:
+        lines += [
+            "",
+            "# Inferred by `certgrad init`. Read them: what is proved is proved of these shapes. certgrad.declare says",
+            "# the same beside a rule, and more can be said: static arguments, domains, sizes.",
+            "[tool.certgrad.signatures]",
+        ]
+        lines += [f"{_text(name)} = {signature}" for name, signature in signatures.items()]
+        lines += [f'# {_text(name)} = "n d -> n"  # no shapes were found at which it traces' for name in unknown]
+    return "\n".join(lines) + "\n"
+
+
+def appended(file: Path, added: str) -> str:
+    """What is in a pyproject.toml, with the table at its end. Raises UsageError where it cannot stand there."""
+    try:
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        old = tomllib.loads(before)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"Cannot read '{file}': {error}. Mend it first; nothing was written.") from None
+    text = before + ("" if not before or before.endswith("\n") else "\n") + ("\n" if before else "") + added
+    try:
+        new = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        new = {}
+    rest = {**new, "tool": {k: v for k, v in new.get("tool", {}).items() if k != "certgrad"}}
+    if rest != {**old, "tool": old.get("tool", {})}:
+        raise UsageError(
+            f"'{file}' has no place for a table [tool.certgrad] at its end. Add this; nothing was written:\n\n{added}"
+        )
+    return text
+
+
+def configured(file: Path) -> bool:
+    """Whether a pyproject.toml has the table already."""
+    try:
+        return "certgrad" in tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
+
+
+def workflow(folder: Path) -> str:
+    """A workflow that audits on every push, annotates pull requests, and writes a job summary."""
+    return _WORKFLOW.replace("REQUIREMENTS", _requirements(folder))
+
+
+def _requirements(folder: Path) -> str:
+    """What pip installs beside certgrad."""
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        project = {}
+    if "project" in project or (folder / "setup.py").is_file() or (folder / "setup.cfg").is_file():
+        return "certgrad -e ."
+    return "certgrad -r requirements.txt" if (folder / "requirements.txt").is_file() else "certgrad"
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_WORKFLOW = """\
+# Proves the derivative rules of this project. A refuted rule fails; `certgrad baseline` lists what is known.
+name: certgrad
+on:
+  push:
+  pull_request:
+permissions:
+  contents: read
+  security-events: write
+jobs:
+  audit:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: python -m pip install REQUIREMENTS
+      - run: >-
+          certgrad audit --no-cache --format github
+          --output markdown="$GITHUB_STEP_SUMMARY"
+          --output sarif=certgrad.sarif
+          --output junit=certgrad.xml
+      # Shows the findings under Security; not every repository has code scanning.
+      - uses: github/codeql-action/upload-sarif@v3
+        if: always() && hashFiles('certgrad.sarif') != ''
+        continue-on-error: true
+        with:
+          sarif_file: certgrad.sarif
+"""

@@ -1,0 +1,123 @@
+"""`certgrad init`: a configuration, declarations and a workflow for a project that has rules; and the first finding."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from certgrad.cli import _code, _console, _starting
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+from certgrad.report.files import write_atomically
+
+if TYPE_CHECKING:
+    from certgrad.cli._code import Rule
+
+SECONDS = 40.0
+"""For looking at the rules. What is not reached then is left to `certgrad audit`."""
+
+
+def init() -> None:
+    """Set certgrad up in this folder: find the rules, write a configuration and a workflow, show a first finding.
+
+    Adds [tool.certgrad] to pyproject.toml, with the shapes of rules of which nothing says them, and writes
+    .github/workflows/certgrad.yml. What is there already stays as it is.
+
+    Exit codes: 0 done; 2 bad input, and nothing was written; 3 internal error; 5 no rule was found.
+    """
+    from certgrad.rules._scan import joined, scan
+
+    folder = Path.cwd()
+    found = scan(folder)
+    if not found.files:
+        typer.echo(
+            "no derivative rule was found: no Python file below this folder names jax.custom_vjp, custom_jvp or "
+            "custom_gradient. Run it in the folder of your project.",
+            err=True,
+        )
+        raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    file = folder / "pyproject.toml"
+    has = _starting.configured(file)
+    if not has:
+        _starting.appended(file, _starting.table(found.targets, {}, ()))  # whether it can be, before any work
+    rules = _looked_at(found.targets)
+    typer.echo(f"found {_code.counted(len(rules), 'rule')} in {joined(found.files)}")
+    if has:
+        typer.echo("left pyproject.toml as it is: it has [tool.certgrad]")
+    else:
+        signatures = {rule.name: rule.inferred for rule in rules if rule.inferred}
+        text = _starting.appended(file, _starting.table(found.targets, signatures, _unsigned(rules)))
+        _write(file, text)
+        said = f", and the inferred shapes of {_code.counted(len(signatures), 'rule')}: read them" if signatures else ""
+        typer.echo(f"wrote [tool.certgrad] to pyproject.toml{said}")
+    workflow = folder / _starting.WORKFLOW
+    if workflow.exists():
+        typer.echo(f"left {_starting.WORKFLOW} as it is")
+    else:
+        _write(workflow, _starting.workflow(folder))
+        typer.echo(f"wrote {_starting.WORKFLOW}")
+    _show_first(rules)
+    typer.echo(
+        "\nnext:\n  certgrad audit      # the whole report\n  certgrad baseline   # what is to fail no longer today"
+    )
+
+
+def _looked_at(targets: Sequence[str]) -> "list[Rule]":
+    """What comes of the rules in a short time. Raises UsageError where none of the targets imports."""
+    from certgrad.rules._crew import audit_targets
+    from certgrad.rules._isolated import Budget
+    from certgrad.rules._worker import Failure, RuleResult, Seen
+
+    started = time.monotonic()
+    rules: dict[str, Rule] = {}
+    order: list[str] = []
+    problems: list[str] = []
+    budget = Budget(importing=SECONDS / 2, auditing=SECONDS / 2)
+    with _console.watching(shown=True) as watch:
+        for event in audit_targets(targets, budget, conformance=False):
+            match event:
+                case Seen():
+                    order += [rule.name for rule in event.rules]
+                    watch.more(len(event.rules))
+                case RuleResult():
+                    rules[event.name] = _code.rule_of(event)
+                    watch.finished()
+                case Failure():
+                    problems.append(event.message)
+            if time.monotonic() - started > SECONDS:
+                break
+    for problem in problems:
+        typer.echo(f"note: {problem}", err=True)
+    if problems and not order:
+        raise UsageError(f"{problems[0]} Nothing was written.")
+    return [rules[name] for name in dict.fromkeys([*order, *rules]) if name in rules]
+
+
+def _unsigned(rules: "Sequence[Rule]") -> list[str]:
+    """The rules for which no shapes were found."""
+    return [r.name for r in rules if r.missing and any("no signature is declared" in m.text for m in r.remarks)]
+
+
+def _show_first(rules: "Sequence[Rule]") -> None:
+    """The first refutation, if there is one."""
+    from certgrad.report.audited import findings_of
+    from certgrad.report.text import block
+
+    refuted = [r for r in rules if r.certificate is not None and r.certificate.verdict == "refuted"]
+    if not refuted:
+        return
+    first = refuted[0]
+    assert first.certificate is not None
+    finding = next(f for f in findings_of([first.certificate]) if f.case.verdict == "refuted")
+    more = f" of {len(refuted)}" if len(refuted) > 1 else ""
+    typer.echo(f"\nthe first finding{more}:\n\n{block(finding, _console.width(), first.place.shown)}")
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, text.encode())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({error.strerror or error}).") from None

@@ -1,0 +1,85 @@
+"""`certgrad watch`: audit again whenever a file changes."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certgrad.cli import _code
+from certgrad.cli._errors import ExitCode
+
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+"""The options are those of `certgrad audit`, which reads them itself."""
+_CLEAR = "\x1b[2J\x1b[3J\x1b[H"
+_MILLISECONDS = 200
+
+
+def watch(
+    context: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TARGET | OPTION]...", help="What `certgrad audit` takes: targets and options."),
+    ] = None,
+) -> None:
+    """Run `certgrad audit` now, and again whenever a Python file or pyproject.toml changes. Ctrl-C ends it.
+
+    Files below the working directory are watched, and those of targets elsewhere. A change during an audit begins it
+    anew.
+    """
+    given = [*(arguments or []), *context.args]
+    folders = watched(given)
+    audit: subprocess.Popen | None = None
+    try:
+        for changed in _changes(folders):
+            _end(audit)
+            if sys.stdout.isatty():
+                typer.echo(_CLEAR, nl=False)
+            for name in changed:
+                typer.echo(f"changed: {name}", err=True)
+            audit = subprocess.Popen([sys.executable, "-P", "-m", "certgrad", "audit", *given])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        _end(audit)
+    raise typer.Exit(ExitCode.DISCHARGED)
+
+
+def watched(arguments: Sequence[str]) -> list[Path]:
+    """The folders to watch: this one, and those of the files and folders that are named and lie elsewhere."""
+    here = Path.cwd()
+    named = [*arguments, *_code.configured().targets]
+    paths = [Path(one.partition(":")[0]).resolve() for one in named if not one.startswith("-")]
+    outside = [p if p.is_dir() else p.parent for p in paths if p.exists() and not p.is_relative_to(here)]
+    return [here, *dict.fromkeys(outside)]
+
+
+def _changes(folders: Sequence[Path]) -> Iterator[list[str]]:
+    """Once now, and then the names of what changed, each time that something does."""
+    from watchfiles import PythonFilter, watch
+
+    yield []
+    wanted = PythonFilter(extra_extensions=("pyproject.toml",))
+    changes = watch(*folders, watch_filter=wanted, debounce=_MILLISECONDS, raise_interrupt=True, recursive=True)
+    for found in changes:
+        yield sorted({_shown(Path(path)) for _, path in found})
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _end(process: subprocess.Popen | None) -> None:
+    """End an audit that is under way."""
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

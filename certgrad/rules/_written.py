@@ -1,0 +1,64 @@
+"""Declarations as TOML: what `certgrad run --save` and `certgrad init` write."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ._declaration import Declaration
+from ._statics import Default, Each, Real
+
+
+class UnwritableError(Exception):
+    """A value that the file cannot hold; the message says which."""
+
+
+def entries(declared: Declaration) -> list[str]:
+    """The lines of a declaration: `signature = "n d"`. Arguments that stand at their defaults need no line.
+
+    Raises UnwritableError.
+    """
+    if not isinstance(declared.signature, str):
+        raise UnwritableError("an argument is an object of a class, which text cannot say")
+    lines = [f"signature = {text(declared.signature)}"]
+    static = {name: value for name, value in declared.static.items() if not isinstance(value, Default)}
+    if static:
+        inner = ", ".join(f"{name} = {_value(name, v)}" for name, v in static.items())
+        lines.append(f"static = {{ {inner} }}")
+    if declared.sizes:
+        given = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
+        tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in one.items()) + " }" for one in given)
+        lines.append(f"sizes = [{', '.join(tables)}]")
+    return lines
+
+
+def inline(declared: Declaration) -> str:
+    """The declaration as a value of `[tool.certgrad.signatures]`. Raises UnwritableError."""
+    lines = entries(declared)
+    return lines[0].partition(" = ")[2] if len(lines) == 1 else f"{{ {', '.join(lines)} }}"
+
+
+def _value(name: str, value: Any) -> str:
+    """A static value as TOML. A tuple is no list: what would be read back as another value is not written."""
+    if isinstance(value, Each):
+        return f"{{ each = [{', '.join(_value(name, v) for v in value.values)}] }}"
+    if isinstance(value, Real):
+        return f"{{ real = {text(value.condition)} }}"
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is int:
+        return str(value)
+    if type(value) is float:
+        return repr(value) if math.isfinite(value) else str(value)
+    if type(value) is str:
+        return text(value)
+    if type(value) is list:
+        return f"[{', '.join(_value(name, v) for v in value)}]"
+    raise UnwritableError(f"{name} is of type {type(value).__name__}, which the file cannot say")
+
+
+def text(value: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(value)
