@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from certgrad._complex import NoPairsError, on_pairs
 from certgrad._jax_compat import Linear, program_of
 from certgrad._threads import Kept
 
@@ -47,7 +48,12 @@ def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
 def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
     """Trace at concrete shapes in float64 or float32, leaving the caller's configuration as it is."""
     with jax.enable_x64(wide):
-        return jax.make_jaxpr(function)(*arguments)
+        program = jax.make_jaxpr(function)(*arguments)
+        of_reals = on_pairs(*parts(program))
+        try:
+            return program if of_reals is None else jax.make_jaxpr(of_reals)(*arguments)
+        except NoPairsError as error:
+            raise Unsupported(f"{error} of complex numbers") from error
 
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:

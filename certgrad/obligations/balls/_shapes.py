@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
+from certgrad._complex import PI
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import UNKNOWN
@@ -143,6 +144,11 @@ def _empty(ctx: Context, params: Params) -> Value:
     if not is_float(params["dtype"]):
         raise Unsupported("an array of arbitrary integers")
     return Value(np.full(params.get("shape", ()), UNKNOWN, dtype=object))
+
+
+@primitive(PI)
+def _pi(ctx: Context, params: Params) -> Value:
+    return Value(np.array(arb.pi(), dtype=object))
 
 
 @primitive("iota")

@@ -1,10 +1,15 @@
-"""Semantics of special functions of several arguments."""
+"""Semantics of special functions of several arguments, and of π."""
 
 from __future__ import annotations
 
+from certgrad._complex import PI
 from certgrad.obligations.assume.conditions import merged
+from certgrad.obligations.assume.signs import POS
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import OF_SEVERAL
+from certgrad.obligations.terms.atoms import Num
+from certgrad.obligations.terms.polynomials import poly_of
+from certgrad.obligations.terms.session import intern
 
 from ._elementwise import common, settle
 from ._registry import Context, Params, Rule, UnprovedError, rule
@@ -35,3 +40,8 @@ def _polygamma(ctx: Context, params: Params, shapes: list[tuple], order: Tensor,
     if m is None or m.q != 1 or m < 0:
         raise UnprovedError("polygamma of an order that is not a fixed whole number")
     return _of_several("polygamma")(ctx, params, shapes, order, x)
+
+
+@rule(PI)
+def _pi(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:
+    return [Tensor((), poly_of(intern(Num("pi"))), "f", signs=POS)]

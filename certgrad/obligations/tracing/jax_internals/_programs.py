@@ -10,18 +10,8 @@ from typing import Any
 from jax._src import source_info_util as _source_info
 from jax.extend import core as jex
 
-from certgrad._jax_lowerings import lowered
+from certgrad._jax_calls import CALLS, called
 from certgrad.obligations.terms.polynomials import Poly
-
-CALLS = frozenset(
-    "jit pjit closed_call core_call custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr checkpoint remat remat2 "
-    "composite custom_vmap_call linear_call remat_opt".split()
-)
-"""Primitives that run an inner program on their operands."""
-
-
-_INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee", "fwd_jaxpr")
-"""The parameters, one a primitive, that hold an inner program; their names differ between versions of JAX."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +50,8 @@ def jaxpr_of(closed: Any) -> Any:
 
 def inner_program(eqn: Any) -> Program | None:
     """The program that a call-like equation runs."""
-    if eqn.primitive.name not in CALLS:
-        program = lowered(eqn)
-        return None if program is None else program_of(program)
-    held = [eqn.params[key] for key in _INNER if key in eqn.params]
-    return program_of(held[0]) if len(held) == 1 else None
+    program = called(eqn)
+    return None if program is None else program_of(program)
 
 
 def program_of(closed: Any) -> Program:

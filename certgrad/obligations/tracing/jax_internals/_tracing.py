@@ -20,6 +20,7 @@ from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.interpreters import partial_eval
 
+from certgrad._complex import NoPairsError, on_pairs
 from certgrad._threads import one_at_a_time
 from certgrad.ops import _fit
 
@@ -230,12 +231,27 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     """The jaxpr of `fn` at abstract arguments, without running it."""
     with recorded_decisions() as record, arithmetic_of_dimensions(from_library), _named_blocks():
         jaxpr, consts, tree = _jaxpr(fn, specs)
+        asked = len(record)
+        jaxpr, consts = _of_reals(jaxpr, consts, specs)
+        del record[asked:]  # asked in reading the program, not by it
     pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {
         Decision(None if b is None else dim_poly(a) - dim_poly(b), asker): None
         for (_, _, asker), (a, b) in pairs.items()
     }
     return Program(jaxpr, consts, tree, tuple(decisions))
+
+
+def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """The program with pairs of reals for complex numbers; as it is where it has none, or some without a reading."""
+    function = on_pairs(jaxpr, consts)
+    if function is None:
+        return jaxpr, consts
+    try:
+        jaxpr, consts, _ = _jaxpr(function, jax.tree_util.tree_leaves(tuple(specs)))
+    except NoPairsError:
+        pass
+    return jaxpr, consts
 
 
 _UNNAMED = api_util.debug_info("trace", lambda: None, (), {})._replace(arg_names=None)

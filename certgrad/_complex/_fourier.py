@@ -1,0 +1,65 @@
+"""Discrete Fourier transforms, as JAX's `fft` primitive has them, as sums over roots of unity.
+
+X[k] = Σ_j x[j]·exp(−2πi·j·k/n), the inverse with the sign of the exponent turned and 1/n before the sum; a transform of
+real numbers gives k ≤ n/2 alone, and its inverse takes these for one half of a Hermitian array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.lax import FftType
+
+from ._pi import pi
+
+Parts = tuple[Any, Any]
+
+
+def transform(re: Any, im: Any, kind: FftType, lengths: Sequence[Any]) -> Parts:
+    """Real and imaginary part of a transform over the last axes, which have (or get) the lengths."""
+    rank = len(re.shape)
+    axes = range(rank - len(lengths), rank)
+    inverse = kind in (FftType.IFFT, FftType.IRFFT)
+    parts = (re, im)
+    if kind == FftType.RFFT:
+        parts = _along(parts, rank - 1, lengths[-1], inverse, half=True)
+    for axis, n in zip(axes, lengths, strict=True):
+        if axis < rank - 1 or kind in (FftType.FFT, FftType.IFFT):
+            parts = _along(parts, axis, n, inverse)
+    return _from_half(parts, rank - 1, lengths[-1]) if kind == FftType.IRFFT else parts
+
+
+def _angles(rows: Any, columns: Any, n: Any, dtype: Any) -> Any:
+    """2π·j·k/n for j of the rows and k of the columns."""
+    j, k = lax.iota(dtype, rows), lax.iota(dtype, columns)
+    return 2 * pi(dtype) * j[:, None] * k[None, :] / n
+
+
+def _times(x: Any, matrix: Any, axis: int) -> Any:
+    """The matrix, which is first in its indices, applied to an axis of x."""
+    return jnp.moveaxis(jnp.matmul(jnp.moveaxis(x, axis, -1), matrix, precision=lax.Precision.HIGHEST), -1, axis)
+
+
+def _along(parts: Parts, axis: int, n: Any, inverse: bool, half: bool = False) -> Parts:
+    re, im = parts
+    angles = _angles(n, n // 2 + 1 if half else n, n, re.dtype)
+    cos, sin = jnp.cos(angles), jnp.sin(angles)
+    if inverse:
+        sin = -sin
+    out = (_times(re, cos, axis) + _times(im, sin, axis), _times(im, cos, axis) - _times(re, sin, axis))
+    return (out[0] / n, out[1] / n) if inverse else out
+
+
+def _from_half(parts: Parts, axis: int, n: Any) -> Parts:
+    """Σ_k w[k]·Re(X[k]·exp(2πi·j·k/n))/n, where each k stands for itself and for n − k, if that is another."""
+    re, im = parts
+    m = re.shape[axis]
+    angles = _angles(m, n, n, re.dtype)
+    k = lax.iota(np.int32, m)
+    weight = jnp.where((k == 0) | (2 * k == n), 1, 2).astype(re.dtype)[:, None]
+    out = _times(re, weight * jnp.cos(angles), axis) - _times(im, weight * jnp.sin(angles), axis)
+    return out / n, jnp.zeros_like(out)

@@ -1,0 +1,370 @@
+"""Each primitive on pairs of reals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax._src import source_info_util
+from jax._src.core import jaxprs_in_params
+from jax.extend.core import Literal
+
+from certgrad._jax_calls import called
+from certgrad._jax_loops import scan_counts
+
+from ._fourier import transform
+
+
+class Pair(NamedTuple):
+    """A complex value: real and imaginary part, of one shape and dtype."""
+
+    re: Any
+    im: Any
+
+
+class NoPairsError(Exception):
+    """A primitive that has no reading in pairs. The message names it."""
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The dtype of the parts."""
+    return np.finfo(dtype).dtype
+
+
+def is_complex(aval: Any) -> bool:
+    return jnp.issubdtype(getattr(aval, "dtype", bool), jnp.complexfloating)
+
+
+def pair_of(value: Any) -> Any:
+    """A constant: as a pair where it is complex."""
+    if not is_complex(value):
+        return value
+    array, dtype = np.asarray(value), real_dtype(value.dtype)
+    return Pair(np.asarray(array.real, dtype), np.asarray(array.imag, dtype))
+
+
+def joined(value: Any) -> Any:
+    """The complex value of a pair."""
+    return lax.complex(value.re, value.im) if isinstance(value, Pair) else value
+
+
+def _lifted(x: Any) -> Pair:
+    return x if isinstance(x, Pair) else Pair(x, jnp.zeros_like(x))
+
+
+# --- arithmetic ---
+
+
+def _mul(z: Pair, w: Pair) -> Pair:
+    return Pair(z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re)
+
+
+def _squares(z: Pair) -> Any:
+    return z.re * z.re + z.im * z.im
+
+
+def _div(z: Pair, w: Pair) -> Pair:
+    n = _squares(w)
+    return Pair((z.re * w.re + z.im * w.im) / n, (z.im * w.re - z.re * w.im) / n)
+
+
+def _one(z: Pair) -> Pair:
+    return Pair(jnp.ones_like(z.re), jnp.zeros_like(z.im))
+
+
+def _integer_pow(z: Pair, y: int) -> Pair:
+    if y < 0:
+        return _div(_one(z), _integer_pow(z, -y))
+    out = _one(z)
+    for _ in range(y):
+        out = _mul(out, z)
+    return out
+
+
+def _exp(z: Pair) -> Pair:
+    r = jnp.exp(z.re)
+    return Pair(r * jnp.cos(z.im), r * jnp.sin(z.im))
+
+
+def _log(z: Pair) -> Pair:
+    return Pair(jnp.log(_squares(z)) / 2, jnp.arctan2(z.im, z.re))
+
+
+def _sin(z: Pair) -> Pair:
+    return Pair(jnp.sin(z.re) * jnp.cosh(z.im), jnp.cos(z.re) * jnp.sinh(z.im))
+
+
+def _cos(z: Pair) -> Pair:
+    return Pair(jnp.cos(z.re) * jnp.cosh(z.im), -jnp.sin(z.re) * jnp.sinh(z.im))
+
+
+def _turned(z: Pair) -> Pair:
+    """i·z."""
+    return Pair(-z.im, z.re)
+
+
+def _sinh(z: Pair) -> Pair:
+    return Pair(jnp.sinh(z.re) * jnp.cos(z.im), jnp.cosh(z.re) * jnp.sin(z.im))
+
+
+def _cosh(z: Pair) -> Pair:
+    return _cos(_turned(z))
+
+
+def _plus(z: Pair, number: float) -> Pair:
+    return Pair(z.re + number, z.im)
+
+
+def _sign(z: Pair) -> Pair:
+    n = _squares(z)
+    zero, r = n == 0, jnp.sqrt(n)
+    return Pair(jnp.where(zero, 0, z.re / r), jnp.where(zero, 0, z.im / r))
+
+
+def _root(z: Pair, power: float) -> Pair:
+    """A power of z on the branch whose argument is above −π and at most π."""
+    log = _log(z)
+    return _exp(Pair(log.re * power, log.im * power))
+
+
+def _pow(z: Any, w: Any) -> Pair:
+    return _exp(_mul(_log(_lifted(z)), _lifted(w)))
+
+
+_UNARY: dict[str, Callable[[Pair], Any]] = {
+    "abs": lambda z: jnp.sqrt(_squares(z)),
+    "conj": lambda z: Pair(z.re, -z.im),
+    "cos": _cos,
+    "cosh": _cosh,
+    "exp": _exp,
+    "expm1": lambda z: _plus(_exp(z), -1),
+    "imag": lambda z: z.im,
+    "is_finite": lambda z: jnp.isfinite(z.re) & jnp.isfinite(z.im),
+    "log": _log,
+    "log1p": lambda z: _log(_plus(z, 1)),
+    "logistic": lambda z: _div(_one(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
+    "real": lambda z: z.re,
+    "rsqrt": lambda z: _root(z, -0.5),
+    "sign": _sign,
+    "sin": _sin,
+    "sinh": _sinh,
+    "sqrt": lambda z: _root(z, 0.5),
+    "square": lambda z: _mul(z, z),
+    "tan": lambda z: _div(_sin(z), _cos(z)),
+    "tanh": lambda z: _div(_sinh(z), _cosh(z)),
+}
+"""By the primitive's name: functions of one complex number."""
+
+_BINARY: dict[str, Callable[[Pair, Pair], Any]] = {
+    "div": _div,
+    "eq": lambda z, w: (z.re == w.re) & (z.im == w.im),
+    "mul": _mul,
+    "ne": lambda z, w: (z.re != w.re) | (z.im != w.im),
+    "pow": _pow,
+}
+
+_BY_PARTS = frozenset(
+    """add add_any broadcast_in_dim concatenate copy copy_p cumsum device_put dynamic_slice dynamic_update_slice gather
+    name neg optimization_barrier pad reduce_sum reduce_window_sum reshape rev scatter scatter-add scatter-sub select_n
+    sharding_constraint slice split squeeze stack stop_gradient sub tile transpose unstack""".split()
+)
+"""Linear over the reals, with real coefficients: the real part is made of the real parts as the imaginary of those."""
+
+_BILINEAR = frozenset({"dot_general", "conv_general_dilated"})
+
+
+# --- primitives with parameters ---
+
+
+def _bound(eqn: Any, operands: Sequence[Any], **other: Any) -> list[Any]:
+    params = {**eqn.params, **other}
+    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(params))
+    return list(found) if eqn.primitive.multiple_results else [found]
+
+
+def _by_parts(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    other: dict[str, Any] = {}
+    sides = [[getattr(x, part) if isinstance(x, Pair) else x for x in operands] for part in ("re", "im")]
+    if eqn.params.get("update_jaxpr") is not None:  # of numbers of this dtype
+        adds = lax.sub if eqn.primitive.name == "scatter-sub" else lax.add
+        one = jnp.zeros((), sides[0][0].dtype)
+        other["update_jaxpr"] = jax.make_jaxpr(adds)(one, one).jaxpr
+    parts = [_bound(eqn, side, **other) for side in sides]
+    return [Pair(re, im) for re, im in zip(*parts, strict=True)]
+
+
+def _cast(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    (x,), dtype = operands, eqn.params["new_dtype"]
+    if not jnp.issubdtype(dtype, jnp.complexfloating):
+        return [lax.convert_element_type(x.re, dtype)]
+    z, real = _lifted(x), real_dtype(dtype)
+    return [Pair(lax.convert_element_type(z.re, real), lax.convert_element_type(z.im, real))]
+
+
+def _bilinear(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    x, y = operands
+    preferred = eqn.params.get("preferred_element_type")
+    given = {"preferred_element_type": real_dtype(preferred)} if preferred is not None else {}
+
+    def product(a: Any, b: Any) -> Any:
+        return _bound(eqn, [a, b], **given)[0]
+
+    return [Pair(product(x.re, y.re) - product(x.im, y.im), product(x.re, y.im) + product(x.im, y.re))]
+
+
+def _fft(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    z = _lifted(operands[0])
+    re, im = transform(z.re, z.im, eqn.params["fft_type"], eqn.params["fft_lengths"])
+    return [Pair(re, im) if is_complex(eqn.outvars[0].aval) else re]
+
+
+def _iota(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    return [_lifted(_bound(eqn, operands, dtype=real_dtype(eqn.params["dtype"]))[0])]
+
+
+# --- programs inside programs ---
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
+
+
+def _packed(parts: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    rest = iter(parts)
+    return [Pair(next(rest), next(rest)) if is_complex(a) else next(rest) for a in avals]
+
+
+def _avals(variables: Sequence[Any]) -> list[Any]:
+    return [v.aval for v in variables]
+
+
+def _real_program(closed: Any) -> Any:
+    """A closed jaxpr on the parts, with the dtypes and the order that it had."""
+    jaxpr = _open(closed)
+
+    def run(*parts: Any) -> list[Any]:
+        return _flat(_run_closed(closed, _packed(parts, _avals(jaxpr.invars))))
+
+    specs = [
+        jax.ShapeDtypeStruct(a.shape, real_dtype(a.dtype) if is_complex(a) else a.dtype)
+        for a in _avals(jaxpr.invars)
+        for _ in range(1 + is_complex(a))
+    ]
+    return jax.make_jaxpr(run)(*specs)
+
+
+def _width(variables: Sequence[Any]) -> int:
+    return len(variables) + sum(is_complex(v.aval) for v in variables)
+
+
+def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    consts, carries = scan_counts(eqn.params)
+    body, first = eqn.params["jaxpr"], consts + carries
+
+    def step(carry: Any, rows: Any) -> tuple[Any, Any]:
+        outs = _run_closed(body, [*operands[:consts], *carry, *rows])
+        return outs[:carries], outs[carries:]
+
+    carry, rows = list(operands[consts:first]), list(operands[first:])
+    last, out = lax.scan(step, carry, rows, length=eqn.params["length"], reverse=eqn.params["reverse"])
+    return [*last, *out]
+
+
+def _cond(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    return _rebound(eqn, operands, branches=tuple(map(_real_program, eqn.params["branches"])))
+
+
+def _while(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    p = eqn.params
+    test, body = _open(p["cond_jaxpr"]), _open(p["body_jaxpr"])
+    return _rebound(
+        eqn,
+        operands,
+        cond_jaxpr=_real_program(p["cond_jaxpr"]),
+        body_jaxpr=_real_program(p["body_jaxpr"]),
+        cond_nconsts=_width(test.invars[: p["cond_nconsts"]]),
+        body_nconsts=_width(body.invars[: p["body_nconsts"]]),
+    )
+
+
+def _rebound(eqn: Any, operands: Sequence[Any], **params: Any) -> list[Any]:
+    return _packed(_bound(eqn, _flat(operands), **params), _avals(eqn.outvars))
+
+
+_WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
+    "complex": lambda eqn, operands: [Pair(*operands)],
+    "cond": _cond,
+    "convert_element_type": _cast,
+    "fft": _fft,
+    "integer_pow": lambda eqn, operands: [_integer_pow(operands[0], eqn.params["y"])],
+    "iota": _iota,
+    "scan": _scan,
+    "while": _while,
+}
+
+
+def _read(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """What an equation of complex numbers gives, on pairs. Raises NoPairsError."""
+    name = eqn.primitive.name
+    if name in _WITH_PARAMETERS:
+        return _WITH_PARAMETERS[name](eqn, operands)
+    if name in _BY_PARTS:
+        return _by_parts(eqn, operands)
+    if name in _BILINEAR:
+        return _bilinear(eqn, operands)
+    if name in _UNARY:
+        return [_UNARY[name](_lifted(operands[0]))]
+    if name in _BINARY:
+        return [_BINARY[name](*map(_lifted, operands))]
+    raise NoPairsError(name)
+
+
+def _run_closed(closed: Any, args: Sequence[Any]) -> list[Any]:
+    return _run(_open(closed), getattr(closed, "consts", ()), args)
+
+
+def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    known = [*map(pair_of, consts), *args]
+    values: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], known, strict=True))
+
+    def read(v: Any) -> Any:
+        return pair_of(v.val) if isinstance(v, Literal) else values[v]
+
+    for eqn in jaxpr.eqns:
+        operands, source = [read(v) for v in eqn.invars], eqn.source_info
+        # What is made here was made by the code that made the equation: messages name its line.
+        with source_info_util.user_context(source.traceback, name_stack=source.name_stack):
+            if not _touches(eqn):
+                outs = _bound(eqn, operands)
+            elif (inner := called(eqn)) is not None and len(_open(inner).invars) == len(eqn.invars):
+                outs = _run_closed(inner, operands)
+            else:
+                outs = _read(eqn, operands)
+        values |= dict(zip(eqn.outvars, outs, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _touches(eqn: Any) -> bool:
+    """An equation, or a program in it, reads or makes complex numbers."""
+    return any(is_complex(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
+        _touches(inner) for program in jaxprs_in_params(eqn.params) for inner in _open(program).eqns
+    )
+
+
+def _open(closed: Any) -> Any:
+    """The open jaxpr of a closed one (the same object where JAX has one class for both)."""
+    return getattr(closed, "jaxpr", closed)
+
+
+def on_pairs(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., list[Any]] | None:
+    """What a program computes of its operands, as a function that has pairs of reals for complex values inside.
+
+    None where it has no complex values. The function raises NoPairsError for a primitive that has no such reading.
+    """
+    if not any(map(_touches, jaxpr.eqns)):
+        return None
+    return lambda *args: [joined(x) for x in _run(jaxpr, consts, args)]

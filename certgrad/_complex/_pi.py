@@ -1,0 +1,28 @@
+"""π as a value of a traced program, so that what is made of it is exact: a literal would be a rational number near it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
+
+NAME = "certgrad_pi"
+
+_pi_p = Primitive(NAME)
+
+
+def pi(dtype: Any) -> jax.Array:
+    """π, a scalar of a float dtype."""
+    return _pi_p.bind(dtype=np.dtype(dtype))
+
+
+def _value(*, dtype: Any) -> jax.Array:
+    return jax.numpy.asarray(np.pi, dtype)
+
+
+_pi_p.def_impl(_value)
+_pi_p.def_abstract_eval(lambda *, dtype: jax.core.ShapedArray((), dtype))
+mlir.register_lowering(_pi_p, mlir.lower_fun(_value, multiple_results=False))
