@@ -1,4 +1,4 @@
-"""π as a value of a traced program, so that what is made of it is exact: a literal would be a rational number near it."""
+"""π as a value of a traced program: what is made of it is exact, as nothing made of a literal near it would be."""
 
 from __future__ import annotations
 

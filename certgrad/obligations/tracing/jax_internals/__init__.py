@@ -4,6 +4,8 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
+from certgrad._jax_calls import CALLS
+
 from ._approximations import approximation
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
@@ -19,7 +21,6 @@ from ._primitives import (
     versions,
 )
 from ._programs import (
-    CALLS,
     Decision,
     Program,
     evaluate,

@@ -6,7 +6,7 @@ import dis
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
 from threading import get_ident
@@ -247,10 +247,8 @@ def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[
     function = on_pairs(jaxpr, consts)
     if function is None:
         return jaxpr, consts
-    try:
+    with suppress(NoPairsError):
         jaxpr, consts, _ = _jaxpr(function, jax.tree_util.tree_leaves(tuple(specs)))
-    except NoPairsError:
-        pass
     return jaxpr, consts
 
 
