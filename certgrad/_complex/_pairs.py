@@ -270,7 +270,8 @@ def _scan(eqn: Any, operands: Sequence[Any]) -> list[Any]:
         return outs[:carries], outs[carries:]
 
     carry, rows = list(operands[consts:first]), list(operands[first:])
-    last, out = lax.scan(step, carry, rows, length=eqn.params["length"], reverse=eqn.params["reverse"])
+    length = None if rows else eqn.params["length"]  # JAX takes a symbolic one from the rows alone
+    last, out = lax.scan(step, carry, rows, length=length, reverse=eqn.params["reverse"])
     return [*last, *out]
 
 
@@ -296,7 +297,7 @@ def _rebound(eqn: Any, operands: Sequence[Any], **params: Any) -> list[Any]:
 
 
 _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
-    "complex": lambda eqn, operands: [Pair(*operands)],
+    "complex": lambda eqn, operands: [Pair(*(jnp.broadcast_to(x, eqn.outvars[0].aval.shape) for x in operands))],
     "cond": _cond,
     "convert_element_type": _cast,
     "fft": _fft,

@@ -2,8 +2,8 @@
 
 Arrays are separated by commas, dims by blanks. A dim is a name, an integer, or a sum of products of them without blanks
 (`2*m`, `n+1`); `*s` stands for any number of axes. An array without dims is a scalar, and so is `()`, as numpy writes
-it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys; a dtype of JAX
-(`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
+it. `:int` or `:bool` after an array says that it holds no floats, `:key` that it holds random keys, `:complex` that it
+holds complex numbers; a dtype of JAX (`:uint32`, `:bfloat16`, `:bf16`) says which one it is.
 """
 
 import re
@@ -16,10 +16,13 @@ from certgrad.errors import SignatureError
 _TOKEN = re.compile(r"\S+")
 DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
 _STAR = re.compile(r"\*[A-Za-z_]\w*")
-_DTYPES = ("float", "int", "bool", "key")
+_DTYPES = ("float", "int", "bool", "key", "complex")
 _REAL = ("float16", "bfloat16", "float32", "float64")
+PARTS = {"complex64": "float32", "complex128": "float64"}
+"""By the dtype of complex numbers, that of their parts."""
 _WHOLE = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _SHORT = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+_SHORT |= {"c64": "complex64", "c128": "complex128"}
 _SHORT |= {f"{name[0]}{name.lstrip('uint')}": name for name in _WHOLE}
 
 
@@ -28,7 +31,8 @@ def named_dtype(text: str) -> tuple[str, str] | None:
     name = _SHORT.get(text, text)
     if name in _DTYPES:
         return name, ""
-    return ("float", name) if name in _REAL else ("int", name) if name in _WHOLE else None
+    kinds = {"float": _REAL, "int": _WHOLE, "complex": PARTS}
+    return next(((kind, name) for kind, names in kinds.items() if name in names), None)
 
 
 def evaluate(text: str, sizes: Mapping[str, Any]) -> Any:
@@ -155,10 +159,10 @@ class Signature:
         return f"{left} -> {right}"
 
 
-def parse(text: str, given: Sequence[str] = ()) -> Signature:
+def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signature:
     """The signature that `text` writes, when keyword arguments give the sizes of the dims `given`.
 
-    Raises SignatureError, with a caret under what is wrong.
+    With `pairs`, arrays may be complex. Raises SignatureError, with a caret under what is wrong.
     """
     if text.count("->") != 1:
         where = text.find("->", text.find("->") + 1) if "->" in text else len(text)
@@ -166,6 +170,9 @@ def parse(text: str, given: Sequence[str] = ()) -> Signature:
     arrow = text.index("->")
     inputs = _parse_side(text, 0, arrow)
     outputs = _parse_side(text, arrow + 2, len(text))
+    if not pairs and any(spec.dtype == "complex" for spec in (*inputs, *outputs)):
+        told = "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
+        raise _error(text, text.index(":c"), told)
     known = {star for spec in inputs for star in spec.stars}
     names = {name for spec in inputs for dim in spec.dims if isinstance(dim, Dim) for name in dim.names}
     names |= set(given)
@@ -195,7 +202,7 @@ def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
             raise _error(text, match.start(), f"':{last}' is the last thing of an array")
         if colon:
             if (found := named_dtype(suffix)) is None:
-                told = "write :int, :bool, :key, or one of JAX such as :uint32"
+                told = "write :int, :bool, :key, :complex, or one of JAX such as :uint32"
                 raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
             (dtype, exact), last = found, suffix
         if token == "()" and not dims:

@@ -157,14 +157,14 @@ def _runner(custom: Any, call: Call, fixed: dict[str, Any]) -> Callable[[Shapes]
         return custom(*places, *map(made, call.rest), **{name: given[name] for name in call.named})
 
     def derivative(*values: Any) -> Any:
-        moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.floating)]
+        moving = [k for k, x in enumerate(values[:last]) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
         def value(*xs: Any) -> list[Any]:
             whole = list(values)
             for k, x in zip(moving, xs, strict=True):
                 whole[k] = x
             outs = jax.tree_util.tree_leaves(called(whole))
-            return [y for y in outs if jnp.issubdtype(jnp.result_type(y), jnp.floating)]
+            return [y for y in outs if jnp.issubdtype(jnp.result_type(y), jnp.inexact)]
 
         at = [values[k] for k in moving]
         if not moving:
@@ -242,7 +242,7 @@ def _suffix(leaf: Leaf) -> str:
         return ""
     text = "int" if kind in ("int32", "int64") else next((s for s in ("bool", "key") if kind.startswith(s)), kind)
     try:
-        parse(f"n:{text} -> ")
+        parse(f"n:{text} -> ", pairs=True)
     except CertgradError:
         text = f"one of its arguments is an array of {leaf.dtype}, which a signature cannot say"
         raise _NotSaidError(text) from None

@@ -21,6 +21,7 @@ from certgrad.obligations.meaning.semantics._fits import IN_RANGE
 from ._examine import examine
 from ._report import Judged
 from ._statics import Real
+from ._structure import real_parts
 from ._user_rule import UserRule, is_whole
 
 
@@ -139,7 +140,9 @@ class _Pair(UserRule):
         """The right function as the forward, the left one as its reference: so the left one stands on the left."""
 
         def outputs(rule: UserRule) -> Callable[[list, list], list]:
-            return lambda args, params: [_real(y) for y in jax.tree.leaves(rule.call(args, self._own(rule, statics)))]
+            return lambda args, params: [
+                _real(y) for y in real_parts(jax.tree.leaves(rule.call(args, self._own(rule, statics))))
+            ]
 
         return Rules(outputs(self.other), None, lambda args, seeds, params: [], None, reference=outputs(self))
 

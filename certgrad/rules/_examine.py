@@ -16,6 +16,7 @@ from certgrad.obligations.tracing.jax_internals import key_dtype, primitives_of,
 
 from ._layers import backward_of
 from ._returned import absent, recorded
+from ._structure import real_parts
 from ._user_rule import REVERSE_ONLY, VALUE_ONLY, UserRule
 
 
@@ -33,6 +34,8 @@ class Examined:
     """There are outputs of integers or booleans."""
     strange: str = ""
     """The dtype of an output that is neither: the claims cannot speak of it."""
+    complex_outputs: bool = False
+    """An output is complex."""
 
 
 def examine(rule: UserRule) -> Examined:
@@ -51,9 +54,13 @@ def examine(rule: UserRule) -> Examined:
         ]
         count = len(arrays)
         arrays += [jax.ShapeDtypeStruct((), "float32", weak_type=True)] * len(rule.params)
-        forward = trace(
-            lambda *xs: jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:])), arrays
-        )
+        returned: list[Any] = []
+
+        def outputs(*xs: Any) -> list[Any]:
+            returned[:] = jax.tree_util.tree_leaves(rule.call(xs[:count], rule.choices[0], xs[count:]))
+            return real_parts(returned)
+
+        forward = trace(outputs, arrays)
     except Exception:
         return Examined()
     _check_outputs(rule, [tuple(v.aval.shape) for v in forward.jaxpr.outvars], instance)
@@ -63,24 +70,29 @@ def examine(rule: UserRule) -> Examined:
     other = [str(d) for d, w in zip(dtypes, whole, strict=True) if not w and not jnp.issubdtype(d, jnp.floating)]
     if rule.ideal is not None:
         _check_ideal(rule, forward, lambda *xs: rule.call_ideal(xs[:count], rule.choices[0], xs[count:]), arrays)
-    seen = Examined(outputs=floats, integers=any(whole), strange=other[0] if other else "")
+    seen = Examined(
+        outputs=floats,
+        integers=any(whole),
+        strange=other[0] if other else "",
+        complex_outputs=any(map(jnp.iscomplexobj, returned)),
+    )
     reverse = "custom_vjp_call" in primitives_of(forward.jaxpr) and rule.kind != "jax.custom_vjp"
     backward = backward_of(rule.custom)
     if backward is None:
         return replace(seen, reverse_only=reverse)
-    with recorded(*backward) as returned:
+    with recorded(*backward) as cotangents:
         try:
             trace_rules(replace(rules, jvp=None, primal=None), shapes, len(rule.params), rule.name)
         except Exception:
             return replace(seen, reverse_only=reverse)
-    return replace(seen, without_gradient=_without_gradient(rule, returned), reverse_only=reverse)
+    return replace(seen, without_gradient=_without_gradient(rule, cotangents), reverse_only=reverse)
 
 
 def _check_ideal(rule: UserRule, forward: Any, ideal: Callable[..., Any], arrays: list[Any]) -> None:
     """The ideal function takes and returns what the function does."""
     name = f"{rule.derivative_of}, which {rule.name} ({rule.where}) approximates,"
     try:
-        traced = trace(lambda *xs: jax.tree_util.tree_leaves(ideal(*xs)), arrays)
+        traced = trace(lambda *xs: real_parts(jax.tree_util.tree_leaves(ideal(*xs))), arrays)
     except Exception as error:
         raise UsageError(f"{name} cannot be called as that is: {type(error).__name__}: {error}") from None
     found, wanted = ([(v.aval.shape, v.aval.dtype) for v in p.jaxpr.outvars] for p in (traced, forward))
@@ -99,11 +111,12 @@ def settled(rule: UserRule, found: Examined) -> None:
         rule.ideal = None
         rule.claim(VALUE_ONLY)
     rule.split_outputs(found.outputs)
+    rule.complex_outputs = found.complex_outputs
 
 
 def _without_gradient(rule: UserRule, returned: list[Any]) -> tuple[str, ...]:
     missing: set[str] = set()
-    names = {a.name: jax.tree_util.tree_unflatten(a.tree, list(a.leaves)) for a in rule.arguments}
+    names = {a.name: a.made_of(a.leaves, lambda *parts: parts) for a in rule.arguments}
     for cotangents in returned:
         if rule.kind == "equinox.filter_custom_vjp":
             first = rule.arguments[0].name if rule.arguments else ""

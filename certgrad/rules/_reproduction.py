@@ -35,7 +35,7 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     points = ", ".join(moving)
     lines = ["import jax, jax.numpy as jnp, numpy as np", *_import("«function»", *_place(rule)), ""]
     lines += [f"{name} = {_floats(value)}" for name, value in found.arrays.items()]
-    lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})")]
+    lines += ["", *_of_floats("«f»", points, f"«function»({_call(rule, statics)})", rule.complex_outputs)]
     lines += [f"«outs» = «f»({points})", "print('the function returns', [y.shape for y in «outs»])"]
     if rule.kind in REVERSE:
         lines.append(f"jax.vjp(«f», {points})[1]([jnp.ones_like(y) for y in «outs»])  # {found.error}")
@@ -45,11 +45,14 @@ def of_failure(rule: UserRule, found: Failure) -> str:
     return _written(lines, rule.arg_names)
 
 
-def _of_floats(name: str, points: str, call: str) -> list[str]:
-    """A function of the arrays that move, which returns the float outputs of a call."""
+def _of_floats(name: str, points: str, call: str, parts: bool) -> list[str]:
+    """A function of the arrays that move, which returns the float outputs of a call; of complex ones, the `parts`."""
+    of_each = "((y.real, y.imag) if jnp.iscomplexobj(y) else (y,))"
+    taken_apart = [f"    «leaves» = [part for y in «leaves» for part in {of_each}]"] if parts else []
     return [
         f"def {name}({points}):",
         f"    «leaves» = jax.tree.leaves({call})",
+        *taken_apart,
         "    return [y for y in «leaves» if jnp.issubdtype(y.dtype, jnp.floating)]",
         "",
     ]
@@ -108,9 +111,10 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
             f"print('under vjp:   ', jax.vjp(«f», {points})[0])",
         ]
         return _written(lines, rule.arg_names)
-    lines += ["", *_of_floats("«f»", points, call)]
+    lines += ["", *_of_floats("«f»", points, call, rule.complex_outputs)]
     if rule.ideal is not None:
-        lines += _of_floats("«ideal»", points, f"«approximated»({_call_ideal(rule, statics)})")
+        ideal = f"«approximated»({_call_ideal(rule, statics)})"
+        lines += _of_floats("«ideal»", points, ideal, rule.complex_outputs)
     seeds = ", ".join(_array(v, "float") for v in witness.seeds.values())
     lines.append(f"«seeds» = [{seeds}]" if witness.seeds else f"«seeds» = [jnp.ones_like(y) for y in «f»({points})]")
     moved = lambda sign: ", ".join(f"{n} {sign} «h» * {t}" for n, t in zip(moving, tangents, strict=True))  # noqa: E731
@@ -141,7 +145,7 @@ def _import(variable: str, module: str, name: str) -> list[str]:
 
 
 def _arguments(rule: UserRule, statics: Mapping[str, Any]) -> dict[str, str]:
-    given = {a.name: _structure(jax.tree_util.tree_unflatten(a.tree, list(a.leaves))) for a in rule.arguments}
+    given = {a.name: _structure(a.made_of(a.leaves, lambda *z: " + 1j * ".join(z))) for a in rule.arguments}
     return given | {n: getattr(v, "__name__", repr(v)) if callable(v) else repr(v) for n, v in statics.items()}
 
 

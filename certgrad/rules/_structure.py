@@ -2,31 +2,44 @@
 
 Where an argument is a dict, tuple, list or `None`, its shapes are written as one; for other classes that JAX can
 flatten, the arguments are given as a tuple of such objects with texts for arrays: `(Params(w="d m", b="m"), "n d")`.
+
+An array of complex numbers is two of real ones, the real and the imaginary parts: `n:complex` for z is `z_re`, `z_im`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+from jax import lax
 
 from certgrad.errors import SignatureError
-from certgrad.ops._signature import ArraySpec, Signature, parse
+from certgrad.ops._signature import PARTS, ArraySpec, Signature, parse
 
 _BRACKETS = {"{": "}", "(": ")", "[": "]"}
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument: its arrays by name, and how they are put together."""
+    """An argument: its arrays of real numbers by name, and how they are put together."""
 
     name: str
     leaves: tuple[str, ...]
     specs: tuple[ArraySpec, ...]
     tree: Any
+    pairs: tuple[bool, ...]
+    """Of each array of the argument, whether it is complex, and so two of the `leaves`."""
+
+    def made_of(self, parts: Sequence[Any], joined: Callable[[Any, Any], Any] = lax.complex) -> Any:
+        """The argument, of what stands for each of the `leaves`."""
+        rest = iter(parts)
+        return jax.tree_util.tree_unflatten(
+            self.tree, [joined(next(rest), next(rest)) if pair else next(rest) for pair in self.pairs]
+        )
 
 
 @dataclass(frozen=True)
@@ -43,12 +56,13 @@ def read(signature: str | Sequence[Any]) -> Declared:
         return Declared(tuple(signature), None)
     left, arrow, right = signature.partition("->")
     if "->" in right:
-        parse(signature)  # says what is wrong
+        parse(signature, pairs=True)  # says what is wrong
     inputs = tuple(_side(left, signature))
     outputs = tuple(jax.tree_util.tree_leaves(list(_side(right, signature)))) if arrow else None
     shown = ", ".join(jax.tree_util.tree_leaves(list(inputs)))
-    flat = parse(f"{shown} -> {', '.join(outputs or ())}" if shown or outputs else " -> ")
-    return Declared(inputs, None if outputs is None else flat.outputs if outputs else ())
+    flat = parse(f"{shown} -> {', '.join(outputs or ())}" if shown or outputs else " -> ", pairs=True)
+    stated = tuple(part for spec in flat.outputs for _, part in _parts("", spec))
+    return Declared(inputs, None if outputs is None else stated if outputs else ())
 
 
 def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
@@ -62,7 +76,11 @@ def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
             raise SignatureError(
                 f'The shapes of an array are written as text, such as "n d", but {name} has {wrong!r}.'
             )
-        out.append(Argument(name, leaves, tuple(parse(f"{text} -> ").inputs[0] for _, text in paths), tree))
+        specs = [parse(f"{text} -> ", pairs=True).inputs[0] for _, text in paths]
+        parts = [part for leaf, spec in zip(leaves, specs, strict=True) for part in _parts(leaf, spec)]
+        names_of_parts, specs_of_parts = ([part[k] for part in parts] for k in (0, 1))
+        pairs = tuple(spec.dtype == "complex" for spec in specs)
+        out.append(Argument(name, tuple(names_of_parts), tuple(specs_of_parts), tree, pairs))
     taken = [leaf for a in out for leaf in a.leaves]
     twice = next((x for x in taken if taken.count(x) > 1), None)
     if twice is not None:
@@ -73,6 +91,20 @@ def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
 def flat_signature(arguments: Sequence[Argument], outputs: tuple[ArraySpec, ...] | None) -> Signature:
     """The signature of the arrays, in order."""
     return Signature(tuple(s for a in arguments for s in a.specs), outputs or ())
+
+
+def _parts(name: str, spec: ArraySpec) -> Iterator[tuple[str, ArraySpec]]:
+    """The arrays of real numbers that an array is."""
+    if spec.dtype != "complex":
+        yield name, spec
+        return
+    part = replace(spec, dtype="float", exact=PARTS.get(spec.exact, ""))
+    yield from ((f"{name}_re", part), (f"{name}_im", part))
+
+
+def real_parts(arrays: Sequence[Any]) -> list[Any]:
+    """Of complex arrays the real and the imaginary parts, in place; others as they are."""
+    return [part for x in arrays for part in ((lax.real(x), lax.imag(x)) if jnp.iscomplexobj(x) else (x,))]
 
 
 def _key(key: Any) -> str:
@@ -90,7 +122,7 @@ def _item(text: str, whole: str) -> Any:
     if text == "None":
         return None
     if text[:1] not in _BRACKETS or not text:
-        parse(f"{text} -> ")
+        parse(f"{text} -> ", pairs=True)
         return text
     if text[-1] != _BRACKETS[text[0]]:
         raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")

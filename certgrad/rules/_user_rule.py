@@ -41,7 +41,7 @@ from ._layers import (
 from ._open_number import OpenNumber
 from ._parameters import POSITIONAL, Parameters
 from ._statics import Default, combinations, plain, reals, text_of
-from ._structure import Argument, Declared, flat_signature, named, read
+from ._structure import Argument, Declared, flat_signature, named, read, real_parts
 
 REVERSE_ONLY = OF_RULES[1:]
 VALUE_ONLY = OF_RULES[2:]
@@ -113,6 +113,8 @@ class UserRule(Subject):
         self.params: Mapping[str, str | None] = reals(said)
         self.choices = combinations(said)
         self.outputs_declared = declared.outputs
+        self.complex_outputs = False
+        """An output is complex, and so two of real numbers."""
         self.arg_names = tuple(leaf for a in self.arguments for leaf in a.leaves)
         self.undifferentiated = self._held(differentiable)
         self.excluded = tuple(excluded)
@@ -323,7 +325,7 @@ class UserRule(Subject):
         rest = list(arrays)
         for argument in self.arguments:
             own, rest = rest[: len(argument.leaves)], rest[len(argument.leaves) :]
-            given[argument.name] = jax.tree_util.tree_unflatten(argument.tree, own)
+            given[argument.name] = argument.made_of(own)
         positional = {n: given.pop(n) for n in self.positional if n in given}
         return positional, given
 
@@ -346,7 +348,7 @@ class UserRule(Subject):
         moved = [*moving, *also] or [k for k, n in enumerate(self.arg_names) if n in self.excluded]
 
         def outputs(args: Sequence[Any], params: Sequence[Any], call: Callable[..., Any] = self.call) -> list[Any]:
-            found = jax.tree_util.tree_leaves(call(args, statics, params))
+            found = real_parts(jax.tree_util.tree_leaves(call(args, statics, params)))
             if self.integers:
                 return [jnp.asarray(y, jnp.result_type(float)) for y in found if is_whole(y)]
             floats = [y for y in found if jnp.issubdtype(jnp.result_type(y), jnp.floating)]

@@ -119,6 +119,8 @@ def _applied(
         return _run(inner, operands, setting)
     if name in _NESTED:
         return _NESTED[name](eqn, params, operands, setting)
+    if any(np.dtype(d).kind == "c" for d in (*dtypes, *(x.dtype for x in operands)) if kind_of(d) != "k"):
+        return _by_jax(eqn, params, operands)  # the functions here are of real numbers
     if name in _SAME:
         return [np.asarray(_SAME[name](*operands))]
     if name in _OWN:
