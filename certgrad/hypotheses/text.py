@@ -39,10 +39,11 @@ def term_text(term: t.Term, style: Style = "text") -> str:
     return printer.with_definitions(printer.term(term))
 
 
-def equal_by_induction(left: t.Carry, right: t.Carry) -> str:
-    """An equation between what two loops carry, at every time t."""
+def equal_by_induction(left: t.Carry, right: t.Carry, sign: int = 1) -> str:
+    """An equation, up to a sign, between what two loops carry, at every time t."""
     printer = _Printer(ranges=False)
-    return printer.with_definitions(f"{printer.term(left)} = {printer.term(right)} by induction on t")
+    minus = "−" if sign < 0 else ""
+    return printer.with_definitions(f"{printer.term(left)} = {minus}{printer.term(right)} by induction on t")
 
 
 Sizes = Mapping[str, Sequence[str]]

@@ -78,9 +78,8 @@ def named(names: Sequence[str], inputs: Sequence[Any]) -> tuple[Argument, ...]:
             )
         specs = [parse(f"{text} -> ", pairs=True).inputs[0] for _, text in paths]
         parts = [part for leaf, spec in zip(leaves, specs, strict=True) for part in _parts(leaf, spec)]
-        names_of_parts, specs_of_parts = ([part[k] for part in parts] for k in (0, 1))
         pairs = tuple(spec.dtype == "complex" for spec in specs)
-        out.append(Argument(name, tuple(names_of_parts), tuple(specs_of_parts), tree, pairs))
+        out.append(Argument(name, tuple(n for n, _ in parts), tuple(s for _, s in parts), tree, pairs))
     taken = [leaf for a in out for leaf in a.leaves]
     twice = next((x for x in taken if taken.count(x) > 1), None)
     if twice is not None:

@@ -2,19 +2,20 @@
 
 Carries are first put in classes by their init; then, assuming that members of a class are equal at time s, members
 whose steps are not shown equal are separated, until nothing changes. The classes that are left are an invariant: equal
-at time 0, and equal at s + 1 if they are equal at s. (Signal correspondence, after van Eijk.)
+at time 0, and equal at s + 1 if they are equal at s. (Signal correspondence, after van Eijk.) Equal means up to a sign,
+one for each member: a loop may carry −c where another one carries c, as the imaginary part of a conjugate does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
-from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, renaming, stepped
-from certgrad.obligations.terms.atoms import Max, Product, Sum, access
-from certgrad.obligations.terms.determined import Loop, Rec
+from certgrad.obligations.laws.recurrences import Open, entry, has_loop, linear_part, open_loop, replacing, stepped
+from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
+from certgrad.obligations.terms.determined import CARRY, Loop, Rec
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
 from certgrad.obligations.terms.maxima import max_over
@@ -29,8 +30,8 @@ from .cases import Region, nonzero_part
 MOST_STEPS = 8
 """A loop of a fixed number of steps is written out where it has at most so many."""
 
-Relation = tuple[Rec, Rec]
-"""Two carries, shown at time 0, that are equal at every time that is looked at."""
+Relation = tuple[Rec, Rec, int]
+"""Two carries, shown at time 0, of which the first is the second times a sign at every time that is looked at."""
 
 
 def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
@@ -40,12 +41,12 @@ def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
         found = _classes(poly, region)
         if not found:
             return poly, relations
-        relations += [(_shown(*member), _shown(*first)) for member, first in found.items()]
+        relations += [(_shown(*member), _shown(*first), sign) for member, (first, sign) in found.items()]
 
         def first(a: Atom, found: Mapping = found) -> Poly | None:
             if isinstance(a, Rec) and (a.loop, a.position) in found:
-                loop, position = found[a.loop, a.position]
-                return entry(loop, position, a.time, a.index)
+                (loop, position), sign = found[a.loop, a.position]
+                return entry(loop, position, a.time, a.index).scale(sign)
             return None if any(loop.key in tensors_in(a) for loop, _ in found) else poly_of(a)
 
         poly = Rewriter(replace=first)(poly)
@@ -61,10 +62,16 @@ class _Member:
     loop: Loop
     position: int
     carry: Open
+    sign: int = 1
+    """Times which it is the first member of its class."""
+
+    @property
+    def place(self) -> tuple[Loop, int]:
+        return self.loop, self.position
 
 
-def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[Loop, int]]:
-    """For each carry that equals another one, that other one."""
+def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[tuple[Loop, int], int]]:
+    """For each carry that equals another one up to a sign, that other one and the sign."""
     times = latest(poly, region.indices.ranges)
     loops = [c for c in times if not any(v[0] == "b" for v in c.free)]
     if len(loops) < 2:
@@ -84,25 +91,74 @@ def _classes(poly: Poly, region: Region) -> dict[tuple[Loop, int], tuple[Loop, i
             members.append(_Member(loop, k, carry))
     classes: list[list[_Member]] = []
     for m in members:
-        same = (c for c in classes if c[0].carry.ranges == m.carry.ranges)
-        home = next((c for c in same if _equal(c[0].carry.init, m.carry.init, region, inside, m)), None)
+        same = [c for c in classes if c[0].carry.ranges == m.carry.ranges]
+        home = next((c for c in same if _begins_as(m, c, region, inside)), None)
         classes.append([m]) if home is None else home.append(m)
     while True:
-        alike = {m.carry.name: c[0].carry.name for c in classes for m in c[1:]}
+        alike = {m.carry.name: (c[0].carry.name, m.sign * c[0].sign) for c in classes for m in c[1:]}
         if not alike:
             return {}
-        hypothesis = Rewriter(replace=renaming(alike))
+        hypothesis = Rewriter(replace=_signed(alike))
         refined: list[list[_Member]] = []
         for members in classes:
             split: list[list[_Member]] = []
             for m in members:
-                step = hypothesis(m.carry.step)
-                home = next((d for d in split if _equal(hypothesis(d[0].carry.step), step, region, inside, m)), None)
+                step = hypothesis(m.carry.step).scale(m.sign)
+
+                firsts = (hypothesis(d[0].carry.step).scale(d[0].sign) for d in split)
+                alike_now = (d for d, f in zip(split, firsts, strict=True) if _equal(f, step, region, inside, m))
+                home = next(alike_now, None)
                 split.append([m]) if home is None else home.append(m)
             refined += split
         if len(refined) == len(classes):
-            return {(m.loop, m.position): (c[0].loop, c[0].position) for c in classes for m in c[1:]}
+            return {m.place: (c[0].place, m.sign * c[0].sign) for c in classes for m in c[1:]}
         classes = refined
+
+
+def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | None]:
+    """For a Rewriter: entries of carries as those of others, times a sign."""
+
+    def entries(a: Access) -> Poly:
+        name, sign = alike[a.tensor]
+        return access(name, a.index).scale(sign)
+
+    return replacing(alike, entries)
+
+
+def _begins_as(m: _Member, others: Sequence[_Member], region: Region, inside: Ranges) -> bool:
+    """The carry may be those of a class times a sign, which is settled here: at time 0 it is.
+
+    Where all begin at 0, what a step adds to one of them says which sign to try.
+    """
+    first = others[0]
+    if m.carry.init.is_zero and first.carry.init.is_zero:
+        own = _added(m.carry)
+        alike = (d for d in others if own is not None and (added := _added(d.carry)) is not None and added == own)
+        opposed = (d for d in others if own is not None and (added := _added(d.carry)) is not None and added == -own)
+        if (same := next(alike, None)) is not None:
+            m.sign = same.sign
+        elif (other := next(opposed, None)) is not None:
+            m.sign = -other.sign
+        return True
+    for sign in (1, -1):
+        if _equal(first.carry.init, m.carry.init.scale(sign), region, inside, m):
+            m.sign = sign
+            return True
+    return False
+
+
+def _added(c: Open) -> Poly | None:
+    """What a step gives where all that is carried is 0; None where that has no value."""
+
+    def nothing(a: Atom) -> Poly | None:
+        if isinstance(a, Access):
+            return ZERO if a.tensor.startswith(CARRY) else poly_of(a)
+        return None
+
+    try:
+        return Rewriter(replace=nothing)(c.step)
+    except ArithmeticError:
+        return None
 
 
 def _equal(left: Poly, right: Poly, region: Region, ranges: Ranges, m: _Member) -> bool:

@@ -21,17 +21,19 @@ from .correspondence import Relation, matched
 MOST_REVERSALS = 4
 
 
-def by_induction(poly: Poly, region: Region, tangents: Iterable[str] | None = None) -> tuple[Poly, list[Relation]]:
+def by_induction(
+    poly: Poly, region: Region, tangents: Iterable[str] | None = None, after: bool = False
+) -> tuple[Poly, list[Relation]]:
     """A difference with its loops matched, and the relations between carries that this rests on.
 
-    With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
-    NoInvariantError where no relation between the loops is found.
+    With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents (in the form
+    `after` each step, see `transposition`). Raises NoInvariantError where no relation between the loops is found.
     """
     if not has_loop(poly):
         return poly, []
     poly, relations = matched(poly, region)
     if tangents is not None:
-        poly, more = matched(without_carried(poly, tangents), region)
+        poly, more = matched(without_carried(poly, tangents, after), region)
         relations += more
     return oriented(poly), relations
 

@@ -6,6 +6,14 @@ Let dc[t+1] = A_t·dc[t] + u_t for t < N. For any p, q_0, …, q_{N−1}, with �
 
 because ⟨dc[t+1], μ_{t+1}⟩ − ⟨dc[t], μ_t⟩ = ⟨u_t, μ_{t+1}⟩ − ⟨dc[t], q_t⟩ for each t, and the sum over t telescopes. So
 a term that is linear in dc is written without dc. As a recurrence that goes forward, M[r] = μ_{N−r}.
+
+A loop whose rows are what it carries *after* each step is looked at at t + 1 for t < N. Then dc[t + 1] is written as
+A_t·dc[t] + u_t, and M[r + 1] = Aᵀ·(M[r] + q). Whoever writes the transpose by hand carries L[r + 1] = Aᵀ·L[r] + q.
+Where A is the same at every step these are one, and the second form serves too: with L_0 = 0,
+
+    Σ_{t<N} ⟨dc[t+1], q_t⟩ = ⟨dc[0], Aᵀ·L[N]⟩ + Σ_{t<N} ⟨u_t, L[N−t]⟩,   L[r+1] = Aᵀ·L[r] + q_{N−1−r},
+
+which is the identity above for N + 1 steps with p = q_0 = 0, where what stands at step N is multiplied by L[0] = 0.
 """
 
 from __future__ import annotations
@@ -31,8 +39,11 @@ class NoInvariantError(ArithmeticError):
     """No relation between the carries of two loops was found."""
 
 
-def without_carried(poly: Poly, tangents: Iterable[str]) -> Poly:
-    """The term without recurrences that depend on the named tensors, in which it is linear."""
+def without_carried(poly: Poly, tangents: Iterable[str], after: bool = False) -> Poly:
+    """The term without recurrences that depend on the named tensors, in which it is linear.
+
+    With `after`, in the second form, where loops are looked at after each step.
+    """
     names = set(tangents)
     for _ in range(64):
         inside = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
@@ -40,16 +51,17 @@ def without_carried(poly: Poly, tangents: Iterable[str]) -> Poly:
             return poly
         # A recurrence that reads another one has the higher level: it goes first.
         chosen = max(inside, key=lambda a: (a.level, a.key))
-        poly = _transposed(poly, chosen, names)
+        poly = _transposed(poly, chosen, names, after)
     raise NoInvariantError("no invariant: the loops depend on each other in too many ways")
 
 
-def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
-    """The term without the recurrence of one atom: the identity above, read from left to right."""
+def _transposed(poly: Poly, chosen: Rec, tangents: set[str], after: bool) -> Poly:
+    """The term without the recurrence of one atom: an identity above, read from left to right."""
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
         raise NoInvariantError("no invariant: a loop inside a sum")
-    poly = _early(poly, loop, NO_RANGES)
+    if not after:
+        poly = _early(poly, loop, NO_RANGES)
     system = open_loop(loop)
     marks = [fresh_carry() for _ in loop.carries]
 
@@ -60,6 +72,10 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
 
     uses, rest = linear_in(Rewriter(replace=marked)(poly), set(marks))
     end = _end(uses)
+    if after:
+        if not all(_late(u) for u in uses):
+            raise NoInvariantError("no invariant: a loop is not looked at after each step alone")
+        end = end - ONE
     t = fresh()
     finals, sources = [ZERO] * len(loop.carries), [ZERO] * len(loop.carries)
     for use in uses:
@@ -70,7 +86,8 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
         if not time.terms and time.const == end:
             finals[k] = finals[k] + use.coefficient(c.index, 1, known)
         else:
-            sources[k] = sources[k] + use.coefficient((of_var(t), *c.index), 0, known)
+            place = of_var(t).shifted(ONE) if after else of_var(t)
+            sources[k] = sources[k] + use.coefficient((place, *c.index), 0, known)
     # ⟨A·dc + u, μ⟩ at a generic step, as a term that is linear in dc.
     cotangents = [fresh_carry() for _ in loop.carries]
     paired = ZERO
@@ -87,6 +104,8 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
         if back.index[0] != of_var(system.step):
             raise NoInvariantError("no invariant: a step that reads another step")
         transposes[k] = transposes[k] + back.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
+    if after and any(system.step in _at_no_time(p, cotangents).free for p in transposes):
+        raise NoInvariantError("no invariant: the steps of a loop are not alike")
     r = fresh()
     reversed_time = of_var(r).scaled(-1).shifted(end - ONE)
     names = {n: fresh_carry() for n in cotangents}
@@ -98,11 +117,25 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str]) -> Poly:
         for n, c, final, transpose, source in zip(cotangents, system.carries, finals, transposes, sources, strict=True)
     ]
     values = solve(System(r, adjoint))
-    settled = replacing(names, lambda a: values[names[a.tensor]](of_var(r), a.index[1:]))
+    when = of_var(r).shifted(ONE) if after else of_var(r)
+    settled = replacing(names, lambda a: values[names[a.tensor]](when, a.index[1:]))
     total = rest + sum_over(Rewriter({system.step: reversed_time}, settled)(inputs), [(r, end)])
-    for n, c in zip(cotangents, system.carries, strict=True):
-        total = total + sum_over(c.init * values[names[n]](of_const(end), c.index), _dummies(c))
+    at_end = Rewriter(replace=replacing(names, lambda a: values[names[a.tensor]](of_const(end), a.index[1:])))
+    for n, c, transpose in zip(cotangents, system.carries, transposes, strict=True):
+        first = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
+        total = total + sum_over(c.init * first, _dummies(c))
     return total
+
+
+def _late(use: Use) -> bool:
+    """The recurrence is looked at at varying times from 1 on."""
+    least, _ = bounds(use.index[0], dict(use.dummies))
+    return bool(use.index[0].terms) and least is not None and at_least(least - ONE) == ONE
+
+
+def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
+    """The term with what it reads of carries at time 0."""
+    return Rewriter(replace=replacing(carries, lambda a: access(a.tensor, (of_const(ZERO), *a.index[1:]))))(poly)
 
 
 def _dummies(c: Open) -> list[tuple[Var, Poly]]:

@@ -27,7 +27,7 @@ from certgrad.obligations.assume.simplify import simplified
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
-from certgrad.obligations.decide.correspondence import summed, unfolded, written_out
+from certgrad.obligations.decide.correspondence import Relation, summed, unfolded, written_out
 from certgrad.obligations.decide.implicit import solution_forms, without_repeated
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
@@ -37,6 +37,7 @@ from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
+from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Access, Base, access
 from certgrad.obligations.terms.determined import Rec
@@ -379,6 +380,11 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 for further in (summed(difference, here.indices.ranges), written_out(difference)):
                     if residue is not None and further != difference:
                         residue = _residue(further, here, families, problem)
+                other = _after_each_step(left_side - right_side, here, tangents) if residue and adjoint else None
+                if other is not None:
+                    further, found_relations = other
+                    residue = _residue(further, here, families, problem)
+                    relations |= dict.fromkeys(show_relation(*r) for r in found_relations if residue is None)
             if residue is not None:
                 for further in solution_forms(difference, here, problem.names):
                     residue = residue and _residue(further, here, families, problem)
@@ -393,6 +399,14 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         return Outcome(reason=f"no derivative of {error}")
     except (UnprovedError, ArithmeticError) as error:
         return Outcome(reason=str(error))
+
+
+def _after_each_step(poly: Poly, region: Region, tangents: Sequence[str]) -> tuple[Poly, list[Relation]] | None:
+    """The difference with its loops transposed in the second form (see `transposition`), where that serves."""
+    try:
+        return by_induction(poly, region, tangents, after=True)
+    except NoInvariantError:
+        return None
 
 
 _WHERE = {

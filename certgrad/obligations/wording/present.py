@@ -39,12 +39,12 @@ def show_difference(poly: Poly) -> str:
     return _cut(text)
 
 
-def show_relation(left: Rec, right: Rec) -> str:
-    """An equation between two carries at every time t and index, which an induction has shown."""
+def show_relation(left: Rec, right: Rec, sign: int) -> str:
+    """An equation between two carries, up to a sign, at every time t and index, which an induction has shown."""
     letters = dict(zip([("t", 1 + k, 0) for k in range(len(left.index))], LETTERS, strict=False))
     writer = Writer({("t", 0, 0): "t", **letters}, {})
-    sides = (cast(Carry, writer.atom(one)) for one in (left, right))
-    text = equal_by_induction(*sides)
+    first, second = (cast(Carry, writer.atom(one)) for one in (left, right))
+    text = equal_by_induction(first, second, sign)
     return _cut(text)
 
 
