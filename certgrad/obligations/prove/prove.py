@@ -384,6 +384,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
                 if other is not None:
                     further, found_relations = other
                     residue = _residue(further, here, families, problem)
+                    residue = residue and _residue(
+                        oriented(unfolded(further, here.indices.ranges)), here, families, problem
+                    )
                     relations |= dict.fromkeys(show_relation(*r) for r in found_relations if residue is None)
             if residue is not None:
                 for further in solution_forms(difference, here, problem.names):
