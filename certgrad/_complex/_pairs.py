@@ -213,6 +213,10 @@ def _bilinear(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     def product(a: Any, b: Any) -> Any:
         return _bound(eqn, [a, b], **given)[0]
 
+    if not isinstance(y, Pair):
+        return [Pair(product(x.re, y), product(x.im, y))]
+    if not isinstance(x, Pair):
+        return [Pair(product(x, y.re), product(x, y.im))]
     return [Pair(product(x.re, y.re) - product(x.im, y.im), product(x.re, y.im) + product(x.im, y.re))]
 
 

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
+import certgrad
 from certgrad.obligations import audit
 from tests.obligations.traps import declare, hypotheses
 
@@ -243,3 +244,58 @@ def test_a_loop_that_indexes_by_what_it_carries():
 
     certificate = audit(declare("n -> n", jump, lambda x, dx: dx, lambda x, g: g))
     assert not certificate.verdict.startswith("proved")
+
+
+# --- two carries that turn into each other, as the parts of a complex number do ---
+
+
+def rotated(a, b, x, y):
+    def step(h, u):
+        h = (a * h[0] - b * h[1] + u[0], b * h[0] + a * h[1] + u[1])
+        return h, h
+
+    return lax.scan(step, (jnp.zeros(()),) * 2, (x, y))[1]
+
+
+def rotated_back(saved, g, sign, begin=0.0, factor=1.0):
+    """Carries the transposed state, its second part with a sign that is taken away again at the end."""
+    a, b = saved
+
+    def step(c, row):
+        p = row[0] + a * c[0] + sign * b * c[1]
+        q = sign * factor * row[1] + a * c[1] - sign * b * c[0]
+        return (p, q), (p, q)
+
+    _, (dx, dy) = lax.scan(step, (jnp.zeros(()), begin * jnp.ones(())), g, reverse=True)
+    return jnp.zeros(()), jnp.zeros(()), dx, sign * dy
+
+
+def rule_of_rotations(**how):
+    f = jax.custom_vjp(lambda a, b, x, y: rotated(a, b, x, y))
+    f.defvjp(lambda a, b, x, y: (rotated(a, b, x, y), (a, b)), lambda r, g: rotated_back(r, g, **how))
+    return certgrad.check(f, ", , t, t -> t, t", differentiable=["x", "y"])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_carries_that_turn_into_each_other(sign):
+    assert rule_of_rotations(sign=sign).verdict == "proved"
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("how", [{"sign": -1, "factor": -1.0}, {"sign": 1, "factor": 2.0}, {"sign": -1, "begin": 1.0}])
+def test_carries_of_the_wrong_sign_are_not_taken_for_each_other(how):
+    assert rule_of_rotations(**how).verdict == "refuted"
+
+
+def test_a_loop_that_is_looked_at_after_each_step_may_change_from_step_to_step():
+    """The second form of the transpose is for steps that are alike: another form of these is another function."""
+
+    def forward(w, x):
+        return lax.scan(lambda h, r: (r[0] * h + r[1],) * 2, jnp.zeros(()), (w, x))[1]
+
+    def backward(w, g):  # the coefficient of the wrong step
+        return jnp.zeros_like(w), lax.scan(lambda c, r: (r[1] + r[0] * c,) * 2, jnp.zeros(()), (w, g), reverse=True)[1]
+
+    f = jax.custom_vjp(lambda w, x: forward(w, x))
+    f.defvjp(lambda w, x: (forward(w, x), w), backward)
+    assert certgrad.check(f, "t, t -> t", differentiable=["x"]).verdict == "refuted"

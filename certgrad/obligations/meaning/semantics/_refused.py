@@ -21,7 +21,7 @@ _GROUPS: dict[str, str] = {
     "random bits are opaque": """random_bits random_clone random_fold_in random_gamma random_seed random_split
         random_unwrap random_wrap threefry2x32""",
     "an extended dtype": "from_edtype to_edtype",
-    "complex": "complex conj eig fft imag real",
+    "complex numbers, beside a primitive that has no reading as pairs of real ones": "complex conj eig fft imag real",
     "the float next to a number is nothing over the reals": "nextafter",
     "an order of entries": """approx_top_k argmax argmin cummax cummin scatter-max scatter-min
         select_and_gather_add select_and_scatter_add sort top_k""",
