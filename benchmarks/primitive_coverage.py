@@ -24,9 +24,9 @@ from certgrad.obligations.meaning.semantics import RULES, UnprovedError
 from certgrad.obligations.meaning.semantics._refused import REFUSED
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.session import clear_caches
-from certgrad.obligations.tracing.jax_internals import primitives_of, primitives_with_rules
+from certgrad.obligations.tracing.jax_internals import primitives_with_rules
 from tests.obligations.meaning.semantics.example import Example
-from tests.obligations.meaning.semantics.numerics import interpreted, traced
+from tests.obligations.meaning.semantics.numerics import interpreted, run_by, traced
 from tests.obligations.meaning.semantics.table import EVERY
 
 ALL, CONCRETE, NONE = "all shapes", "concrete shapes", "none"
@@ -67,7 +67,7 @@ def _followed(primitive: str, example: Example, sizes: dict[str, int] | None) ->
         program, specs = traced(example, example.first(), sizes)
     except Exception as error:
         return f"JAX does not trace it: {str(error).strip().splitlines()[0][:90]}"
-    if primitive not in primitives_of(program.jaxpr):
+    if primitive not in run_by(example, example.first(), specs):
         return f"its example does not run it ({example.id})"
     try:
         with limited():

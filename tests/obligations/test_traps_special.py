@@ -196,19 +196,22 @@ def constant_slope(forward):
     return declare("n -> n", forward, lambda x, dx: dx, lambda x, g: g)
 
 
-@pytest.mark.parametrize(
-    "forward",
-    [
-        lambda x: jnp.fft.ifft(jnp.fft.fft(x)).real,
-        lambda x: lax.real(lax.complex(x, x)),
-        lambda x: jnp.imag(jnp.conj(x - 1j * x)),
-        lambda x: jnp.sqrt(x * x + 0j).real * jnp.sign(x),
-        lambda x: jnp.abs((1 + 0j) * x) * jnp.sign(x),
-    ],
-)
-def test_complex_numbers_are_unproved_and_never_a_crash(forward):
-    for reason in reasons(constant_slope(forward)):
-        assert "complex" in reason or "another program in float32" in reason  # complex64 for complex128
+COMPLEX = {
+    "transformed and back": (lambda x: jnp.fft.ifft(jnp.fft.fft(x)).real, "unproved"),
+    "a real part": (lambda x: lax.real(lax.complex(x, x)), "proved"),
+    "an imaginary part": (lambda x: jnp.imag(jnp.conj(x - 1j * x)), "proved"),
+    "a root": (lambda x: jnp.sqrt(x * x + 0j).real * jnp.sign(x), "unproved"),
+    "a modulus": (lambda x: jnp.abs((1 + 0j) * x) * jnp.sign(x), "proved under hypotheses"),
+    "an eigenvalue": (lambda x: x + jnp.linalg.eigvals(jnp.outer(x, x)).real, "unproved"),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_that_come_to_the_identity(name):
+    forward, verdict = COMPLEX[name]
+    assert audit(constant_slope(forward)).verdict == verdict
+    twice = declare("n -> n", forward, lambda x, dx: 2 * dx, lambda x, g: 2 * g)
+    assert audit(twice).verdict == ("unproved" if name == "an eigenvalue" else "refuted")
 
 
 @pytest.mark.parametrize(

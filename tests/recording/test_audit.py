@@ -65,15 +65,13 @@ def test_a_rule_made_in_a_function_is_one_and_its_worst_case_counts():
 
 def test_what_cannot_be_audited_has_a_reason():
     def work():
-        rules.never(jnp.ones(3, complex))
+        rules.never(jnp.ones(3, jnp.int4))
         rules.square(jnp.ones((0, 3)))
         jax.jit(lambda k: rules.power(jnp.ones(2), k))(jnp.ones(2))
 
     found = recorded(work)
     assert {name: remarks(one) for name, one in found.items()} == {
-        "never": [
-            ("CG201", "not audited: one of its arguments is an array of complex64, which a signature cannot say")
-        ],
+        "never": [("CG201", "not audited: one of its arguments is an array of int4, which a signature cannot say")],
         "power": [
             ("CG201", "not audited: its argument k, which it takes as it is, was a traced value (float32[2])"),
         ],
@@ -131,17 +129,22 @@ def test_a_random_key_is_an_argument(key):
 def test_calls_that_are_left_out_beside_a_proof_are_named():
     def work():
         rules.square(jnp.ones(3))
-        rules.square(jnp.ones(3, complex))
+        rules.square(jnp.ones(3, jnp.int4))
 
     (found,) = recorded(work).values()
     assert verdict(found) == "proved"
     assert remarks(found) == [
         (
             "CG204",
-            "no claim is made about some calls: one of its arguments is an array of complex64, which a signature "
-            "cannot say",
+            "no claim is made about some calls: one of its arguments is an array of int4, which a signature cannot say",
         )
     ]
+
+
+def test_calls_with_complex_arrays_are_audited():
+    (found,) = recorded(lambda: rules.square(jnp.ones(3, complex))).values()
+    assert verdict(found) == "proved"
+    assert found.declarations[0].signature == "n:complex64"
 
 
 def test_sizes_that_agree_are_joined_where_they_must(monkeypatch):

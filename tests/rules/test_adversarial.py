@@ -36,10 +36,17 @@ def test_the_fwd_returns_integer_outputs_too(function, in_fwd, verdict):
 
 
 def test_outputs_that_no_claim_speaks_of():
-    rule = custom_vjp(lambda x: x + 1j, lambda x: (x + 2j, x), lambda x, g: (g.real,))
+    key = jax.random.key(0)
+    rule = custom_vjp(lambda x: (x, key), lambda x: ((x, key), x), lambda x, g: (g[0],))
     report = certgrad.check(rule, "n")
     assert report.verdict == "unproved"
-    assert "an output is of complex64" in report.claims[0].cases[0].reason
+    assert "an output is of key<fry>" in report.claims[0].cases[0].reason
+
+
+def test_a_complex_output_with_another_imaginary_part():
+    rule = custom_vjp(lambda x: x + 1j, lambda x: (x + 2j, x), lambda x, g: (g.real,))
+    report = certgrad.check(rule, "n")
+    assert {c.kind: c.verdict for c in report.claims} == {"vjp_is_adjoint": "proved", "rule_runs_forward": "refuted"}
 
 
 def power_rule():

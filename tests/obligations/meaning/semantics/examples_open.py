@@ -31,14 +31,6 @@ FACTORISATIONS: list[Example] = [
     open_example("tridiagonal_solve", lambda x, y, a: lax.linalg.tridiagonal_solve(x, y + 9, x, a), X, Y, M),
 ]
 
-COMPLEX: list[Example] = [
-    open_example("complex", lambda x, y: lax.real(lax.complex(x, y)), X, Y),
-    open_example("real", lambda x, y: lax.real(lax.complex(x, y)), X, Y),
-    open_example("imag", lambda x, y: lax.imag(lax.complex(x, y)), X, Y),
-    open_example("conj", lambda x, y: lax.imag(lax.conj(lax.complex(x, y))), X, Y),
-    open_example("fft", lambda x: jnp.fft.fft(x).real, X),
-]
-
 SCATTERS: list[Example] = [
     open_example("scatter-mul", lambda x, k, y: x.at[k].multiply(y), X, K, Y),
     open_example("scatter-max", lambda x, k, y: x.at[k].max(y), X, K, Y),
@@ -60,4 +52,4 @@ CALLBACKS: list[Example] = [
     open_example("random_gamma", lambda x: jax.random.gamma(jax.random.key(0), x), X),
 ]
 
-OPEN: list[Example] = [*FACTORISATIONS, *COMPLEX, *SCATTERS, *CALLS, *CALLBACKS]
+OPEN: list[Example] = [*FACTORISATIONS, *SCATTERS, *CALLS, *CALLBACKS]

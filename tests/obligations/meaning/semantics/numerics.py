@@ -25,7 +25,7 @@ from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
-from certgrad.obligations.tracing.jax_internals import shape_polys, symbols, trace, wide_floats
+from certgrad.obligations.tracing.jax_internals import primitives_of, shape_polys, symbols, trace, wide_floats
 from tests.obligations.meaning.semantics.example import DTYPES, Example
 
 Entries = dict[tuple[str, tuple[int, ...]], fmpq]
@@ -47,6 +47,13 @@ def traced(example: Example, parameters: Mapping[str, Any], sizes: Mapping[str, 
     with wide_floats():
         specs = [jax.ShapeDtypeStruct(a.shape(dims), DTYPES[a.kind]) for a in example.arguments]
         return trace(lambda *xs: example.program(*xs, **parameters), specs), specs
+
+
+def run_by(example: Example, parameters: Mapping[str, Any], specs: Sequence[Any]) -> set[str]:
+    """The primitives of the program as JAX has it, before complex numbers are read as pairs."""
+    with wide_floats():
+        program = jax.make_jaxpr(lambda *xs: example.program(*xs, **parameters))(*specs)
+    return primitives_of(program.jaxpr)
 
 
 def interpreted(example: Example, program: Any, specs: Sequence[Any]) -> list[Tensor]:

@@ -7,6 +7,7 @@ for the table of coverage.
 from __future__ import annotations
 
 from tests.obligations.meaning.semantics.example import Example
+from tests.obligations.meaning.semantics.examples_complex import COMPLEX
 from tests.obligations.meaning.semantics.examples_control import CONTROL
 from tests.obligations.meaning.semantics.examples_elementwise import ELEMENTWISE, SPECIAL
 from tests.obligations.meaning.semantics.examples_indices import INDICES
@@ -25,5 +26,6 @@ EXAMPLES: list[Example] = [
     *LINEAR_ALGEBRA,
     *CONTROL,
     *ORDER,
+    *COMPLEX,
 ]
 EVERY: list[Example] = [*EXAMPLES, *OPEN]
