@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -13,17 +13,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def width() -> int | None:
-    """The width of the page: of the terminal, or as COLUMNS says; None where it goes to a file or a program."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+def width(stream: TextIO | None = None) -> int | None:
+    """The width of the page, on stdout if no stream is given: of the terminal, or as COLUMNS says; None where it goes
+    to a file or a program.
+    """
+    if (stream or sys.stdout).isatty() or os.environ.get("COLUMNS", "").isdigit():
         return shutil.get_terminal_size().columns
     return None
 
 
-def coloured() -> bool:
-    """Whether stdout is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
+def coloured(stream: TextIO | None = None) -> bool:
+    """Whether the stream is a terminal that shows colours, and NO_COLOR is not set (https://no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stdout.isatty() and not plain
+    return (stream or sys.stdout).isatty() and not plain
 
 
 class Watch:

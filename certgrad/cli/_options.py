@@ -74,7 +74,7 @@ Outputs = Annotated[
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", envvar="CERTGRAD_QUIET", help="Print only findings and the summary line."),
+    typer.Option("--quiet", "-q", envvar="CERTGRAD_QUIET", help="Print only findings, remarks and the summary line."),
 ]
 Verbose = Annotated[
     bool,

@@ -1,5 +1,6 @@
 """What is printed of a run that was recorded, and whether it fails."""
 
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ def _graphs(record: "Record", wanted: Wanted) -> Said:
         where = f" ({one.where})" if one.where else ""
         lines.append(f"{one.name}{where}: {one.verdict} at {one.shapes or 'no arrays'}, called {times}")
         shown = [one.reason, *([] if wanted.quiet and one.verdict in HOLDS else one.hypotheses)]
-        lines += [fill(line, None, "  ", "    ") for line in shown if line]
+        lines += [fill(line, _console.width(sys.stderr), "  ", "    ") for line in shown if line]
     notes = [f"{record.functions.more} calls of further functions were not kept"] if record.functions.more else []
     return Said(notes, "\n".join([*lines, f"{held} of {len(found)} certified"]) + "\n", failed)
 
@@ -131,5 +132,6 @@ def _rules(record: "Record", wanted: Wanted) -> Said:
     found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing)
     for destination in wanted.outputs:
         _output.write(destination, _output.render(destination.format, found))
-    printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose))
+    page = _console.width(sys.stderr), _console.coloured(sys.stderr)
+    printed = _output.render(wanted.format, found, _output.Style(wanted.quiet, wanted.verbose, *page))
     return Said(notes, printed, judged.failed and (wanted.strict or bool(wanted.failing)))

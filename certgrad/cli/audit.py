@@ -175,7 +175,7 @@ def audit(
         fail_on=settings.fail_on,
     )
     unknown = _code.unknown_signatures(code, configured)
-    _code.show([*judged.notes, *unknown, *_stale(entries, code), *_code.by_file(code)])
+    _code.show([*judged.notes, *unknown, *_stale(entries, code), *([] if settings.quiet else _code.by_file(code))])
     problems = [*code.problems, *unknown_ops]
     judged = replace(judged, audited=_in_order(judged.audited, asked, code, ops))
     said = [_said_of_interruption(len(judged.audited), unreached)] if interrupted else []

@@ -4,7 +4,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from certgrad.cli import _library
+from certgrad.cli import _console, _library
+
+_SIGNATURE = 20
+"""The width of the column of signatures; a row with a longer one may take two lines."""
 
 
 def list_ops(
@@ -17,7 +20,14 @@ def list_ops(
 
         typer.echo(ops_page.render(ops), nl=False)
         return
+    from certgrad.report.wording import PAGE, fill
+
+    page = _console.width() or PAGE
     rows = [(op.name, str(op.cases[0].signature), (op.doc or "").strip().partition("\n")[0]) for op in ops]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    names = max(len(name) for name, _, _ in rows)
+    short = max((len(signature) for _, signature, _ in rows if len(signature) <= _SIGNATURE), default=0)
     for name, signature, doc in rows:
-        typer.echo(f"{name:<{widths[0]}}  {signature:<{widths[1]}}  {doc}".rstrip())
+        line = f"{name:<{names}}  {signature:<{short}}  {doc}".rstrip()
+        if len(line) > page:
+            line = fill(signature, page, f"{name:<{names}}  ", " " * (names + 2)) + "\n" + fill(doc, page, "    ")
+        typer.echo(line)

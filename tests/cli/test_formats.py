@@ -2,10 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
+from junitparser import JUnitXml
 
 from certgrad.cli import _output
 from tests.cli.conftest import Library, Result
@@ -28,6 +32,40 @@ def test_all_formats_at_once(
     assert written["junit"].startswith("<?xml")
     assert written["markdown"].startswith("6 ops: ")
     assert written["text"].startswith("op ")
+
+
+def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    files = {kind: tmp_path / f"audit.{kind}" for kind in _output.Format}
+    options = [part for kind, file in files.items() for part in ("--output", f"{kind}={file}")]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "certgrad", "audit", "examples/wrong_rules.py", "--no-cache", *options],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert max(map(len, done.stdout.partition("\n\n")[0].splitlines())) <= 100
+    names = {one["op"] for one in json.loads(files[_output.Format.json].read_text())["certificates"]}
+    assert len(names) == 13
+    log = json.loads(files[_output.Format.sarif].read_text())
+    schema = root / "tests/report/schemas/sarif-schema-2.1.0.json"
+    jsonschema.Draft4Validator(json.loads(schema.read_text())).validate(log)
+    assert {result["level"] for result in log["runs"][0]["results"]} == {"error"}
+    places = [result["locations"][0]["physicalLocation"] for result in log["runs"][0]["results"]]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"examples/wrong_rules.py"}
+    source = (root / "examples/wrong_rules.py").read_text().splitlines()
+    for place, result in zip(places, log["runs"][0]["results"], strict=True):
+        name = result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].partition(":")[2]
+        lines = source[place["region"]["startLine"] - 1 :]
+        assert next(line for line in lines if line.startswith("def ")).startswith(f"def {name}(")
+        assert "witness " in result["message"]["text"]
+    document = JUnitXml.fromfile(str(files[_output.Format.junit]))
+    assert (document.tests, document.failures) == (13, 13)
+    annotations = files[_output.Format.github].read_text().splitlines()
+    assert sum(line.startswith("::error file=examples/wrong_rules.py,line=") for line in annotations) == len(places)
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(

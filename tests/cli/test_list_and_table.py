@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 
+import pytest
+
+from certgrad.cli import _library
 from certgrad.report import markdown
-from tests.cli.conftest import Library, Result
+from tests.cli.conftest import FakeOp, Library, Result
 from tests.report import fabricated
 
 
@@ -12,6 +15,20 @@ def test_list(library: Library, certgrad: Callable[..., Result]) -> None:
         "sigmoid  *s -> *s  One line.",
         "relu     *s -> *s  One line.",
         "log      *s -> *s  One line.",
+    ]
+
+
+def test_a_row_that_is_wider_than_the_page_takes_two_lines(
+    library: Library, certgrad: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = {"relu": "A sentence that is too long to stand beside the name and the signature."}
+    monkeypatch.setattr(_library, "get", lambda name: FakeOp(name, doc=docs.get(name, "Short.")))
+    monkeypatch.setenv("COLUMNS", "80")
+    assert certgrad("list").out.splitlines() == [
+        "sigmoid  *s -> *s  Short.",
+        "relu     *s -> *s",
+        "    A sentence that is too long to stand beside the name and the signature.",
+        "log      *s -> *s  Short.",
     ]
 
 
