@@ -12,16 +12,18 @@ from certgrad.obligations.certificate import FORMAT, Certificate
 if TYPE_CHECKING:
     from certgrad.graph.certificate import GraphCertificate
 
-MAX_BYTES = 8 * 2**20
-"""A certificate is some kilobytes. A larger file is refused before it is read."""
+MAX_BYTES = 64 * 2**20
+"""A certificate is some kilobytes, and an audit has some hundreds. A larger file is refused before it is read."""
 
 
 class _Head(msgspec.Struct):
     """What every certificate says, of whatever format: one of an op has its name, one of a graph has the graph."""
 
-    format: int
+    format: int = 0
     op: str = ""
     graph: dict[str, Any] = {}
+    certificates: list[msgspec.Raw] | None = None
+    """Of the document of an audit."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:
@@ -50,8 +52,11 @@ def find(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def read(path: Path) -> "Certificate | GraphCertificate":
-    """The certificate in a file: of an op, or of a graph. Raises UsageError that says what the file is instead."""
+def read(path: Path) -> "list[Certificate | GraphCertificate]":
+    """The certificates in a file: one of an op, a rule or a graph, or those of an audit's document.
+
+    Raises UsageError that says what the file is instead.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -63,12 +68,15 @@ def read(path: Path) -> "Certificate | GraphCertificate":
         )
     try:
         head = msgspec.json.decode(data, type=_Head)
+        if head.certificates is not None and not head.op and not head.graph:
+            return [_decoded(path, bytes(one), *_of_one(path, bytes(one))) for one in head.certificates]
         if not head.op and not head.graph:
             raise msgspec.ValidationError
     except msgspec.ValidationError:
         raise UsageError(
-            f"{path}: this is JSON, but no certificate of an op. `certgrad report` writes certificates to "
-            "reports/certificates/, and `certgrad graph --format json` prints those of graphs."
+            f"{path}: this is JSON, but no certificate and no audit. `certgrad report` writes certificates to "
+            "reports/certificates/, `certgrad audit --format json` prints those of an audit, and "
+            "`certgrad graph --format json` those of graphs."
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(
@@ -78,15 +86,24 @@ def read(path: Path) -> "Certificate | GraphCertificate":
     if not head.op:
         from certgrad.graph import certificate as graphs
 
-        return _decoded(path, data, head, graphs.FORMAT, graphs.GraphCertificate, "graph --format json")
-    return _decoded(path, data, head, FORMAT, Certificate, "report")
+        return [_decoded(path, data, head, graphs.FORMAT, graphs.GraphCertificate, "graph --format json")]
+    return [_decoded(path, data, head, FORMAT, Certificate, "report")]
+
+
+def _of_one(path: Path, data: bytes) -> "tuple[_Head, int, type[Certificate], str]":
+    """What an entry of an audit is decoded as."""
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: an entry of this audit is no certificate ({_brief(error)}).") from None
+    return head, FORMAT, Certificate, "audit --format json"
 
 
 T = TypeVar("T")
 
 
 def _decoded(path: Path, data: bytes, head: _Head, format: int, kind: type[T], command: str) -> T:
-    again = "Audit the op" if head.op else "Certify the graph"
+    again = "Audit it" if head.op else "Certify the graph"
     if head.format != format:
         raise UsageError(
             f"{path}: this certificate has format {head.format}, and this certgrad reads format {format}. {again} "

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ from certgrad.obligations.certificate import Certificate
 if TYPE_CHECKING:
     from certgrad.graph.certificate import GraphCertificate
     from certgrad.report.verification import Verified
+    from certgrad.rules._find import Found
 
 DRAWS = 10
 
@@ -42,7 +44,9 @@ def verify(
     target: Annotated[
         str,
         typer.Option(
-            metavar="MODULE:FUNCTION", help="The function of a graph's certificate, as `certgrad graph` takes it."
+            metavar="TARGET",
+            help="The code that certificates of rules are about (a module, a package, a file, module:object), or the "
+            "function of a graph's, as `certgrad graph` takes it.",
         ),
     ] = "",
     seed: Annotated[str, typer.Option(metavar="TEXT", help="Draw other points; the same text, the same points.")] = "",
@@ -53,9 +57,9 @@ def verify(
 ) -> None:
     """Check certificates a second time, by evaluation, independently of the proof.
 
-    The op's code is traced again and its digest compared. Then the traced programs are evaluated in ball arithmetic at
-    concrete shapes and rational points inside the hypotheses, and on the boundaries of what they compare. This is no
-    proof: it is a check of the proof by other means.
+    The code of the op, or of the rule in --target, is traced again and its digest compared. Then the traced programs
+    are evaluated in ball arithmetic at concrete shapes and rational points inside the hypotheses, and on the boundaries
+    of what they compare. This is no proof: it is a check of the proof by other means.
 
     The certificate of a graph, as `certgrad graph --format json` prints it, is checked against the function that
     --target names: the function is traced again, every step is walked beside its node, and the whole reverse sweep is
@@ -72,10 +76,11 @@ def verify(
     if not paths:
         typer.echo("nothing selected: the folder holds no certificates. `certgrad report` writes them.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    read = [_with_target(path, _certificates.read(path), target) for path in paths]
+    read = [_with_target(path, one, target) for path in paths for one in _certificates.read(path)]
     if target and all(isinstance(one, Certificate) for one in read):
         raise UsageError(
-            "--target names the function of a graph, and no certificate of a graph was given. Leave it out."
+            "--target names the code of rules or the function of a graph, and the certificates are of ops. Leave it "
+            "out."
         )
     results = list(_console.progress(_run(read, seed, draws, jobs), len(read), shown=not quiet, verb="verifying"))
     seconds = time.perf_counter() - started
@@ -96,13 +101,29 @@ class _OfGraph:
     specs: list[str]
 
 
-Readable = Certificate | _OfGraph
+@dataclass(frozen=True)
+class _OfRule:
+    """The certificate of a rule in code, with the target that it is checked against."""
+
+    certificate: Certificate
+    target: str
+
+
+Readable = Certificate | _OfRule | _OfGraph
 
 
 def _with_target(path: Path, certificate: "Certificate | GraphCertificate", target: str) -> Readable:
-    """Raises UsageError where a graph's certificate comes without its function or specs."""
+    """Raises UsageError where the certificate of a graph or of a rule comes without the code that it is about."""
     if isinstance(certificate, Certificate):
-        return certificate
+        if ":" not in certificate.op:
+            return certificate
+        if not target:
+            module = certificate.op.partition(":")[0]
+            raise UsageError(
+                f"{path}: this is the certificate of the rule {certificate.op}. Name the code that it is checked "
+                f"against, such as --target {module}: that code is imported and traced, so a file does not choose it."
+            )
+        return _OfRule(certificate, target)
     source = certificate.source
     if not target:
         example = f", such as --target {source.target}" if source else ""
@@ -147,12 +168,14 @@ def _check(task: _Task) -> "Verified":
 
     started = time.perf_counter()
     certificate = task.certificate
-    name = certificate.op if isinstance(certificate, Certificate) else certificate.certificate.graph.name
+    name = _name(certificate)
     try:
         if isinstance(certificate, Certificate):
             from certgrad.obligations.verify import verify as check
 
             result: Any = check(certificate, seed=task.seed, draws=task.draws)
+        elif isinstance(certificate, _OfRule):
+            result = _check_rule(certificate, task)
         else:
             result = _check_graph(certificate, task)
     except CertgradError:
@@ -160,6 +183,32 @@ def _check(task: _Task) -> "Verified":
     except Exception as error:
         raise InternalError(f"verifying the certificate of '{name}'", describe(error), traceback.format_exc()) from None
     return Verified(result, time.perf_counter() - started)
+
+
+def _name(certificate: Readable) -> str:
+    if isinstance(certificate, _OfGraph):
+        return certificate.certificate.graph.name
+    return certificate.certificate.op if isinstance(certificate, _OfRule) else certificate.op
+
+
+def _check_rule(given: _OfRule, task: _Task) -> Any:
+    from certgrad.obligations.verify import Verification
+    from certgrad.rules._verify import verify_rule
+
+    name = given.certificate.op
+    found = _rules(given.target).get(name)
+    if found is None:
+        return Verification(
+            op=name, outcome="not checked", problems=(f"there is no rule of this name in {given.target}",)
+        )
+    return verify_rule(given.certificate, found, seed=task.seed, draws=task.draws)
+
+
+@lru_cache(maxsize=8)
+def _rules(target: str) -> "dict[str, Found]":
+    from certgrad.rules._find import find
+
+    return {found.name: found for found in find(target).rules}
 
 
 def _check_graph(given: _OfGraph, task: _Task) -> Any:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 _LEGEND = (
     "verified: the code traces to the program that was proved, and at all points the claims hold to a relative 2^-400 "
-    "or exactly. points: rational points inside the hypotheses at several shapes; boundary: those of them at which "
-    "something that a program compares or divides by is 0. prime field: a wrong claim of a rational rule passed with "
-    "at most this probability. This is no proof: it is evidence that does not rest on the calculus of the proof."
+    "or exactly; those of rules in code, where Python computes with sizes in floats, to 1e-12. points: rational points "
+    "inside the hypotheses at several shapes; boundary: those of them at which something that a program compares or "
+    "divides by is 0. prime field: a wrong claim of a rational rule passed with at most this probability. This is no "
+    "proof: it is evidence that does not rest on the calculus of the proof."
 )
 
 

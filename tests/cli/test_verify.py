@@ -109,15 +109,15 @@ def test_exit_1_for_what_is_not_verified(
         (b'{"format": 2, "op": "relu", ', "this is no JSON, or not the whole of it"),
         (b"\xff\xfe\x00", "this is no JSON, or not the whole of it"),
         (b"[" * 200_000, "JSON"),
-        (b"[1, 2]", "this is JSON, but no certificate of an op"),
-        (b'{"format": 1}', "this is JSON, but no certificate of an op"),
-        (b'{"format": "2", "op": "relu"}', "this is JSON, but no certificate of an op"),
+        (b"[1, 2]", "this is JSON, but no certificate and no audit"),
+        (b'{"format": 1}', "this is JSON, but no certificate and no audit"),
+        (b'{"format": "2", "op": "relu"}', "this is JSON, but no certificate and no audit"),
         (b'{"format": 1, "op": "relu"}', f"has format 1, and this certgrad reads format {FORMAT}"),
         (
             b'{"format": %d, "op": "relu", "extra": 1}' % FORMAT,
             f"this is not a whole certificate of format {FORMAT}",
         ),
-        (b" " * (MAX_BYTES + 1), "larger than 8 MiB"),
+        (b" " * (MAX_BYTES + 1), "larger than 64 MiB"),
     ],
 )
 def test_files_that_are_no_certificates_exit_2(certgrad: Run, tmp_path: Path, content: bytes, said: str) -> None:
@@ -225,7 +225,7 @@ def test_a_file_does_not_choose_the_code(of_graph: Path, folder: Path, certgrad:
     assert f"such as --target {GRAPH}" in result.err
     result = certgrad("verify", str(folder), "--target", GRAPH)
     assert result.code == 2
-    assert "no certificate of a graph was given" in result.err
+    assert "the certificates are of ops" in result.err
     result = certgrad("verify", str(of_graph), "--target", GRAPH.replace("loss", "nosuch"))
     assert result.code == 2
     assert "does not exist" in result.err
@@ -239,7 +239,7 @@ def test_a_file_does_not_choose_the_code(of_graph: Path, folder: Path, certgrad:
         (lambda text: text[: len(text) // 2], 2, "this is no JSON, or not the whole of it"),
         (lambda text: text.replace('"theorems"', '"theorem"'), 2, "this is not a whole certificate of format"),
         (lambda text: text.replace(f'"format": {graphs.FORMAT}', '"format": 1'), 2, "this certificate has format 1"),
-        (lambda text: '{"format": 3, "graph": {}}', 2, "this is JSON, but no certificate of an op"),
+        (lambda text: '{"format": 3, "graph": {}}', 2, "this is JSON, but no certificate and no audit"),
         (lambda text: text.replace(f'"target": "{GRAPH}"', '"target": ""'), 1, "failed: its checksum"),
     ],
 )

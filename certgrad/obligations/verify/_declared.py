@@ -9,6 +9,7 @@ import flint
 import jax
 
 import certgrad
+from certgrad._subject import Subject
 from certgrad.hypotheses.text import text
 from certgrad.obligations.certificate import (
     CODES,
@@ -21,7 +22,6 @@ from certgrad.obligations.certificate import (
     statement,
     worst,
 )
-from certgrad.ops._declare import Op
 
 
 def other_versions(certificate: Certificate) -> list[str]:
@@ -49,7 +49,7 @@ def _installed(package: str) -> str:
         return "none"
 
 
-def contradictions(certificate: Certificate, op: Op) -> Iterator[str]:
+def contradictions(certificate: Certificate, op: Subject) -> Iterator[str]:
     """Where the certificate does not say what the op declares, or its parts do not add up."""
     if certificate.op != op.name:
         yield f"it is about '{certificate.op}', and the op is '{op.name}'"
@@ -74,7 +74,7 @@ def contradictions(certificate: Certificate, op: Op) -> Iterator[str]:
             yield f"{claim.id}: {problem}"
 
 
-def _within(claim: Claim, op: Op, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
+def _within(claim: Claim, op: Subject, declared: list[tuple[str, dict[str, str]]]) -> Iterator[str]:
     if claim.id != f"{op.name}.{claim.kind}" or claim.code != CODES[claim.kind]:
         yield f"the id or the code {claim.code} is not that of {claim.kind} of '{op.name}'"
     if [(case.signature, case.statics) for case in claim.cases] != declared:

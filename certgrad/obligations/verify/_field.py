@@ -119,8 +119,9 @@ def field_check(programs: Programs, space: Space, moving: Sequence[int], rng: Ra
 def _sides(at: At) -> list[tuple[str, Any, Any]]:
     derivative, adjoint, primal, plain = CLAIMS
     slopes = [np.where([d is None for d in t.flat], ZERO, t.ravel()).reshape(t.shape) for t in at.forward.tangents]
-    pairs = [(derivative, a, b) for x, y in zip(at.jvp, slopes, strict=True) for a, b in _entries(x, y)]
-    left, right = _dot(at.jvp, at.point.seeds), _dot(at.vjp, at.point.tangents)
+    moved = slopes if at.programs.jvp is None else at.jvp
+    pairs = [(derivative, a, b) for x, y in zip(moved, slopes, strict=True) for a, b in _entries(x, y)]
+    left, right = _dot(moved, at.point.seeds), _dot(at.vjp, at.point.tangents)
     pairs.append((adjoint, left, right))
     others = [(primal, at.primal)] if at.programs.primal is not None else []
     others += [(plain, at.reference)] if at.programs.reference is not None else []

@@ -15,12 +15,10 @@ from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._evaluate import PRECISION
 from certgrad.obligations.certificate import Certificate
-from certgrad.obligations.verify._case import AtShape, Case, NotCheckedError
+from certgrad.obligations.verify._case import ROUNDING, AtShape, Case, NotCheckedError
 from certgrad.obligations.verify._programs import DoesNotTraceError, Programs, traced
 from certgrad.obligations.verify._shapes import Shape, shapes
 
-ROUNDING = 1e-12
-"""At concrete sizes Python computes `d ** -0.5` in floats, in users' code: a smaller gap may be that rounding."""
 DRAWS = 2
 """How many points are drawn inside the hypotheses at each shape; one anywhere and those on boundaries come on top."""
 

@@ -1,0 +1,136 @@
+"""The second check of certificates of rules in code: against the code that is there, with the cases that a rule has."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from certgrad.obligations.certificate import Certificate, sealed
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import Found, find
+from certgrad.rules._verify import verify_rule
+from tests.cli.test_process import run
+
+RULES = """
+import jax, jax.numpy as jnp, math
+from functools import partial
+import certgrad
+
+@certgrad.declare("n d")
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def total(x, keep: bool = False):
+    return jnp.sum(x * x, axis=-1, keepdims=keep)
+
+total.defvjp(lambda x, keep: (total(x, keep), x), lambda keep, x, g: (2 * x * (g if keep else g[:, None]),))
+
+@certgrad.declare("n, n -> n", static={"p": certgrad.each(2, 3)})
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def power(x, c, p):
+    return c * x**p
+
+power.defvjp(
+    lambda x, c, p: (c * x**p, (x, c)), lambda p, r, g: (g * r[1] * p * r[0] ** (p - 1), g * r[0] ** p)
+)
+
+@certgrad.declare("n -> n", static={"a": certgrad.real("a > 0")})
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def scaled(x, a):
+    return x / a
+
+scaled.defvjp(lambda x, a: (x / a, None), lambda a, _, g: (g / a,))
+
+@certgrad.declare("n d, d")
+@jax.custom_vjp
+def held(x, w):
+    return x * w
+
+held.defvjp(lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+
+@certgrad.declare("n d -> n d")
+@jax.custom_vjp
+def by_root(x):
+    return x * x.shape[-1] ** -0.5
+
+by_root.defvjp(lambda x: (by_root(x), x), lambda x, g: (g / math.sqrt(x.shape[-1]),))
+
+def logarithm(x):
+    return jnp.log(x)
+
+logarithm = certgrad.declare("n")(logarithm)
+"""
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
+    file = tmp_path_factory.mktemp("verified") / "verified_rules.py"
+    file.write_text(RULES)
+    before = list(sys.path)
+    found = {f.name.partition(":")[2]: f for f in find(str(file)).rules}
+    sys.path[:] = before
+    return found
+
+
+def certificate_of(found: Found) -> Certificate:
+    certificate = examined(found, {}, False).certificate
+    assert certificate is not None
+    return certificate
+
+
+@pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "logarithm"])
+def test_what_is_proved_is_verified(rules: dict[str, Found], name: str) -> None:
+    certificate = certificate_of(rules[name])
+    checked = verify_rule(certificate, rules[name])
+    assert (checked.outcome, checked.problems) == ("verified", ())
+    assert checked.cases == len(certificate.traced)
+    assert checked.points > 0
+
+
+def test_a_certificate_of_other_code_or_of_another_claim_fails(rules: dict[str, Found]) -> None:
+    certificate = certificate_of(rules["power"])
+    edited = msgspec.structs.replace(certificate, op="verified_rules:scaled")
+    assert verify_rule(edited, rules["scaled"]).outcome == "failed"
+    traced = [msgspec.structs.replace(one, digest="0" * 64) for one in certificate.traced]
+    other = verify_rule(sealed(msgspec.structs.replace(certificate, traced=traced)), rules["power"])
+    assert other.outcome == "failed"
+    assert "traces to another program" in other.problems[0]
+
+
+def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, Found]) -> None:
+    certificate = certificate_of(rules["logarithm"])
+    assert certificate.verdict == "proved under hypotheses"
+    change = msgspec.structs.replace
+    claims = [
+        change(
+            claim,
+            verdict="proved",
+            hypotheses=[],
+            statement=claim.statement.partition(" such that")[0],
+            cases=[change(case, verdict="proved", hypotheses=[]) for case in claim.cases],
+        )
+        for claim in certificate.claims
+    ]
+    forged = sealed(change(certificate, verdict="proved", claims=claims))
+    assert verify_rule(forged, rules["logarithm"]).outcome == "failed"
+
+
+def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules: dict[str, Found]) -> None:
+    from certgrad.report import json
+
+    source = str(Path(rules["power"].file))
+    certificates = [certificate_of(rules[name]) for name in ("power", "by_root")]
+    document = tmp_path / "audit.json"
+    document.write_bytes(b'{"format": 1, "certificates": [' + b",".join(map(json.encode, certificates)) + b"]}")
+    asked = run("verify", str(document))
+    assert asked.returncode == 2
+    assert "this is the certificate of the rule verified_rules:power. Name the code" in asked.stderr
+    assert "--target verified_rules" in asked.stderr
+    done = run("verify", str(document), "--target", source)
+    assert done.returncode == 0, done.stderr
+    assert "2 certificates: 2 verified" in done.stdout
+    document.write_bytes(b'{"format": 1, "certificates": [{"op": 3}]}')
+    broken = run("verify", str(document), "--target", source)
+    assert broken.returncode == 2
+    assert "an entry of this audit is no certificate" in broken.stderr
