@@ -11,43 +11,59 @@ if TYPE_CHECKING:
 
 def assert_certified(
     function: Callable,
-    signature: str | Sequence[Any],
+    signature: str | Sequence[Any] | None = None,
     *,
     static: Mapping[str, Any] | None = None,
     differentiable: Sequence[str] | None = None,
-    domain: str | Sequence[str] = (),
-    surrogate: str = "",
+    domain: str | Sequence[str] | None = None,
+    surrogate: str | None = None,
     approximates: Callable | str | None = None,
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
     hypotheses: Sequence[str] | None = None,
 ) -> Report:
     """Assert that the derivative rule of a function is proved, and return the report.
 
-    The arguments are those of `certgrad.check`. A surrogate passes, and so does a rule that is proved for the function
-    that it `approximates`. A rule without a gradient for an argument fails, unless `differentiable` leaves that
-    argument out; and so does one that is proved at sizes alone, unless `sizes` names some. With `hypotheses`, the proof
-    may rest on these alone. Findings that the project's baseline lists, or that its configuration or a comment on the
-    rule ignores, pass as they do in `certgrad audit`.
+    The arguments are those of `certgrad.check`. Without a signature the function is checked as it is declared: by
+    `certgrad.declare`, by the configuration, or by its annotations; what is given besides takes the place of what the
+    declaration says. A surrogate passes, and so does a rule that is proved for the function that it `approximates`. A
+    rule without a gradient for an argument fails, unless `differentiable` leaves that argument out; and so does one
+    that is proved at sizes alone, unless `sizes` names some. With `hypotheses`, the proof may rest on these alone.
+    Findings that the project's baseline lists, or that its configuration or a comment on the rule ignores, pass as they
+    do in `certgrad audit`.
 
     Raises:
         AssertionError: the rule is not proved; the message is the report.
-        UsageError: pyproject.toml or the baseline cannot be read.
+        UsageError: nothing says the shapes; or pyproject.toml or the baseline cannot be read.
     """
-    from certgrad.obligations.certificate import AT_SIZES
     from certgrad.rules import check
+    from certgrad.rules._accepted import declared
+
+    options: dict[str, Any] = {
+        "static": static,
+        "differentiable": differentiable,
+        "domain": domain,
+        "surrogate": surrogate,
+        "approximates": approximates,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    if sizes != ():
+        given["sizes"] = sizes
+    if signature is not None:
+        return _certified(function, check(function, signature, **given), given.get("sizes"), hypotheses)
+    said = [(one, {**one.options, **given}) for one in declared(function)]
+    reports = [
+        _certified(function, check(function, one.signature, **chosen), chosen["sizes"], hypotheses)
+        for one, chosen in said
+    ]
+    return reports[0]
+
+
+def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Sequence[str] | None) -> Report:
+    """The report, if it is one that passes. Raises AssertionError."""
+    from certgrad.obligations.certificate import AT_SIZES
     from certgrad.rules._accepted import accepted
     from certgrad.rules._findings import NO_GRADIENT
 
-    report = check(
-        function,
-        signature,
-        static=static,
-        differentiable=differentiable,
-        domain=domain,
-        surrogate=surrogate,
-        approximates=approximates,
-        sizes=sizes,
-    )
     passed = accepted(function, report)
     if any(c.verdict in ("refuted", "unproved") and c.code not in passed for c in report.claims):
         raise AssertionError(f"not certified:\n{report}")

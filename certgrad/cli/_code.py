@@ -116,9 +116,9 @@ def configured() -> "Configuration":
     return nearest(Path.cwd())
 
 
-def limits(configuration: "Configuration", rule: float | None = None, importing: float | None = None) -> Limits:
-    """The limits of time: those given, or those that the project configures, or the usual ones."""
-    return Limits(rule or configuration.timeout, importing or configuration.import_timeout)
+def limits(configuration: "Configuration") -> Limits:
+    """The limits of time that a project configures, or the usual ones."""
+    return Limits(configuration.timeout, configuration.import_timeout)
 
 
 def split(targets: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -38,7 +38,7 @@ def graph(
         typer.Option(
             metavar="NAME: DIMS",
             help="The shape of an argument: --spec 'x: n d'. One for each argument, in any order if named; "
-            "'b:' is a scalar, 'labels: n:int' holds integers.",
+            "'b:' is a scalar, 'labels: n:int' holds integers, 'params: {w: d m, b: m}' is a dict of arrays.",
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print on stdout.")] = Format.text,

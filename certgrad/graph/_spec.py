@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from certgrad._nested import BRACKETS, nested
 from certgrad.errors import SignatureError, UsageError
 from certgrad.obligations.tracing.jax_internals import key_dtype, kind_of
 from certgrad.ops._fit import fits
@@ -139,8 +140,8 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
     trees: list[Any] = []
     static: dict[int, Any] = {}
     count = 0
-    for k, spec in enumerate(specs):
-        base = parameters[k] if k < len(parameters) else f"x{k}"
+    for k, given in enumerate(specs):
+        base, spec = _read(given, parameters[k] if k < len(parameters) else f"x{k}")
         flat, tree = jax.tree_util.tree_flatten_with_path(spec)
         trees.append(tree)
         arrays = any(_is_array(leaf) for _, leaf in flat)
@@ -167,6 +168,20 @@ def read_specs(fn: Callable[..., Any], specs: Sequence[Any]) -> Specs:
                 f"Write an axis as '{name}' alone in some spec."
             )
     return read
+
+
+def _read(given: Any, base: str) -> tuple[str, Any]:
+    """A spec and the name of its argument; one that is written as a text, `params: {w: d m, b: m}`, as a structure."""
+    if not isinstance(given, str):
+        return base, given
+    name, body = split_name(given)
+    if body[:1] not in BRACKETS or not body:
+        return base, given
+    try:
+        return name or base, nested(body, str.strip, given)
+    except SignatureError as error:
+        why = str(error).partition("does not parse: ")[2]
+        raise UsageError(f"The spec '{given}' does not parse: {why} Example: 'params: {{w: d m, b: m}}'.") from None
 
 
 def _shown_by(dims: Sequence[Dim]) -> set[str]:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from certgrad.errors import UsageError
+
 from . import _baseline
 from ._configuration import Configuration, nearest
+from ._declaration import Declaration, declaration_of
 from ._findings import NO_GRADIENT, Finding, Remark, findings_of
 from ._ignores import ignores_of
 from ._layers import place_of, plain_function, unwrapped
@@ -21,10 +24,32 @@ def accepted(function: Callable, report: Report) -> set[str]:
     configured, entries = _project(Path.cwd())
     missing = f"no gradient for {', '.join(report.without_gradient)}"
     remarks = [Remark(NO_GRADIENT, missing)] if report.without_gradient else []
-    name = f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', report.name)}"
-    found = findings_of(name, report.certificate, remarks)
+    found = findings_of(_name(plain), report.certificate, remarks)
     ignored = ignores_of(plain).reasons
     return {f.code for f in found if f.code in ignored or f in entries or not configured.wants(f.code, file)}
+
+
+def declared(function: Callable) -> list[Declaration]:
+    """What is said of a function: on it, by name in the configuration, or by its annotations.
+
+    Raises UsageError where nothing is said.
+    """
+    plain = plain_function(unwrapped(function))
+    configured, _ = _project(Path.cwd())
+    named = configured.declarations.get(_name(plain), ())
+    said = declaration_of(function, plain, annotated=not named)
+    if said is None and not named:
+        name = getattr(plain, "__name__", "the function")
+        raise UsageError(
+            f'Nothing says the shapes of {name}: give a signature, as in assert_certified({name}, "n d, d -> n"), or '
+            "declare one with certgrad.declare."
+        )
+    return [said] if said is not None else [*named]
+
+
+def _name(plain: Callable) -> str:
+    """The name by which a project's files speak of a function."""
+    return f"{getattr(plain, '__module__', '')}:{getattr(plain, '__qualname__', '')}"
 
 
 @lru_cache(maxsize=4)

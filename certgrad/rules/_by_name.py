@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
 
 from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
@@ -104,13 +103,9 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     """The report on a rule and what it was audited with: the worst of several, where its shapes are inferred."""
     rule: Callable = found.rule
     declarations = declarations_of(found, table)
-    if not declarations:
-        raise _NotDeclaredError(
-            "no signature is declared, and none was found that traces: declare one with certgrad.declare"
-        )
     others = approximating(table)
     reports = [
-        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **options_of(d))
+        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **d.options)
         for d in declarations
     ]
     pairs = zip(reports, declarations, strict=True)
@@ -118,11 +113,19 @@ def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:
-    """What is said of a rule, or else the shapes that fit it; none if none do."""
+    """What is said of a rule, or else the shapes that fit it. Raises UsageError where none do."""
     named = table.get(found.name, ())
     by_name = any(d.origin != RECORDED for d in named)
     said = declaration_of(found.rule, plain_function(unwrapped(found.rule)), annotated=not by_name)
-    return [said] if said is not None else [*named] or infer(found.rule)
+    if said is not None or named:
+        return [said] if said is not None else [*named]
+    tried = infer(found.rule)
+    if not tried.found:
+        raise _NotDeclaredError(
+            f"no signature is declared, and {tried.why_none}: declare one with certgrad.declare, as in "
+            '@certgrad.declare("n d, d -> n")'
+        )
+    return tried.found
 
 
 def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
@@ -146,9 +149,3 @@ def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
         yield Remark(NO_GRADIENT, f"no gradient for {', '.join(report.without_gradient)}")
     if report.approximates:
         yield Remark(OF_IDEAL, report.approximates)
-
-
-def options_of(d: Declaration) -> dict[str, Any]:
-    """The arguments of `check` that a declaration gives, beside the signature."""
-    names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes")
-    return {name: getattr(d, name) for name in names}

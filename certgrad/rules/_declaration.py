@@ -34,6 +34,12 @@ class Declaration:
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = ()
     origin: str = "declared"
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of `check` beside the signature."""
+        names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes")
+        return {name: getattr(self, name) for name in names}
+
 
 def declare(
     signature: str | Sequence[Any],

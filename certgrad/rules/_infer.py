@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -26,16 +27,41 @@ MAX_ARRAYS = 4
 REST = 2
 MAX_TRACES = 200
 MAX_SIGNATURES = 2
+SHOWN = 2
+"""Of the reasons why nothing traces, so many are told, each with a signature."""
+LONGEST = 160
 ORIGIN = "inferred"
 
 
-def inferred(function: Callable) -> list[Declaration]:
-    """Signatures at which the rule traces, those of highest rank first; empty where none was found."""
+@dataclass
+class Tried:
+    """Signatures at which a rule traces, and what became of the others."""
+
+    found: list[Declaration] = field(default_factory=list)
+    problem: str = ""
+    """Why none was tried."""
+    count: int = 0
+    failures: dict[str, str] = field(default_factory=dict)
+    """By reason, the first signature that failed for it."""
+
+    @property
+    def why_none(self) -> str:
+        """What was tried, and how it failed, in words."""
+        if self.problem:
+            return self.problem
+        shown = [f'"{signature}": {why}' for why, signature in [*self.failures.items()][:SHOWN]]
+        more = f", and for {len(self.failures) - SHOWN} other reasons" if len(self.failures) > SHOWN else ""
+        tried = f"none of the {self.count} that were tried traces" if self.count > 1 else "the only one tried fails"
+        return f"{tried} ({'; '.join(shown)}{more})"
+
+
+def inferred(function: Callable) -> Tried:
+    """Signatures at which the rule traces, those of highest rank first."""
     plain = plain_function(unwrapped(function))
     try:
         found = inspect.signature(plain).parameters.values()
     except (TypeError, ValueError):
-        return []
+        return Tried(problem="its arguments cannot be told")
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
     # Without a value an argument that is no array can only be proved for every number.
@@ -45,20 +71,33 @@ def inferred(function: Callable) -> list[Declaration]:
     arrays = [p for p in parameters if p.name not in static]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
     arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]
-    if not 1 <= len(arrays) <= MAX_ARRAYS:
-        return []
-    out: list[Declaration] = []
-    for count, specs in enumerate(_ordered([_candidates(p) for p in arrays])):
-        if count >= MAX_TRACES or len(out) >= MAX_SIGNATURES:
+    if not arrays:
+        return Tried(problem="it takes no argument without a default, of which a shape could be tried")
+    if len(arrays) > MAX_ARRAYS:
+        names = ", ".join(p.name for p in arrays)
+        return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
+    out = Tried()
+    for specs in _ordered([_candidates(p) for p in arrays]):
+        if out.count >= MAX_TRACES or len(out.found) >= MAX_SIGNATURES:
             break
+        out.count += 1
         declared = Declaration(", ".join(specs), static, origin=ORIGIN)
         try:
-            rule = UserRule(function, declared.signature, static=declared.static)
-        except CertgradError:
-            continue
-        if traces(rule):
-            out.append(declared)
+            why = untraced(UserRule(function, declared.signature, static=declared.static))
+        except CertgradError as error:
+            why = str(error)
+        if why:
+            out.failures.setdefault(_brief(why), f"{declared.signature}")
+        else:
+            out.found.append(declared)
     return out
+
+
+def _brief(why: str) -> str:
+    """The reason that JAX or the code gives, without what is said around it."""
+    text = " ".join(why.split()).partition(" at symbolic shapes: ")
+    short = (text[2] or text[0]).partition(". ")[0].rstrip(".")
+    return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"
 
 
 def _candidates(parameter: inspect.Parameter) -> tuple[str, ...]:
@@ -77,14 +116,21 @@ def _ordered(candidates: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
 
 def traces(rule: UserRule) -> bool:
     """The first case of the rule traces, in 64 bits or in 32."""
+    return not untraced(rule)
+
+
+def untraced(rule: UserRule) -> str:
+    """Why the first case of the rule traces neither in 64 bits nor in 32; or an empty text."""
+    why = ""
     for wide in (True, False):
         try:
             instance = family(rule, rule.cases[0]).prove[0]
             programs = rule.rules(instance.statics)
             trace_rules(programs, instance.shapes(), len(rule.params), rule.name, wide)
         except (CertgradError, RecursionError) as error:
+            why = why or str(error)
             if "float" not in str(error):  # it does not fail for its dtype
-                return False
+                return why
             continue
-        return True
-    return False
+        return ""
+    return why

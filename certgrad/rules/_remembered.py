@@ -32,7 +32,7 @@ from certgrad.obligations.generality.reach import is_users_code, reachable_from,
 from certgrad.obligations.generality.traces import Spec, Traces
 from certgrad.obligations.tracing.jax_internals import unremembered
 
-from ._by_name import approximating, declarations_of, options_of
+from ._by_name import approximating, declarations_of
 from ._choices import choices
 from ._declaration import Declaration
 from ._examine import examine, settled
@@ -140,7 +140,7 @@ def _subjects(found: Found, said: Sequence[Declaration]) -> list[Subject]:
         return [found.rule]
     out: list[Subject] = []
     for d in said:
-        options = {k: v for k, v in options_of(d).items() if k in ("static", "differentiable", "domain")}
+        options = {k: v for k, v in d.options.items() if k in ("static", "differentiable", "domain")}
         out.append(UserRule(found.rule, d.signature, name=found.name, ideal=d.approximates, **options))
     return out
 

@@ -17,10 +17,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from certgrad._nested import nested, split
 from certgrad.errors import SignatureError
 from certgrad.ops._signature import PARTS, ArraySpec, Signature, parse
-
-_BRACKETS = {"{": "}", "(": ")", "[": "]"}
 
 
 @dataclass(frozen=True)
@@ -112,44 +111,9 @@ def _key(key: Any) -> str:
 
 
 def _side(text: str, whole: str) -> list[Any]:
-    parts = _split(text, whole)
-    return [_item(p, whole) for p in parts]
+    return [nested(part, _leaf, whole) for part in split(text, whole)]
 
 
-def _item(text: str, whole: str) -> Any:
-    text = text.strip()
-    if text == "None":
-        return None
-    if text[:1] not in _BRACKETS or not text:
-        parse(f"{text} -> ", pairs=True)
-        return text
-    if text[-1] != _BRACKETS[text[0]]:
-        raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")
-    inner = text[1:-1]
-    parts = _split(inner, whole) if inner.strip() else []
-    if text[0] == "{":
-        return dict(_entry(p, whole) for p in parts)
-    items = [_item(p, whole) for p in parts if p.strip() or len(parts) > 1]
-    return tuple(items) if text[0] == "(" else items
-
-
-def _entry(text: str, whole: str) -> tuple[str, Any]:
-    key, colon, value = text.partition(":")
-    if not colon or not key.strip().isidentifier():
-        raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
-    return key.strip(), _item(value, whole)
-
-
-def _split(text: str, whole: str) -> list[str]:
-    """At the commas that stand outside of brackets."""
-    parts, depth, start = [], 0, 0
-    for k, c in enumerate(text):
-        depth += (c in "{([") - (c in "})]")
-        if depth < 0:
-            break
-        if c == "," and depth == 0:
-            parts.append(text[start:k])
-            start = k + 1
-    if depth:
-        raise SignatureError(f"The signature '{whole}' does not parse: its brackets do not match.")
-    return [*parts, text[start:]]
+def _leaf(text: str) -> str:
+    parse(f"{text} -> ")
+    return text

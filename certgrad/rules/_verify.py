@@ -14,7 +14,7 @@ from certgrad.obligations.generality.traces import Spec, Trace, Traces
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify.digest import case_digest
 
-from ._by_name import declarations_of, options_of
+from ._by_name import declarations_of
 from ._choices import choices
 from ._configuration import nearest
 from ._declaration import Declaration
@@ -52,8 +52,6 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
                 return tried[-1]
     except CertgradError as error:
         return not_checked(str(error))
-    if not tried:
-        return not_checked("nothing declares its shapes, and none were found that trace")
     return tried[0]
 
 
@@ -81,7 +79,7 @@ def _as_audited(found: Found, declared: Declaration, certificate: Certificate) -
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at.
     """
-    options = {k: v for k, v in options_of(declared).items() if k in ("static", "differentiable", "domain")}
+    options = {k: v for k, v in declared.options.items() if k in ("static", "differentiable", "domain")}
 
     def made(signature: object, **more: object) -> UserRule:
         rule = UserRule(found.rule, signature, name=found.name, **{**options, **more})  # type: ignore[arg-type]

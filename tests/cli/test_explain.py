@@ -1,6 +1,7 @@
 """`certgrad explain`: an op, a code, and names that are neither."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.cli.conftest import Library, Result
 
@@ -43,3 +44,29 @@ def test_unknown_code(library: Library, certgrad: Run) -> None:
 
 def test_missing_name(library: Library, certgrad: Run) -> None:
     assert certgrad("explain").code == 2
+
+
+RULES = """
+import jax, jax.numpy as jnp, certgrad
+
+@certgrad.declare("n -> n")
+@jax.custom_vjp
+def wrong(x):
+    return x**2
+
+wrong.defvjp(lambda x: (x**2, x), lambda x, g: (g * x,))
+"""
+
+
+def test_the_rules_of_code(certgrad: Run, tmp_path: Path) -> None:
+    (tmp_path / "explained.py").write_text(RULES)
+    result = certgrad("explain", f"{tmp_path}/explained.py:wrong", "--no-cache")
+    assert result.code == 0
+    assert "CG102 explained:wrong.vjp_is_adjoint: refuted" in result.out
+    assert "likely cause in the cotangent of x: half the derivative is returned" in result.out
+    assert "reproduce\n  import jax" in result.out
+    (tmp_path / "empty.py").write_text("")
+    result = certgrad("explain", f"{tmp_path}/empty.py", "--no-cache")
+    assert result.code == 5
+    assert "nothing to explain: no derivative rule was audited in" in result.err
+    assert certgrad("explain", f"{tmp_path}/nosuch.py", "--no-cache").code == 2

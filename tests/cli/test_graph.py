@@ -145,3 +145,32 @@ def test_a_file_that_does_not_import(certgrad: Run, tmp_path: Path) -> None:
     result = certgrad("graph", f"{tmp_path / 'broken.py'}:f", "--spec", "x: n")
     assert result.code == 2
     assert "cannot be imported: ZeroDivisionError: division by zero" in result.err
+
+
+NESTED = """
+import jax.numpy as jnp
+
+def loss(params, batch):
+    x, y = batch
+    return jnp.mean((jnp.tanh(x @ params["w"] + params["b"]) - y) ** 2)
+"""
+
+
+def test_specs_of_nested_arguments(certgrad: Run, tmp_path: Path) -> None:
+    target = f"{tmp_path}/nested.py:loss"
+    (tmp_path / "nested.py").write_text(NESTED)
+    named = ["--spec", "batch: (n d, n m)", "--spec", "params: {w: d m, b: m}"]
+    done = certgrad("graph", target, *named, "--format", "json")
+    assert done.code == 0
+    (tmp_path / "nested.json").write_text(done.out)
+    assert certgrad("verify", str(tmp_path / "nested.json"), "--target", target).code == 0
+    in_order = certgrad("graph", target, "--spec", "{w: d m, b: m}", "--spec", "(f32[n, d], n m)")
+    assert "input params['w']" in in_order.out
+    for spec, said in {
+        "params: {w: d m, b m}": "'b m' is no entry such as 'w: n d'",
+        "params: {w: d m, b: m": "does not close",
+        "params: {w: d m, b: (m}": "its brackets do not match",
+    }.items():
+        broken = certgrad("graph", target, "--spec", spec, "--spec", "batch: (n d, n m)")
+        assert broken.code == 2
+        assert said in broken.err

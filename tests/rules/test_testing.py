@@ -9,6 +9,8 @@ from pathlib import Path
 import jax.numpy as jnp
 import pytest
 
+import certgrad
+from certgrad.errors import UsageError
 from certgrad.testing import assert_certified
 
 from .test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
@@ -48,6 +50,27 @@ def test_a_right_rule_passes():
     report = assert_certified(custom_vjp(energy, energy_fwd, energy_bwd), "n d, d -> n", hypotheses=[])
     assert report.proved
     assert assert_certified(clip_rule, "*s -> *s", static={"c": 1.0}, surrogate="clips").verdict == "surrogate"
+
+
+def declared(signature, bwd, **options):
+    return certgrad.declare(signature, **options)(custom_vjp(energy, energy_fwd, bwd))
+
+
+def test_a_declared_function_needs_no_signature():
+    assert assert_certified(declared("n d, d -> n", energy_bwd)).proved
+    with pytest.raises(AssertionError, match="half the derivative"):
+        assert_certified(declared("n d, d -> n", without_factor))
+    intended = declared("n d, d -> n", without_factor, surrogate="half is enough")
+    assert assert_certified(intended).verdict == "surrogate"
+    with pytest.raises(AssertionError, match="half the derivative"):
+        assert_certified(intended, surrogate="")
+    with pytest.raises(AssertionError, match="half the derivative"):
+        assert_certified(intended, "n d, d -> n")  # what is given is all that counts
+    inside = certgrad.declare("n", domain="x > 1")(lambda x: jnp.log(x))
+    assert assert_certified(inside).certificate.domain == ["x > 1"]
+    assert assert_certified(inside, domain="x > 2").certificate.domain == ["x > 2"]
+    with pytest.raises(UsageError, match="Nothing says the shapes of energy"):
+        assert_certified(custom_vjp(energy, energy_fwd, energy_bwd))
 
 
 def test_a_wrong_rule_fails_with_its_report():

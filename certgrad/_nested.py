@@ -1,0 +1,51 @@
+"""Nested arguments as text: `{w: d m, b: m}`, `(n d, n:int)`, `[n, m]`, `None`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from certgrad.errors import SignatureError
+
+BRACKETS = {"{": "}", "(": ")", "[": "]"}
+Leaf = Callable[[str], Any]
+"""Reads the shape of one array."""
+
+
+def nested(text: str, leaf: Leaf, whole: str) -> Any:
+    """A structure with its leaves read. Raises SignatureError, which quotes the `whole` text."""
+    text = text.strip()
+    if text == "None":
+        return None
+    if text[:1] not in BRACKETS or not text:
+        return leaf(text)
+    if text[-1] != BRACKETS[text[0]]:
+        raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")
+    inner = text[1:-1]
+    parts = split(inner, whole) if inner.strip() else []
+    if text[0] == "{":
+        return dict(_entry(p, leaf, whole) for p in parts)
+    items = [nested(p, leaf, whole) for p in parts if p.strip() or len(parts) > 1]
+    return tuple(items) if text[0] == "(" else items
+
+
+def _entry(text: str, leaf: Leaf, whole: str) -> tuple[str, Any]:
+    key, colon, value = text.partition(":")
+    if not colon or not key.strip().isidentifier():
+        raise SignatureError(f"The signature '{whole}' does not parse: '{text.strip()}' is no entry such as 'w: n d'.")
+    return key.strip(), nested(value, leaf, whole)
+
+
+def split(text: str, whole: str) -> list[str]:
+    """At the commas that stand outside of brackets. Raises SignatureError where these do not match."""
+    parts, depth, start = [], 0, 0
+    for k, c in enumerate(text):
+        depth += (c in "{([") - (c in "})]")
+        if depth < 0:
+            break
+        if c == "," and depth == 0:
+            parts.append(text[start:k])
+            start = k + 1
+    if depth:
+        raise SignatureError(f"The signature '{whole}' does not parse: its brackets do not match.")
+    return [*parts, text[start:]]

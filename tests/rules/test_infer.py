@@ -1,0 +1,46 @@
+"""Shapes of a rule whose author says nothing: what was tried is told where nothing traces."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from certgrad.rules._infer import inferred
+
+
+def rule(value):
+    made = jax.custom_vjp(value)
+    made.defvjp(lambda *args: (value(*args), args), lambda args, g: tuple(g * jnp.ones_like(x) for x in args))
+    return made
+
+
+def of_four_axes(x):
+    _, _, _, _ = x.shape
+    return x.sum((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (of_four_axes, 'none of the 6 that were tried traces ("n d": ValueError: not enough values to unpack'),
+        (lambda x, table: x * table["scale"], '"n d, n d": TypeError: JAX does not support string indexing'),
+        (lambda a, b, c, d, e: a, "shapes are tried for at most 4 arguments, and it takes a, b, c, d, e"),
+        (lambda k=3: jnp.ones(k), "it takes no argument without a default, of which a shape could be tried"),
+    ],
+)
+def test_what_was_tried_and_how_it_failed(function, said):
+    tried = inferred(rule(function))
+    assert tried.found == []
+    assert said in tried.why_none
+
+
+def test_reasons_are_told_once_and_in_short():
+    def long(x):
+        raise ValueError("so " * 200 + f"{x.ndim}")
+
+    why = inferred(rule(long)).why_none
+    assert why.count("ValueError") == 1
+    assert len(why) < 300
+
+
+def test_shapes_that_trace_are_found():
+    assert [d.signature for d in inferred(rule(lambda x, w: x * w)).found] == ["n d, n d", "m d, m d"]
