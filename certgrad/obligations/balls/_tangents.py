@@ -19,7 +19,7 @@ from typing import Any, Final
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls._functions import Function
-from certgrad.obligations.balls._scalars import ONE, UNKNOWN, Real
+from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
 
 
 class Kink:
@@ -96,7 +96,10 @@ def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 
 
 def extremum(side: int) -> Callable[..., Tangent]:
-    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie."""
+    """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie.
+
+    Where they move alike, one direction does not tell whether they are the same all around, and there is no kink.
+    """
 
     def tangent(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
         if da is None and db is None:
@@ -108,7 +111,8 @@ def extremum(side: int) -> Callable[..., Tangent]:
         except Undecided:
             return UNKNOWN
         if order == 0 or order is None:
-            return KINK
+            alike = da is not None and db is not None and tied(da, db) and tied(da, ZERO) is False
+            return UNKNOWN if alike else KINK
         return da if order * side > 0 else db
 
     return tangent

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from certgrad.obligations.balls import KINK, evaluate
+from certgrad.obligations.balls import KINK, UNKNOWN, evaluate
 
 
 def pushed(function: Callable[..., Any], x: list[Any], dx: list[Any] | None = None, **options: Any) -> list[Any]:
@@ -54,7 +54,14 @@ KINKS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
 @pytest.mark.parametrize("name", KINKS)
 def test_kinks_are_marked(name: str) -> None:
     function, x = KINKS[name]
-    assert any(d is KINK for d in pushed(function, x))
+    assert any(d is KINK for d in pushed(function, x, list(range(1, len(x) + 1))))
+
+
+def test_one_direction_does_not_tell_what_kind_of_tie_it_is() -> None:
+    """Along (1, 1), max(x, y) at x = y looks as min(x, clip(x)) does, which has no kink there."""
+    assert pushed(lambda x: x.max(), [1, 1], [1, 1]) == [UNKNOWN]
+    assert pushed(lambda x: jnp.minimum(x, jnp.clip(x, -1, 1)), [0], [1]) == [UNKNOWN]
+    assert pushed(lambda x: jnp.maximum(x, -x), [0], [1]) == [KINK]
 
 
 SMOOTH: dict[str, tuple[Callable[..., Any], list[Any], list[float]]] = {
