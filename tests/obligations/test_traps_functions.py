@@ -62,13 +62,14 @@ ROOTS_AND_LOGARITHMS = [
         hypotheses={"x ≠ 0"},
     ),
     primal_trap(
-        "log(x²) is not 2 log x",
+        "log(x²) is 2 log x for x > 0 only",
         lambda x: jnp.log(x * x + 1 - 1),
         lambda x: jnp.log(x * x),
         lambda x: 2 * jnp.log(x),
         at=(-1.0,),
         hypotheses={"x ≠ 0"},
         fine=(2.0,),
+        under={"x > 0"},
     ),
     primal_trap(
         "sqrt(x) sqrt(x) is x for x ≥ 0 only",
@@ -103,13 +104,14 @@ ROOTS_AND_LOGARITHMS = [
         hypotheses={"x ≠ 0"},
     ),
     primal_trap(
-        "log(x y) is not log x + log y at x, y < 0",
+        "log(x y) is log x + log y for x, y > 0 only",
         lambda x: jnp.log(x * (x - 1)),
         lambda x: jnp.log(x * x - x),
         lambda x: jnp.log(x) + jnp.log(x - 1),
         at=(-1.0,),
         fine=(-1.0,),
         hypotheses={"x^2 > x", "x ≠ 0", "x ≠ 1"},
+        under={"x > 1"},
     ),
     primal_trap(
         "sqrt(1/x²) is 1/|x|",

@@ -22,10 +22,17 @@ def predicates(poly: Poly) -> list[Pred | Side]:
     return sorted(found, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
 
 
-def decided(poly: Poly, facts: Facts) -> Poly:
-    """The term with each predicate replaced by its value where the facts determine it."""
+def decided(poly: Poly, facts: Facts, around: bool = False) -> Poly:
+    """The term with each predicate replaced by its value where the facts determine it.
+
+    `around` says that nothing was put into the term that holds at the point alone, so that what strict signs make of it
+    is what it is around the point. A boundary p = 0 where p is then the number 0 is none: p > 0 fails all around, and
+    what is differentiated there has that lane. (`min(r·A, clip(r)·A)` where nothing is clipped.)
+    """
 
     def value(a: Atom) -> Poly | None:
+        if around and isinstance(a, Side) and a.poly.piecewise and replaced(a.poly, value).is_zero:
+            return ZERO
         if isinstance(a, (Pred, Side)) and bound_free(a):
             signs = facts.signs(a.poly)
             if signs == POS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.determinants import explicit_determinant
@@ -72,6 +73,9 @@ class Facts(LinearSigns):
         """The assumptions contradict each other in a way that linear arithmetic sees."""
         if any(not self.signs(f.poly) & f.signs for f in self.facts):
             return True
+        single = (f for f in self.facts if not f.universal and len(f.poly) > 1)
+        if any(not self._by_parts(f.poly) & f.signs for f in single):
+            return True  # by the signs of its factors
         ground = [f for f in self.facts if not f.universal or not f.poly.free]
         return not self.consistent(ground)
 
@@ -89,7 +93,26 @@ class Facts(LinearSigns):
             out &= self._by_parts(poly)
         if bin(out).count("1") > 1 and (self.facts or len(poly) > 1):
             out &= self.by_linear(poly, out)
+        if len(poly) > 1 and bin(out).count("1") > 1:
+            out &= self._by_conjugate(poly)
         return out
+
+    def _by_conjugate(self, poly: Poly) -> int:
+        """u + w, of which w alone has a root: where |w| > |u| it has the sign of w, where |u| > |w| that of u.
+
+        Which is larger is the sign of w² − u² = (w + u)·(w − u), where w is a real number: w² ≥ 0 is shown.
+        """
+        roots = [(m, c) for m, c in poly.items() if any(isinstance(e, Fraction) for _, e in m)]
+        if len(roots) != 1 or any(e.denominator != 2 for _, e in roots[0][0] if isinstance(e, Fraction)):
+            return ANY
+        w = Poly(dict(roots))
+        u, square = poly - w, w * w
+        if self.signs(square) & NEG:
+            return ANY
+        larger = self.signs(square - u * u)
+        if larger == NEG:
+            return self.signs(u) & NONZERO
+        return ANY if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
     def _of_positive_definite(self, a: Matrix) -> bool:
         """It is the determinant of a positive multiple of a matrix that is assumed to be positive definite."""

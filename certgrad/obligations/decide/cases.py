@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, predicates
@@ -13,9 +12,11 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.laws.matrices import FEW, has_small_inverse, has_small_sum, written_out
+from certgrad.obligations.laws.monotone import compared_clauses, compared_facts, with_comparisons
 from certgrad.obligations.laws.range_products import collected, counted, has_products, split_off
 from certgrad.obligations.laws.range_products import written_out as products_written_out
-from certgrad.obligations.terms.atoms import Access, Base, Sum
+from certgrad.obligations.laws.roots import split_roots
+from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
@@ -23,12 +24,12 @@ from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Poly,
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Side
-from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
 
 from .index_sets import vanishes
+from .related import vanishes_by_laws
 
 MAX_DEPTH = 14
 
@@ -75,7 +76,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
     if reduced.is_zero:
         return None
-    roots = _split_roots(reduced, region.facts)
+    roots = split_roots(reduced, region.facts)
     if roots is not None:
         reduced = cleared(roots, fractions=True)[0]
         if reduced.is_zero:
@@ -101,9 +102,13 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         form = products_written_out(counted(poly, region.indices))
         if form != poly:
             return nonzero_part(form, region, depth + 1)
+    if poly.piecewise:
+        form, region = _compared(poly, region)
+        if form != poly:
+            return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
     if not seams:
-        return reduced, region.facts.facts
+        return None if vanishes_by_laws(reduced, region.facts) else (reduced, region.facts.facts)
     p = seams[0].poly
     for sign in (POS, NEG, ZERO):
         for there in inside(poly, p, sign, region):
@@ -111,6 +116,13 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
             if left is not None:
                 return left
     return None
+
+
+def _compared(poly: Poly, region: Region) -> tuple[Poly, Region]:
+    """Comparisons that a monotone function relates, in the term and in what is assumed, in one form."""
+    region = region.where(*compared_facts(region.facts))
+    clauses = compared_clauses(region.clauses, region.facts)
+    return with_comparisons(poly, region.facts), replace(region, clauses=clauses)
 
 
 def _by_condition(poly: Poly, a: IxPred | IxEq, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
@@ -156,7 +168,8 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     if here.facts.contradictory:
         return []
     try:
-        out = decided(poly, here.facts)
+        around = all(f.signs != ZERO for f in here.facts.facts)  # no equation has been put in
+        out = decided(poly, here.facts, around)
         if sign != ZERO:
             return [(out, here)]
         equations = [p]
@@ -257,29 +270,6 @@ def solve(equation: Poly) -> tuple[Atom, Poly] | None:
             continue
         return a, -(rest * power(coefficient, -1))
     return None
-
-
-def _split_roots(poly: Poly, facts: Facts) -> Poly | None:
-    """(A·B)^q = A^q·B^q for fractional q where A and B are known not to be negative."""
-    changes: dict[Atom, list[tuple[Poly, int]]] = {}
-    for m in poly:
-        for a, e in m:
-            if isinstance(a, Base) and isinstance(e, Fraction) and a not in changes:
-                factors = factored(a.poly) if len(a.poly) < 40 else None
-                if factors is None or len(factors[1]) < 2 or factors[0] < 0:
-                    continue
-                if all(not facts.signs(f) & NEG for f, _ in factors[1]):
-                    changes[a] = [*factors[1], (Poly({(): factors[0]}), 1)]
-    if not changes:
-        return None
-    total = NOTHING
-    for m, c in poly.items():
-        part = monomial({a: e for a, e in m if a not in changes}).scale(c)
-        for a, e in m:
-            for f, k in changes.get(a, ()):
-                part = part * power(power(f, e), k)
-        total = total + part
-    return total
 
 
 def by_summand(poly: Poly) -> tuple[Poly, list[tuple[Poly, list[tuple]]]]:

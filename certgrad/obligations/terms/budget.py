@@ -50,3 +50,14 @@ def limited(steps: int = STEPS, seconds: float = SECONDS) -> Iterator[None]:
         yield
     finally:
         budget.left, budget.deadline = before
+
+
+@contextmanager
+def within(steps: int) -> Iterator[None]:
+    """Run a block that may take at most so many of the steps that are left; it raises BudgetError after them."""
+    before = budget.left
+    given = budget.left = min(before, steps)
+    try:
+        yield
+    finally:
+        budget.left = before - (given - budget.left)

@@ -1,0 +1,52 @@
+"""Terms that are zero by what functions have to do with each other, where the normal form does not see it."""
+
+from __future__ import annotations
+
+from certgrad.obligations.assume.decided import decided
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.laws.directions import angles_cancel
+from certgrad.obligations.laws.inverses import without_inverses
+from certgrad.obligations.laws.logarithms import in_logarithms, logarithms_cancel
+from certgrad.obligations.laws.multiple_angles import over_single_angles
+from certgrad.obligations.laws.roots import split_roots
+from certgrad.obligations.laws.shifts import over_one_shift
+from certgrad.obligations.terms.atoms import Fn
+from certgrad.obligations.terms.budget import BudgetError, within
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.power import UndefinedTermError, cleared
+from certgrad.obligations.terms.walk import deep_atoms
+
+STEPS = 10_000
+"""Steps of one attempt."""
+NESTED = 3
+"""Roots in roots are split so deep."""
+
+
+def vanishes_by_laws(poly: Poly, facts: Facts) -> bool:
+    """The term is 0 where the assumptions hold, by the laws of the functions in it."""
+    if not any(isinstance(a, Fn) for a in deep_atoms(poly)):
+        return False
+    try:
+        with within(STEPS):
+            return _vanishes(poly, facts)
+    except (BudgetError, UndefinedTermError):
+        return False
+
+
+def _vanishes(poly: Poly, facts: Facts) -> bool:
+    def simplified(p: Poly) -> Poly:
+        p = decided(p, facts) if p.piecewise else p
+        for _ in range(NESTED):
+            split = split_roots(p, facts)
+            if split is None:
+                break
+            p = split
+        return p
+
+    def is_zero(p: Poly) -> bool:
+        return p.is_zero or cleared(simplified(cleared(p, fractions=True)[0]), fractions=True)[0].is_zero
+
+    form = over_one_shift(over_single_angles(in_logarithms(without_inverses(poly)), facts), facts)
+    if form != poly and is_zero(form):
+        return True
+    return logarithms_cancel(form, is_zero) or angles_cancel(form, facts, simplified, is_zero)

@@ -1,0 +1,116 @@
+"""Angles: when a combination of asin, acos, atan, atan2 and π is 0.
+
+Each of these functions is the angle arg z ∈ (−π, π] of a complex number z = x + i·y that is not 0:
+
+    atan2(y, x) = arg(x + i·y),  asin p = arg(√(1 − p²) + i·p),  acos p = arg(p + i·√(1 − p²)),  atan p = arg(1 + i·p).
+
+Let φ = Σ c·arg z + d·π with rational c and d, and n a whole number for which every n·c is whole. Then n·φ is the angle,
+up to a multiple of 2π, of w = e^(i·n·d·π)·Π z^(n·c). If w is a positive number, n·φ is a multiple of 2π; and if the
+signs of the x and y bound n·φ strictly between −2π and 2π, then φ = 0. Both must be shown from what is assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import lcm
+
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
+from certgrad.obligations.terms.atoms import Fn
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, mono_key
+from certgrad.obligations.terms.power import power
+
+from .grouped import by_cofactor
+from .multiple_angles import HALF, Direction, half_turns, of_half_turns, times, to_power
+
+MOST = 8
+"""Products of more factors are not multiplied out."""
+ONCE = Fraction(1)
+_NAMES = frozenset({"asin", "acos", "atan", "atan2"})
+Range = tuple[Fraction, Fraction, bool, bool]
+"""From where to where, in half turns, and whether the ends are left out."""
+
+
+def is_angle(a: Atom) -> bool:
+    return isinstance(a, Fn) and a.name in _NAMES
+
+
+def angles_cancel(
+    poly: Poly, facts: Facts, simplified: Callable[[Poly], Poly], vanishes: Callable[[Poly], bool]
+) -> bool:
+    """The term is a sum of combinations of angles, each times something, that are all 0.
+
+    `simplified` returns a term that is equal under the assumptions, `vanishes` says whether one is 0 under them.
+    """
+    groups, rest = by_cofactor(poly, is_angle)
+    if not groups:
+        return False
+    turns: dict[str, Fraction] = {}
+    for mono, c in rest.items():
+        cofactor = {a: e for a, e in mono if half_turns(((a, e),), c) is None}
+        if len(cofactor) == len(mono):
+            return False
+        turns[mono_key(tuple(cofactor.items()))] = Fraction(int(c.p), int(c.q))
+    if turns.keys() - groups.keys():
+        return False
+    for key, parts in groups.items():
+        length = _length(parts, turns.get(key, Fraction(0)), facts)
+        if length is None or not vanishes(length[1]) or facts.signs(simplified(length[0])) != POS:
+            return False
+    return True
+
+
+def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
+    """The number w, where n·φ is shown to lie strictly between −2π and 2π."""
+    n = lcm(*(c.denominator for _, c in parts))
+    start = of_half_turns(n * turns)
+    if start is None or sum(abs(c) * n for _, c in parts) > MOST:
+        return None
+    product, lowest, highest = start, n * turns, n * turns
+    open_low = open_high = False
+    for a, c in parts:
+        point = _point(a, facts)
+        if point is None:
+            return None
+        k = int(n * c)
+        product = times(product, to_power(point, k))
+        low, high, without_low, without_high = _range(point, facts)
+        if k < 0:
+            low, high, without_low, without_high = high, low, without_high, without_low
+        lowest, highest = lowest + k * low, highest + k * high
+        open_low, open_high = open_low or without_low, open_high or without_high
+    within = (lowest > -2 or (lowest == -2 and open_low)) and (highest < 2 or (highest == 2 and open_high))
+    return product if within else None
+
+
+def _point(a: Atom, facts: Facts) -> Direction | None:
+    """A complex number, shown not to be 0, whose angle the function is."""
+    assert isinstance(a, Fn)
+    if a.name == "atan2":
+        y, x = a.args
+        return None if facts.signs(x) & ZERO and facts.signs(y) & ZERO else (x, y)
+    p = a.args[0]
+    if a.name == "atan":
+        return ONE, p
+    other = ONE - p * p
+    root = power(other, HALF) if not other.is_zero else other
+    return (root, p) if a.name == "asin" else (p, root)
+
+
+def _range(point: Direction, facts: Facts) -> Range:
+    """Bounds of the angle of a point that is not 0."""
+    x, y = facts.signs(point[0]), facts.signs(point[1])
+    low, high, without_low, without_high = -ONCE, ONCE, True, False
+    if not x & NEG:
+        low, high = -HALF, HALF
+        without_low = without_high = not x & ZERO
+    if not y & NEG:
+        low, without_low = Fraction(0), not y & ZERO
+        if x == NEG:
+            low, without_low = HALF, True
+    elif y == NEG:
+        high, without_high = Fraction(0), True
+        if x == NEG:
+            high, without_high = -HALF, True
+    return low, high, without_low, without_high

@@ -1,0 +1,172 @@
+"""Order: comparisons that a strictly increasing function relates are one comparison.
+
+Wherever what is compared is defined, and with n > 0:
+
+    Σ c·log P + q has the sign of exp(n·q)·Π_{c>0} P^(n·c) − Π_{c<0} P^(−n·c), all P being positive;
+    A − B has the sign of Aⁿ − Bⁿ, if A ≥ 0 and B ≥ 0;
+    f(u) − f(v) has the sign of u − v for f = asin, atan, erf, erf_inv, erfi, cbrt, that of v − u for f = acos.
+
+What is compared is brought from the left to the right: to terms without logarithms and roots, where linear arithmetic
+knows what follows from what. Where a side is defined at some points only, that must be shown from what is assumed: a
+comparison may stand in a lane that is not selected, where it means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm
+
+from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, POS, ZERO
+from certgrad.obligations.terms.atoms import Fn
+from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
+from certgrad.obligations.terms.power import content, pred, side
+from certgrad.obligations.terms.predicates import Pred, Side
+from certgrad.obligations.terms.rewriting import replaced
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms
+
+from .logarithms import exponentiated, in_logarithms
+
+MOST = 4
+"""Roots of a higher degree are left alone."""
+ROUNDS = 3
+"""What one law leaves can be compared by another: so often."""
+
+
+def compared(poly: Poly, facts: Facts) -> Poly:
+    """A term with the same sign wherever the assumptions hold and what is compared is defined."""
+    for _ in range(ROUNDS):
+        if poly.piecewise or not _of_interest(poly):
+            return poly
+        found = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
+        if found is None:
+            return poly
+        poly = found
+    return poly
+
+
+def _of_interest(poly: Poly) -> bool:
+    return any(
+        (isinstance(a, Fn) and a.name in _SEEN) or (isinstance(e, Fraction) and not isinstance(a, Fn))
+        for m in poly
+        for a, e in m
+    )
+
+
+def _by_logarithms(poly: Poly, facts: Facts) -> Poly | None:
+    if any(isinstance(a, Fn) and a.name == "acosh" and facts.signs(a.args[0] - ONE) & NEG for a in atoms_of(poly)):
+        return None
+    plain = in_logarithms(poly)
+    logs = [a for a in atoms_of(plain) if isinstance(a, Fn) and a.name == "log"]
+    if not logs or any(facts.signs(a.args[0]) != POS for a in logs):
+        return None
+    sides = exponentiated(plain)
+    return None if sides is None else sides[0] - sides[1]
+
+
+def _by_powers(poly: Poly, facts: Facts) -> Poly | None:
+    """A difference of two products with roots, without them."""
+    _, _, rest = content(poly, only_positive=True)
+    if len(rest) != 2:
+        return None
+    (first, c), (second, d) = rest.sorted_items()
+    if c * d > 0:
+        return None
+    n = lcm(*(e.denominator for mono in (first, second) for _, e in mono if isinstance(e, Fraction)))
+    if not 1 < n <= MOST or not all(_not_negative(a, e, facts) for mono in (first, second) for a, e in mono):
+        return None
+    a, b = Poly({first: abs(c)}), Poly({second: abs(d)})
+    return (a**n - b**n).scale(1 if c > 0 else -1)
+
+
+def _not_negative(a: Atom, e: object, facts: Facts) -> bool:
+    if a.positive:
+        return True
+    signs = facts.signs(Poly({((a, 1),): ONE.coefficient(())}))
+    return not signs & NEG and not (signs & ZERO and isinstance(e, int | Fraction) and e < 0)
+
+
+_INCREASING = frozenset({"asin", "atan", "erf", "erf_inv", "erfi", "cbrt"})
+_DECREASING = frozenset({"acos"})
+_BOUNDED = {"asin": ZERO | POS, "acos": ZERO | POS, "erf_inv": POS}
+"""Functions that are defined where 1 − p² has such a sign; the others are everywhere."""
+_SEEN = _INCREASING | _DECREASING | {"log", "asinh", "acosh", "atanh"}
+
+
+def _by_arguments(poly: Poly, facts: Facts) -> Poly | None:
+    """f(u) − f(v), or f(u) + f(v) of an odd function."""
+    if len(poly) != 2:
+        return None
+    (first, c), (second, d) = poly.sorted_items()
+    if abs(c) != abs(d) or any(len(m) != 1 or m[0][1] != 1 for m in (first, second)):
+        return None
+    a, b = first[0][0], second[0][0]
+    if not (isinstance(a, Fn) and isinstance(b, Fn)) or a.name != b.name or a.name not in _INCREASING | _DECREASING:
+        return None
+    u, v = a.args[0], b.args[0]
+    if a.name in _BOUNDED and any(facts.signs(ONE - p * p) & ~_BOUNDED[a.name] for p in (u, v)):
+        return None
+    if c == d:
+        if FUNCTIONS[a.name].parity != "odd":
+            return None
+        v = -v
+    difference = u - v if c > 0 else v - u
+    return difference if a.name in _INCREASING else -difference
+
+
+_LAWS = (_by_logarithms, _by_powers, _by_arguments)
+
+
+def compared_facts(facts: Facts) -> list[Fact]:
+    """What the assumptions say of the terms that are compared in place of theirs, where these are others.
+
+    What holds at every index is brought there by what holds at every index alone.
+    """
+    out: list[Fact] = []
+    for fact in facts.facts:
+        if not fact.poly.piecewise and _of_interest(fact.poly):
+            poly = compared(fact.poly, _everywhere(facts) if fact.universal else facts)
+            found = replace(fact, poly=poly)
+            if poly != fact.poly and found not in facts.facts:
+                out.append(found)
+    return out
+
+
+def _everywhere(facts: Facts) -> Facts:
+    """The assumptions that hold at every index."""
+    return Facts().extended(f for f in facts.facts if f.universal)
+
+
+def with_comparisons(poly: Poly, facts: Facts) -> Poly:
+    """The term with the comparisons in its predicates brought to one form."""
+
+    def value(a: Atom) -> Poly | None:
+        if not isinstance(a, Pred | Side):
+            return None
+        found = compared(a.poly, facts)
+        if found == a.poly or found.is_zero:
+            return None
+        return pred(found) if isinstance(a, Pred) else side(found)
+
+    return replaced(poly, value) if any(isinstance(a, Pred | Side) for a in deep_atoms(poly)) else poly
+
+
+def compared_clauses(clauses: Iterable[Clause], facts: Facts) -> tuple[Clause, ...]:
+    """The clauses with their comparisons brought to one form, by what holds at every index: so do they."""
+    return tuple(_compared_clause(c, facts) for c in clauses)
+
+
+def _compared_clause(clause: Clause, facts: Facts) -> Clause:
+    asked = [a for a in clause.alternatives if a.signs is not None and _of_interest(a.poly)]
+    if not asked:
+        return clause
+    everywhere = _everywhere(facts)
+    alternatives = tuple(
+        replace(a, poly=compared(a.poly, everywhere)) if a in asked else a for a in clause.alternatives
+    )
+    return replace(clause, alternatives=alternatives)
