@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from junitparser import JUnitXml
 
@@ -52,7 +52,7 @@ def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
     assert len(names) == 13
     log = json.loads(files[_output.Format.sarif].read_text())
     schema = root / "tests/report/schemas/sarif-schema-2.1.0.json"
-    jsonschema.Draft4Validator(json.loads(schema.read_text())).validate(log)
+    jsonschema_rs.Draft4Validator(json.loads(schema.read_text())).validate(log)
     assert {result["level"] for result in log["runs"][0]["results"]} == {"error"}
     places = [result["locations"][0]["physicalLocation"] for result in log["runs"][0]["results"]]
     assert {place["artifactLocation"]["uri"] for place in places} == {"examples/wrong_rules.py"}
