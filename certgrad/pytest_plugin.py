@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from certgrad.errors import CertgradError
+
 if TYPE_CHECKING:
     from certgrad.recording import Record
     from certgrad.rules._configuration import Configuration
@@ -108,7 +110,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _report(record: Record, terminalreporter: Any, save: str | None) -> None:
     from certgrad.cli._recorded import Wanted, report
-    from certgrad.errors import CertgradError
 
     terminalreporter.section("derivative rules that were called")
     try:
@@ -130,7 +131,6 @@ class Rules(pytest.Collector):
         Raises:
             pytest.UsageError: no target is configured, or one does not import.
         """
-        from certgrad.errors import CertgradError
         from certgrad.rules import _baseline
         from certgrad.rules._configuration import nearest
         from certgrad.rules._find import find
@@ -176,7 +176,8 @@ class RuleItem(pytest.Item):
             self.user_properties.append((_STATED, f"{self.found.name}: {stated(result.certificate)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
-        self._warn_of_stale({f for f in wanted if f.code in known})
+        if result.certificate is not None:
+            self._warn_of_stale({f for f in wanted if f.code in known})
         failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
         failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict else set()
         left = [f for f in wanted if f.code not in known]
@@ -200,17 +201,23 @@ class RuleItem(pytest.Item):
         stale = [f"{f.code} {f.verdict}" for f in self.baseline if f.rule == self.found.name and f not in known]
         if stale:
             text = f"the baseline lists {', '.join(sorted(stale))} of {self.found.name}, which is no finding any more"
-            self.warn(pytest.PytestWarning(f"{text}; `certgrad baseline --prune` removes it"))
+            self.warn(StaleBaselineWarning(f"{text}; `certgrad baseline --prune` removes it"))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The report alone, without a traceback."""
-        if isinstance(excinfo.value, NotCertifiedError):
+        if isinstance(excinfo.value, (NotCertifiedError, StaleBaselineWarning, CertgradError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[str, int | None, str]:
         """Where the rule is."""
-        return self.found.file or str(self.path), None, f"certgrad {self.found.name}"
+        number = self.found.where.rpartition(":")[2]
+        line = int(number) - 1 if number.isdigit() else 0  # pytest counts from 0, and warns of no item without a line
+        return self.found.file or str(self.path), line, f"certgrad {self.found.name}"
+
+
+class StaleBaselineWarning(pytest.PytestWarning):
+    """The baseline lists what is no finding any more. Where warnings are errors, the test fails with it."""
 
 
 class NotCertifiedError(Exception):

@@ -65,8 +65,10 @@ def verify(
     --target names: the function is traced again, every step is walked beside its node, and the whole reverse sweep is
     evaluated in the same way where the graph is small. What a file says never chooses the code that runs.
 
-    Exit codes: 0 all verified; 1 something failed, could not be checked, or is not a proof; 2 usage or bad input;
-    3 internal error; 5 no certificates in the folder.
+    A file that is no certificate is named, and the others are checked all the same.
+
+    Exit codes: 0 all verified; 1 something failed, could not be checked, or is not a proof; 2 usage or bad input, as a
+    file that is no certificate; 3 internal error; 5 no certificates in the folder.
     """
     from certgrad.cli import _certificates
     from certgrad.report import verification
@@ -76,7 +78,9 @@ def verify(
     if not paths:
         typer.echo("nothing selected: the folder holds no certificates. `certgrad report` writes them.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
-    read = [_with_target(path, one, target) for path in paths for one in _certificates.read(path)]
+    read, strange = _readable(paths, target)
+    if not read:
+        raise strange[0] if len(strange) == 1 else UsageError("\n".join(map(str, strange)))
     if target and all(isinstance(one, Certificate) for one in read):
         raise UsageError(
             "--target names the code of rules or the function of a graph, and the certificates are of ops. Leave it "
@@ -88,8 +92,10 @@ def verify(
         typer.echo(verification.as_json(results, certgrad.__version__).decode(), nl=False)
     else:
         typer.echo(verification.as_text(results, seconds, quiet=quiet, width=_console.width()), nl=False)
+    for error in strange:
+        typer.echo(f"error: {error}", err=True)
     passed = all(one.result.outcome == "verified" for one in results)
-    raise typer.Exit(ExitCode.DISCHARGED if passed else ExitCode.REFUTED)
+    raise typer.Exit(ExitCode.USAGE if strange else ExitCode.DISCHARGED if passed else ExitCode.REFUTED)
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,20 @@ class _OfRule:
 
 
 Readable = Certificate | _OfRule | _OfGraph
+
+
+def _readable(paths: Sequence[Path], target: str) -> tuple[list[Readable], list[UsageError]]:
+    """The certificates that can be checked, and what is said of the other files."""
+    from certgrad.cli import _certificates
+
+    read: list[Readable] = []
+    strange: list[UsageError] = []
+    for path in paths:
+        try:
+            read += [_with_target(path, one, target) for one in _certificates.read(path)]
+        except UsageError as error:
+            strange.append(error)
+    return read, strange
 
 
 def _with_target(path: Path, certificate: "Certificate | GraphCertificate", target: str) -> Readable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -20,16 +21,21 @@ class Registry:
         self._aliases: dict[str, str] = {}
 
     def add(self, op: Op) -> Op:
-        """Register the op. Raises DeclarationError if one of its names is taken."""
+        """Register the op, in the place of one that the same code declared before: a cell of a notebook that runs
+        again, a module that is reloaded. Raises DeclarationError if one of its names is taken otherwise.
+        """
+        earlier = self._ops.get(op.name)
+        again = earlier is not None and _again(earlier, op)
+        aliases = {alias: name for alias, name in self._aliases.items() if not (again and name == op.name)}
         for name in (op.name, *op.aliases):
-            if name in self._ops or name in self._aliases:
+            if name in aliases or (name in self._ops and not (again and name == op.name)):
                 other = self.get(name)
                 raise DeclarationError(
                     f"The name '{name}' of the op at {op.where} is taken by the op '{other.name}' at {other.where}. "
                     "Give it another name, or a registry of its own: op(..., registry=Registry())."
                 )
         self._ops[op.name] = op
-        self._aliases.update(dict.fromkeys(op.aliases, op.name))
+        self._aliases = {**aliases, **dict.fromkeys(op.aliases, op.name)}
         return op
 
     def get(self, name: str) -> Op:
@@ -57,3 +63,17 @@ class Registry:
 
     def __contains__(self, name: str) -> bool:
         return name in self._ops or name in self._aliases
+
+
+def _again(earlier: Op, op: Op) -> bool:
+    """The definition of an op ran again, perhaps edited. Two definitions in one run of a module are two ops."""
+    one, other = (o.forward for o in (earlier, op))
+    if (one.__module__, one.__qualname__) != (other.__module__, other.__qualname__):
+        return False
+    frame = sys._getframe(1)
+    while frame is not None:
+        held = {id(c) for c in frame.f_code.co_consts}
+        if id(other.__code__) in held:  # what defines it runs now
+            return id(one.__code__) not in held
+        frame = frame.f_back
+    return False

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from certgrad.errors import TraceError
+from certgrad.obligations.tracing.jax_internals import stands_for
 
 
 class OpenNumber:
@@ -36,7 +37,7 @@ class OpenNumber:
     __hash__ = __str__ = __repr__ = __format__ = __iter__ = __len__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # a question of Python's or a library's, which a float answers with no as well
+        if name.startswith("__") or not hasattr(float, name):  # which a float answers with no as well
             raise AttributeError(name)
         return self._refuse()
 
@@ -71,3 +72,5 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "matmul"):
     setattr(OpenNumber, f"__{_name}__", _forwards(_name))
 for _name in ("neg", "pos", "abs"):
     setattr(OpenNumber, f"__{_name}__", _alone(_name))
+
+stands_for(OpenNumber, operator.attrgetter("_value"))

@@ -138,6 +138,20 @@ def test_a_certificate_cut_off_anywhere_exits_2(folder: Path, certgrad: Run, tmp
         assert certgrad("verify", str(path)).code == 2
 
 
+def test_one_strange_file_does_not_stop_the_others(folder: Path, certgrad: Run, tmp_path: Path) -> None:
+    for name in ("relu", "matmul"):
+        (tmp_path / f"{name}.json").write_bytes((folder / f"certificates/{name}.json").read_bytes())
+    (tmp_path / "package.json").write_text('{"name": "mine"}')
+    result = certgrad("verify", str(tmp_path), "--quiet")
+    assert result.code == 2
+    assert result.err.startswith(f"error: {tmp_path / 'package.json'}: this is JSON, but no certificate of an op")
+    assert result.out.startswith("2 certificates: 2 verified")
+    for name in ("relu", "matmul"):
+        (tmp_path / f"{name}.json").write_text("{")
+    result = certgrad("verify", str(tmp_path))
+    assert (result.code, result.out, result.err.count(".json: this is")) == (2, "", 3)
+
+
 def test_unknown_fields_are_refused(folder: Path, certgrad: Run, tmp_path: Path) -> None:
     result = certgrad("verify", str(edited(folder, tmp_path / "a.json", proved=True)))
     assert result.code == 2

@@ -1,5 +1,7 @@
 """The ops by name."""
 
+import importlib
+
 import pytest
 
 from certgrad import ops
@@ -48,6 +50,39 @@ def test_name_that_is_taken():
     for name in ("one", "uno"):
         with pytest.raises(DeclarationError, match=f"^The name '{name}' of the op at .* is taken by the op 'one' at "):
             declared(name, mine)
+
+
+CELL = """
+@op("*s -> *s", registry=mine, aliases=("{alias}",))
+def scaled(x):
+    return {factor} * x
+"""
+
+
+def test_a_cell_that_runs_again_declares_its_op_anew():
+    """As a notebook runs a cell, and as `importlib.reload` runs a module: in one namespace, compiled anew."""
+    mine = Registry()
+    namespace = {"__name__": "__main__", "op": ops.op, "mine": mine}
+    for alias, factor in (("one", 2), ("one", 2), ("other", 3)):
+        exec(CELL.format(alias=alias, factor=factor), namespace)
+        assert mine.get(alias) is namespace["scaled"]
+    assert (mine.names(), "one" in mine) == (("scaled",), False)
+    assert mine.get("scaled").forward(1) == 3
+    with pytest.raises(DeclarationError, match="'scaled' .* is taken"):  # two definitions in one run are two ops
+        exec(CELL.format(alias="a", factor=2) + CELL.format(alias="b", factor=3), namespace)
+    with pytest.raises(DeclarationError, match="'scaled' .* is taken"):  # another module's
+        exec(CELL.format(alias="a", factor=2), {**namespace, "__name__": "another"})
+
+
+def test_a_module_is_reloaded(tmp_path, monkeypatch):
+    (tmp_path / "reloaded_ops.py").write_text(
+        "from certgrad import ops\nfrom certgrad.ops import Registry\n"
+        "mine = globals().get('mine', Registry())\nop = ops.op\n" + CELL.format(alias="one", factor=2)
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("reloaded_ops")
+    first = module.scaled
+    assert importlib.reload(module).mine.get("one") is module.scaled is not first
 
 
 def test_freeze_names_the_incomplete_op():

@@ -83,6 +83,35 @@ def test_the_cause_is_that_of_the_wrong_case():
     assert report.cause.startswith("half the derivative")
 
 
+FUNCTIONS = {
+    "clip": lambda c: jnp.clip(c, 0.0, 1.0),
+    "floor": jnp.floor,
+    "maximum": lambda c: jnp.maximum(c, 1.0),
+    "where": lambda c: jnp.where(c > 1, c, 1.0),
+    "asarray": lambda c: jnp.asarray(c) * 2,
+    "lax": jax.lax.sqrt,
+    "jit": jax.jit(lambda c: c * 2),
+    "cond": lambda c: jax.lax.cond(c > 1, lambda a: a, lambda a: 2 * a, c),
+    "loop": lambda c: jax.lax.fori_loop(0, 3, lambda _, a: a * 2, c),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_number_left_open_under_the_functions_of_jax(name):
+    factor = FUNCTIONS[name]
+    right, wrong = (
+        custom_vjp(
+            lambda x, c: factor(c) * x,
+            lambda x, c: (factor(c) * x, None),
+            lambda c, _, g, s=scale: (s * factor(c) * g,),
+            nondiff_argnums=(1,),
+        )
+        for scale in (1, 2)
+    )
+    assert checked(right, certgrad.real("c > 0")).verdict == "proved"
+    assert checked(wrong, certgrad.real("c > 0")).verdict == "refuted"
+
+
 def test_several_arguments_with_several_values_give_their_product():
     def scaled(x, axis, keepdims, c):
         return c * jnp.sum(x, axis, keepdims=keepdims)

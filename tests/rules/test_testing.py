@@ -1,5 +1,6 @@
 """`assert_certified`, the pytest plugin and `[tool.certgrad]`."""
 
+import json
 import os
 import subprocess
 import sys
@@ -150,6 +151,21 @@ def test_every_rule_is_a_test(project):
 
 def test_without_the_option_nothing_is_collected(project):
     assert pytest_with_plugin(project).returncode == 5
+
+
+MENDED = {"rule": "mine:half", "code": "CG102", "verdict": "refuted", "digest": "000000000000"}
+
+
+@pytest.mark.parametrize(
+    ("options", "ended"),
+    [((), "1 passed, 2 deselected, 1 warning"), pytest.param(("-W", "error"), "1 failed", marks=pytest.mark.slow)],
+)
+def test_a_finding_of_the_baseline_that_was_mended_is_a_warning(project, options, ended):
+    (project / "certgrad-baseline.json").write_text(json.dumps({"format": 1, "findings": [MENDED]}))
+    done = pytest_with_plugin(project, "--certgrad", "-k", "half", *options)
+    assert ended in done.stdout
+    assert "the baseline lists CG102 refuted of mine:half, which is no finding any more" in done.stdout
+    assert len(done.stdout.splitlines()) < 25
 
 
 LIVING = """

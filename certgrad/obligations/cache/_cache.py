@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -36,10 +37,12 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Cache:
-    """Certificates in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
+    """Certificates in a folder, or at the path of one. An entry that is damaged, foreign or out of date counts as none,
+    and is replaced.
+    """
 
-    def __init__(self, folder: Folder) -> None:
-        self.folder = folder
+    def __init__(self, folder: Folder | Path | str) -> None:
+        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
         self._kernel = kernel_state()
         self._parts = kernel_state(parts=True)
 

@@ -31,8 +31,8 @@ _IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at 
 class Folder:
     """A folder of entries. Nothing here raises for what the disk does; `problem` says why writing failed, if it did."""
 
-    def __init__(self, path: Path, max_total: int = MAX_TOTAL) -> None:
-        self.path = path
+    def __init__(self, path: Path | str, max_total: int = MAX_TOTAL) -> None:
+        self.path = Path(path)
         self.max_total = max_total
         self.problem = ""
 

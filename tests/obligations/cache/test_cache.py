@@ -57,6 +57,13 @@ def entry_of(folder: Folder) -> Path:
     return path
 
 
+def test_a_folder_by_its_name_as_text(tmp_path):
+    for folder in (Folder(str(tmp_path)), Cache(str(tmp_path)).folder, Cache(Folder(tmp_path)).folder):
+        folder.write("entry", b"kept")
+        assert folder.read("entry") == b"kept"
+        assert folder.problem == ""
+
+
 def test_the_same_op_is_traced_but_not_proved_again(
     folder: Folder, proofs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,4 +47,5 @@ from ._values import (
     kind_of,
     literal_value,
     shape_polys,
+    stands_for,
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
+from jax._src import core as _core
+from jax._src import dtypes as _dtypes
 from jax._src.export import shape_poly as _shape_poly
 
 from certgrad.obligations.terms.atoms import dimension
@@ -95,3 +97,9 @@ def bits_function(name: str, dtype: str, args: Sequence[int]) -> int:
     """A lax function of machine integers, computed by JAX."""
     with jax.enable_x64(True):
         return int(getattr(jax.lax, name)(*(np.asarray(k, dtype) for k in args)))
+
+
+def stands_for(kind: type, value: Callable[[Any], Any]) -> None:
+    """Have JAX's primitives and `jit` take objects of a class as the arrays that they stand for."""
+    _core.pytype_aval_mappings[kind] = lambda x: _core.typeof(value(x))
+    _dtypes.register_canonicalize_value_handler(kind, value)
