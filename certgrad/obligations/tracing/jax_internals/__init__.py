@@ -7,6 +7,7 @@ dimensions as polynomials.
 from certgrad._jax_calls import CALLS
 
 from ._approximations import approximation
+from ._constants import keep_widths_apart
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
@@ -49,3 +50,5 @@ from ._values import (
     shape_polys,
     stands_for,
 )
+
+keep_widths_apart()
