@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from certgrad.errors import DeclarationError, UnknownOpError
@@ -70,7 +71,7 @@ def _again(earlier: Op, op: Op) -> bool:
     one, other = (o.forward for o in (earlier, op))
     if (one.__module__, one.__qualname__) != (other.__module__, other.__qualname__):
         return False
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         held = {id(c) for c in frame.f_code.co_consts}
         if id(other.__code__) in held:  # what defines it runs now

@@ -68,9 +68,9 @@ def test_a_cell_that_runs_again_declares_its_op_anew():
         assert mine.get(alias) is namespace["scaled"]
     assert (mine.names(), "one" in mine) == (("scaled",), False)
     assert mine.get("scaled").forward(1) == 3
-    with pytest.raises(DeclarationError, match="'scaled' .* is taken"):  # two definitions in one run are two ops
+    with pytest.raises(DeclarationError, match=r"'scaled' .* is taken"):  # two definitions in one run are two ops
         exec(CELL.format(alias="a", factor=2) + CELL.format(alias="b", factor=3), namespace)
-    with pytest.raises(DeclarationError, match="'scaled' .* is taken"):  # another module's
+    with pytest.raises(DeclarationError, match=r"'scaled' .* is taken"):  # another module's
         exec(CELL.format(alias="a", factor=2), {**namespace, "__name__": "another"})
 
 

@@ -1,8 +1,8 @@
 """Constants of numpy's, in 64 and in 32 bits.
 
-jax 0.10 remembers for each array of numpy's what it becomes in a program, and forgets to ask whether floats have 64 bits
-then. A constant that was traced with 64 bits stays of 64: the same function fails in XLA, or in a user's next call, with
-32. Here each width has a memory of its own.
+jax 0.10 remembers for each array of numpy's what it becomes in a program, and forgets to ask how wide floats are then.
+A constant that was traced with 64 bits stays of 64: the same function fails in XLA, or in a user's next call, with 32.
+Here each width has a memory of its own.
 """
 
 from __future__ import annotations
@@ -29,4 +29,4 @@ def _remembering() -> Callable[[np.ndarray], Any]:
 def keep_widths_apart() -> None:
     """Have JAX remember constants of numpy's by the width of floats as well."""
     memories = {True: _remembering(), False: _remembering()}
-    _dtypes.register_canonicalize_value_handler(np.ndarray, lambda x: memories[jax.config.jax_enable_x64](x))
+    _dtypes.register_canonicalize_value_handler(np.ndarray, lambda x: memories[bool(jax.config.read("jax_enable_x64"))](x))
