@@ -8,6 +8,7 @@ Here each width has a memory of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -29,4 +30,5 @@ def _remembering() -> Callable[[np.ndarray], Any]:
 def keep_widths_apart() -> None:
     """Have JAX remember constants of numpy's by the width of floats as well."""
     memories = {True: _remembering(), False: _remembering()}
-    _dtypes.register_canonicalize_value_handler(np.ndarray, lambda x: memories[bool(jax.config.read("jax_enable_x64"))](x))
+    wide = partial(jax.config.read, "jax_enable_x64")
+    _dtypes.register_canonicalize_value_handler(np.ndarray, lambda x: memories[bool(wide())](x))
