@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,34 +16,13 @@ from certgrad.obligations.tracing.jax_internals import (
     evaluate,
     is_literal,
     primal_body,
-    source_line,
     trace,
 )
 
 from ._user_rule import UserRule
+from ._words import place_of_step, word_of
 
 MAX_STEPS = 40
-_WORDS = {
-    "reduce_sum": "sum",
-    "reduce_max": "maximum",
-    "reduce_min": "minimum",
-    "dot_general": "product",
-    "cumsum": "cumulative sum",
-    "integer_pow": "power",
-    "pow": "power",
-    "div": "quotient",
-    "mul": "product",
-    "add": "sum",
-    "sub": "difference",
-    "max": "maximum",
-    "min": "minimum",
-    "log1p": "logarithm",
-    "log": "logarithm",
-    "exp": "exponential",
-    "logistic": "sigmoid",
-    "sqrt": "root",
-    "rsqrt": "inverse root",
-}
 _FIRST = ("reduce_sum", "reduce_max", "reduce_min", "dot_general", "cumsum")
 
 
@@ -73,7 +50,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
 
     def note(eqn: Any, outs: list) -> list:
         if any(jnp.issubdtype(v.aval.dtype, jnp.floating) for v in eqn.outvars):
-            steps.append((eqn.primitive.name, _place(eqn)))
+            steps.append((eqn.primitive.name, place_of_step(eqn)))
         else:
             steps.append(("", ""))
         return outs
@@ -95,7 +72,7 @@ def held_constant(one: UserRule, rules: Rules) -> Iterator[tuple[str, Callable[[
         yield "terms are missing: all sums and maxima are treated as constants", _holding(rules, reductions)
     order = sorted(range(len(steps)), key=lambda k: (steps[k][0] not in _FIRST, k))
     for k in [k for k in order if steps[k][0]][:MAX_STEPS]:
-        word, place = _WORDS.get(steps[k][0], steps[k][0]), steps[k][1]
+        word, place = word_of(steps[k][0]), steps[k][1]
         yield f"a term is missing: the {word}{place} is treated as a constant", _holding(rules, {k})
 
 
@@ -112,15 +89,3 @@ def _holding(rules: Rules, which: set[int]) -> Callable[[list], list]:
         return evaluate(program.jaxpr, program.consts, args, hold)
 
     return forward
-
-
-def _place(eqn: Any) -> str:
-    file, line = source_line(eqn)
-    if not file:
-        return ""
-    text = linecache.getline(file, line).strip()
-    return (
-        f" in line {line} of {Path(file).name} (`{text}`)"
-        if 0 < len(text) < 80
-        else f" in line {line} of {Path(file).name}"
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 from certgrad._subject import Rules
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.generality.decisions import concrete
-from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
 
+from ._mistakes import Mistake
 from ._user_rule import UserRule
 
 TOLERANCE = 1e-7
@@ -31,12 +32,16 @@ class Trial:
         self._seeds: dict[Any, Any] = {}
         self._derivatives: dict[Any, Any] = {}
 
+    def agrees(self, mistake: Mistake) -> bool:
+        """As `plausible`, of a mistake."""
+        return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
+
     def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
-        """The two sides of the adjoint law agree at a random point; also where that cannot be told."""
+        """The two sides of the adjoint law agree at a random point; also where none is found in the rule's own domain."""
         with jax.enable_x64(True):
             point = self._point(fixed, (*self.one.domain, *domain))
             if point is None:
-                return True
+                return not domain
             args, tangent = point
             try:
                 seeds = self._seeds_of(rules.forward(args, []))
@@ -59,7 +64,8 @@ class Trial:
                 once, twice = (np.asarray(self.rules.vjp(args, [k * s for s in seeds], [])[0]) for k in (3, 6))
             except Exception:  # as above
                 return False
-        return not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
+        finite = np.all(np.isfinite(once)) and np.all(np.isfinite(twice))
+        return bool(finite) and not np.allclose(2 * once, twice, rtol=1e-6, atol=1e-9)
 
     def _point(self, fixed: Mapping[str, str], domain: tuple[str, ...]) -> Any:
         key = tuple(sorted(fixed.items())), domain
@@ -104,15 +110,24 @@ def _point(one: UserRule, fixed: Mapping[str, str], domain: tuple[str, ...]) -> 
     """Arrays inside the domain and a tangent; None where no point was found."""
     instance = family(one, one.cases[0]).prove[0]
     sizes = {**concrete(instance), **fixed}
-    sizes = {n: sizes.get(v, v) for n, v in sizes.items()}
+    found = drawn(one, instance, {n: sizes.get(v, v) for n, v in sizes.items()}, domain)
+    if found is None:
+        return None
+    args, rng = found
+    tangent = rng.standard_normal(args[one.arg_names.index(one.moving[0])].shape)
+    return [jnp.asarray(a) for a in args], jnp.asarray(tangent)
+
+
+def drawn(
+    one: UserRule, instance: Instance, sizes: Mapping[str, str], domain: Sequence[str], seed: int = 0
+) -> tuple[list[np.ndarray], np.random.Generator] | None:
+    """Arrays of these sizes inside a domain, and the generator that drew them; None where none were found."""
     shapes = instance.shapes(sizes).inputs
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     for attempt in range(30):
         args = [_draw(rng, s, d, attempt) for s, d in zip(shapes, instance.dtypes, strict=True)]
-        values = {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}
-        if inside(domain, values):
-            tangent = rng.standard_normal(shapes[one.arg_names.index(one.moving[0])])
-            return [jnp.asarray(a) for a in args], jnp.asarray(tangent)
+        if inside(domain, {n: _exact(a) for n, a in zip(one.arg_names, args, strict=True)}):
+            return args, rng
     return None
 
 

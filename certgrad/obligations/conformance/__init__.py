@@ -21,6 +21,8 @@ from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
 from ._surroundings import elsewhere, under_x64
+from ._values import Setting, applied
+from ._values import run as evaluated
 
 WIDTHS = ("float64", "float32")
 ALL_DTYPES = (*WIDTHS, "bfloat16", "float16")
@@ -37,9 +39,12 @@ __all__ = [
     "Conformance",
     "Difference",
     "Effort",
+    "Setting",
+    "applied",
     "arguments",
     "assignments",
     "conformance",
+    "evaluated",
     "in_code",
 ]
 

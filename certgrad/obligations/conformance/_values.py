@@ -93,12 +93,16 @@ def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Arra
         return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
 
     for eqn in jaxpr.eqns:
-        params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
-        dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
-        found = _applied(eqn, params, [read(v) for v in eqn.invars], dtypes, setting)
-        for v, value, dtype in zip(eqn.outvars, found, dtypes, strict=True):
-            env[v] = value if value.dtype == dtype else value.astype(dtype)
+        env.update(zip(eqn.outvars, applied(eqn, [read(v) for v in eqn.invars], setting), strict=True))
     return [read(v) for v in jaxpr.outvars]
+
+
+def applied(eqn: Any, operands: list[Array], setting: Setting) -> list[Array]:
+    """What one equation gives. Raises NoValueError, or what the operation raises."""
+    params = {k: setting.size(v) for k, v in eqn.params.items()} if setting.sizes else eqn.params
+    dtypes = [setting.dtype(v.aval.dtype) for v in eqn.outvars]
+    found = _applied(eqn, params, operands, dtypes, setting)
+    return [v if v.dtype == dtype else v.astype(dtype) for v, dtype in zip(found, dtypes, strict=True)]
 
 
 def _applied(

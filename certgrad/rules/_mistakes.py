@@ -1,0 +1,276 @@
+"""The catalogue of mistakes that a wrong rule is compared with, the most likely first.
+
+Each is a change of the rule, or of the function that it would be the derivative of, with which the proof has to go
+through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad._subject import Rules
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.tracing.jax_internals import live_inputs
+
+from ._constants import compared_constants, held_constant
+from ._user_rule import UserRule
+
+INTENDED = 'if that is intended, declare it: surrogate="…"'
+_FACTORS = {
+    2: "half the derivative is returned: a factor 2 is missing",
+    0.5: "twice the derivative is returned: a factor 2 too many",
+    -1: "the sign is wrong",
+    3: "a third of the derivative is returned: a factor 3 is missing",
+    4: "a quarter of the derivative is returned: a factor 4 is missing",
+    0.25: "four times the derivative is returned",
+    -2: "the sign is wrong and a factor 2 is missing",
+    -0.5: "the sign is wrong and there is a factor 2 too many",
+}
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake in words; the rules, the sizes and the domain with which the proof then goes through."""
+
+    text: str
+    rules: Rules
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    domain: tuple[str, ...] = ()
+
+
+def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """What may be wrong with the cotangent of the only argument that `one` moves; `rule` moves all."""
+    plain = replace(rules, jvp=None, primal=None)
+    vjp = rules.vjp
+
+    def changed(change: Callable[[Any, list], Any]) -> Rules:
+        return replace(plain, vjp=lambda args, seeds, params: [change(c, seeds) for c in vjp(args, seeds, params)])
+
+    name = one.moving[0]
+    yield Mistake(
+        f"zeros are returned for {name}; return None to say that it has no gradient",
+        replace(plain, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)]),
+    )
+    yield _passed_through(rules, -1, "reversed")
+    yield from _about_numbers(one, changed)
+    for factor, text in _FACTORS.items():
+        yield Mistake(text, changed(partial(_times, factor)))
+    yield from _about_the_seed(one, rules, changed)
+    yield from _about_sizes(one, rules)
+    yield from _about_axes(one, rule, changed, plain)
+    yield from _in_a_domain(one, plain)
+    yield _passed_through(rules, 1, "passed through unchanged (straight-through)")
+    for text, forward in held_constant(one, rules):
+        yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))
+    yield from _sums_to_one(one, plain)
+    yield from _at_sizes(one, plain)
+
+
+def _about_numbers(one: UserRule, changed: Callable) -> Iterator[Mistake]:
+    """A real number among the static arguments is a factor too few, or one too many."""
+    for name, value in one.cases[0].statics.items():
+        if type(value) is not float or value in (0.0, 1.0, -1.0):
+            continue
+        for power, text in (
+            (1, f"a factor {name} is missing"),
+            (-1, f"a division by {name} is missing"),
+            (2, f"a factor {name}² is missing"),
+            (-2, f"a division by {name}² is missing"),
+        ):
+            yield Mistake(text, changed(partial(_power, value, power)))
+
+
+def _power(value: float, power: int, cotangent: Any, seeds: list) -> Any:
+    for _ in range(abs(power)):
+        cotangent = cotangent * value if power > 0 else cotangent / value
+    return cotangent
+
+
+def _times(factor: float, cotangent: Any, seeds: list) -> Any:
+    return factor * cotangent
+
+
+def _derivative_of(forward: Callable[[list], list], one: UserRule) -> Callable[[list, list, list], list]:
+    k = one.arg_names.index(one.moving[0])
+
+    def jvp(args: list, tangents: list, params: list) -> list:
+        return jax.jvp(lambda x: forward([*args[:k], x, *args[k + 1 :]]), [args[k]], tangents)[1]
+
+    return jvp
+
+
+def _about_the_seed(one: UserRule, rules: Rules, changed: Callable) -> Iterator[Mistake]:
+    """Where the cotangent of the output is not used at all."""
+    instance = family(one, one.cases[0]).prove[0]
+    shapes = instance.shapes()
+    try:
+        program = trace_rules(replace(rules, jvp=None, primal=None), shapes, 0, one.name).vjp
+    except Exception:  # as in `holds`
+        return
+    count = len(one.arg_names)
+    if any(live_inputs(program.jaxpr, [True] * len(program.jaxpr.outvars))[count:]):
+        return
+
+    def times(c: Any, seeds: list) -> Any:
+        seed = seeds[0]
+        return c * jnp.reshape(seed, (*seed.shape, *[1] * (c.ndim - seed.ndim)))
+
+    yield Mistake("the cotangent of the output is ignored: it is treated as 1", changed(times))
+    zero = replace(rules, primal=None, jvp=lambda a, t, p: [jnp.zeros_like(y) for y in rules.forward(a, p)])
+    yield Mistake("the cotangent of the output is ignored", replace(zero, vjp=_zeros(one)))
+
+
+def _zeros(one: UserRule) -> Callable[[list, list, list], list]:
+    k = one.arg_names.index(one.moving[0])
+    return lambda args, seeds, params: [jnp.zeros_like(args[k])]
+
+
+def _passed_through(rules: Rules, sign: int, what: str) -> Mistake:
+    """The rule is the identity, or its negative: what is usual is then an intent."""
+    turned = replace(rules, primal=None, jvp=lambda a, t, p: [sign * t[0]])
+    return Mistake(f"the cotangent is {what}; {INTENDED}", turned)
+
+
+def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """The divisor of a mean, left out or there once too often."""
+    named = {
+        str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if hasattr(d, "text")
+    }
+    if any(s.stars for s in one.signature.inputs):
+        return
+    for count in (1, 2):
+        for chosen in combinations(named, count):
+            size = " · ".join(chosen)
+            for power, text in (
+                (-1, f"a division by {size} is missing, as of a mean"),
+                (1, f"divided by {size} once too often, as a mean is"),
+            ):
+                yield Mistake(text, _scaled_by_sizes(rules, [named[c] for c in chosen], power))
+
+
+def _scaled_by_sizes(rules: Rules, places: Sequence[tuple[int, int]], power: int) -> Rules:
+    def vjp(args: list, seeds: list, params: list) -> list:
+        factor: Any = 1.0
+        for k, axis in places:
+            size = jnp.asarray(args[k].shape[axis], args[k].dtype)
+            factor = factor * size if power > 0 else factor / size
+        return [factor * c for c in rules.vjp(args, seeds, params)]
+
+    return replace(rules, jvp=None, primal=None, vjp=vjp)
+
+
+def _about_axes(one: UserRule, rule: UserRule, changed: Callable, plain: Rules) -> Iterator[Mistake]:
+    """Transposed, reversed, or exchanged with that of another argument."""
+    k = one.arg_names.index(one.moving[0])
+    dims = [str(d) for d in one.signature.inputs[k].dims]
+    for a, b in combinations(range(len(dims)), 2):
+        if dims[a] == dims[b]:
+            turned = changed(lambda c, _, a=a, b=b: jnp.swapaxes(c, a, b))
+            yield Mistake(f"transposed in axes {a} and {b}", turned)
+    for a in range(len(dims)):
+        yield Mistake(f"reversed along axis {a}", changed(lambda c, _, a=a: jnp.flip(c, a)))
+    full = rule.rules(rule.cases[0].statics)
+    for position, other in enumerate(rule.moving):
+        there = rule.signature.inputs[rule.arg_names.index(other)]
+        if other == one.moving[0] or [str(d) for d in there.dims] != dims:
+            continue
+        text = f"the cotangent of {one.moving[0]} is what is returned for {other}"
+        yield Mistake(text, replace(plain, vjp=_only(full, position)))
+
+
+def _only(rules: Rules, position: int) -> Callable[[list, list, list], list]:
+    return lambda args, seeds, params: [rules.vjp(args, seeds, params)[position]]
+
+
+def _sums_to_one(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Right where the entries of an argument that is held sum to 1: it is replaced by such a one, whatever it is."""
+    for k, (name, spec) in enumerate(zip(one.arg_names, one.signature.inputs, strict=True)):
+        if spec.dtype != "held" or not spec.dims:
+            continue
+        text = f"right where {name} sums to 1 along its last axis"
+        yield Mistake(text, _with_argument(plain, k, lambda x: x + (1 - jnp.sum(x, -1, keepdims=True)) / x.shape[-1]))
+        text = f"right where {name} is a distribution along its last axis: positive, of sum 1"
+        yield Mistake(text, _with_argument(plain, k, _distribution))
+
+
+def _distribution(x: Any) -> Any:
+    e = jnp.exp(x)
+    return e / jnp.sum(e, axis=-1, keepdims=True)
+
+
+def _with_argument(plain: Rules, k: int, made: Callable[[Any], Any]) -> Rules:
+    def other(args: list) -> list:
+        return [*args[:k], made(args[k]), *args[k + 1 :]]
+
+    return replace(
+        plain,
+        forward=lambda args, params: plain.forward(other(args), params),
+        vjp=lambda args, seeds, params: plain.vjp(other(args), seeds, params),
+    )
+
+
+def _in_a_domain(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Right for some signs only."""
+    for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
+        if spec.dtype == "int":
+            text = f"right where {name} ≥ 0: the function and the rule take negative indices otherwise"
+            yield Mistake(text, plain, domain=(f"{name} >= 0",))
+    held = zip(one.arg_names, one.signature.inputs, strict=True)
+    floats = [(n, [*map(str, s.dims)]) for n, s in held if s.dtype in ("float", "held")]
+    numbers = sorted(["0", *compared_constants(one, plain)], key=float)
+    for name, _ in floats:  # what excludes least comes first
+        for sign, ordered in (("!=", numbers), (">", numbers), ("<", numbers[::-1])):
+            for number in ordered:
+                yield _right_where(plain, f"{name} {sign} {number}")
+    for (a, dims), (b, others) in combinations(floats, 2):
+        if dims == others or not others or not dims:
+            for sign in ("!=", ">", "<"):
+                yield _right_where(plain, f"{a} {sign} {b}")
+    for name, _ in floats:
+        for low, high in sorted(combinations(numbers, 2), key=lambda ends: float(ends[0]) - float(ends[1])):
+            yield _right_where(plain, f"{name} > {low}", f"{name} < {high}")
+
+
+def _right_where(plain: Rules, *domain: str) -> Mistake:
+    return Mistake(f"right where {' and '.join(domain).replace('!=', '≠')}", plain, domain=domain)
+
+
+def _at_sizes(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Right for some sizes."""
+    names = family(one, one.cases[0]).prove[0].names
+    spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
+    own = {name for d in spec.dims for name in names if name in str(d).replace("*", " ").replace("+", " ").split()}
+    for n in names:
+        if n not in own and not spec.stars:
+            yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
+    for n in names:
+        yield Mistake(f"right where {n} = 1", plain, {n: "1"})
+    for a, b in combinations(names, 2):
+        yield Mistake(f"right where {a} = {b}", plain, {b: a})
+
+
+def _summed(one: UserRule, plain: Rules, name: str) -> Rules:
+    """The sum of what the rule returns for each index of an axis alone: of arguments and seeds that have one entry."""
+    axes = [_axis(s.dims, name) for s in one.signature.inputs]
+    outs = [_axis(s.dims, name) for s in one.outputs_declared or ()]
+
+    def vjp(args: list, seeds: list, params: list) -> list:
+        def at(*slices: Any) -> Any:
+            whole = [x if a is None else jnp.expand_dims(x, a) for x, a in zip(slices, [*axes, *outs], strict=True)]
+            return plain.vjp(whole[: len(args)], whole[len(args) :], params)[0]
+
+        return [jnp.sum(jax.vmap(at, [*axes, *outs])(*args, *seeds), axis=0)]
+
+    return replace(plain, vjp=vjp)
+
+
+def _axis(dims: Sequence[Any], name: str) -> int | None:
+    return next((k for k, d in enumerate(dims) if str(d) == name), None)

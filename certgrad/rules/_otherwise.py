@@ -1,0 +1,427 @@
+"""One step of a wrong rule done otherwise: which single change of what its backward computes makes it right.
+
+Every change of a catalogue is tried at some points by numpy, where a step costs microseconds. What is right at all of
+them is a mistake worth a proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, cycle
+from typing import Any
+
+import jax
+import numpy as np
+
+from certgrad._subject import Rules
+from certgrad.obligations.certificate import Witness
+from certgrad.obligations.conformance import Setting, applied, evaluated
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
+
+from ._plausible import drawn
+from ._steps import Act, Key, Run, Step, Steps
+from ._user_rule import UserRule
+from ._words import place_of_step, word_of
+
+SECONDS = 1.0
+"""For trying changes of one argument's cotangent, of processor time."""
+MAX_STEPS = 150
+MAX_VALUES = 30
+"""So many of the values known at a step are tried in the place of another."""
+TOLERANCE = 1e-9
+LARGEST = 10**7
+"""Numerators and denominators of factors."""
+SIZES = ((2, 3, 5, 4, 7), (3, 2, 4, 7, 5))
+_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "add": ("subtract", "multiply"),
+    "add_any": ("subtract", "multiply"),
+    "sub": ("add", "divide"),
+    "mul": ("divide", "add"),
+    "div": ("multiply", "subtract"),
+    "max": ("minimum",),
+    "min": ("maximum",),
+    "sin": ("cos", "sinh"),
+    "cos": ("sin", "cosh"),
+    "sinh": ("cosh",),
+    "cosh": ("sinh",),
+    "exp": ("expm1", "exp2"),
+    "expm1": ("exp",),
+    "exp2": ("exp",),
+    "log": ("log1p",),
+    "log1p": ("log",),
+    "tanh": ("tan", "arctan"),
+    "gt": ("greater_equal", "less"),
+    "ge": ("greater", "less_equal"),
+    "lt": ("less_equal", "greater"),
+    "le": ("less", "greater_equal"),
+    "eq": ("not_equal",),
+    "ne": ("equal",),
+    "and": ("logical_or",),
+    "or": ("logical_and",),
+    "abs": ("sign",),
+    "sign": ("abs",),
+    "asin": ("arccos",),
+    "acos": ("arcsin",),
+    "rsqrt": ("sqrt",),
+}
+"""What is mistaken for one another, by numpy's names."""
+_SWAPPED = {"sub": "subtract", "div": "divide", "pow": "power", "atan2": "arctan2"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step done otherwise, in words."""
+
+    text: str
+    key: Key
+    act: Act
+
+
+@dataclass(frozen=True)
+class _At:
+    """A point: the run of the rule as it is, its result and the right one there."""
+
+    run: Run
+    returned: np.ndarray
+    right: np.ndarray
+    sizes: Mapping[str, int]
+
+
+def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
+    """The changes of one step with which the cotangent of the argument that moves is right at some points."""
+    try:
+        search = _Search(one, rules, witness)
+    except Exception:  # whatever the rule does when it is traced, or where numpy has no value
+        return
+    yield from search.found()
+
+
+class _Search:
+    def __init__(self, one: UserRule, rules: Rules, witness: Witness | None) -> None:
+        self.one = one
+        self.instance = family(one, one.cases[0]).prove[0]
+        with wide_floats():
+            shapes = self.instance.shapes()
+            kinds = {"int": "int32", "bool": "bool"}
+            inputs = [
+                jax.ShapeDtypeStruct(s, kinds.get(d, "float64"))
+                for s, d in zip(shapes.inputs, shapes.dtypes, strict=True)
+            ]
+            count = len(inputs)
+            forward = trace(lambda *xs: rules.forward(list(xs), []), inputs)
+            seeds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in forward.jaxpr.outvars]
+            backward = trace(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), []), [*inputs, *seeds])
+            right = trace(_adjoint(one, rules, count), [*inputs, *seeds])
+        self.program = Steps.of(backward.jaxpr, backward.consts)
+        if len(self.program.steps) > MAX_STEPS:
+            raise ValueError
+        self.until = time.process_time() + SECONDS
+        self.points: list[_At] = []
+        outs = [v.aval for v in forward.jaxpr.outvars]
+        for sizes, args, given in self._places(witness, outs):
+            setting = Setting(sizes)
+            with np.errstate(all="ignore"):
+                values = [*args, *given]
+                run = Run(self.program, values, _numerically(setting), lambda v: np.asarray(v.val), np)
+                self.points.append(_At(run, run.all()[0], evaluated(right, values, setting)[0], sizes))
+        self.points.sort(key=lambda at: _same(at.returned, at.right))  # where it is wrong comes first
+        if not self.points or _same(self.points[0].returned, self.points[0].right):
+            raise ValueError
+
+    def _places(self, witness: Witness | None, outs: Sequence[Any]) -> Iterator[tuple[dict[str, int], list, list]]:
+        """Sizes, arguments and seeds: two that are drawn, and the witness."""
+        for k, numbers in enumerate(SIZES):
+            sizes = dict(zip(self.instance.names, cycle(numbers), strict=False))
+            point = drawn(self.one, self.instance, {n: str(v) for n, v in sizes.items()}, self.one.domain, seed=k)
+            if point is not None:
+                args, rng = point
+                yield sizes, args, [rng.standard_normal(_shape(aval, sizes)) for aval in outs]
+        if witness is not None and {*witness.dims} >= {*self.instance.names}:
+            sizes = {n: witness.dims[n] for n in self.instance.names}
+            args = [_array(witness.inputs[n], d) for n, d in zip(self.one.arg_names, self.instance.dtypes, strict=True)]
+            if all(x.ndim == len(dims) for x, dims in zip(args, self.instance.inputs, strict=True)):
+                seeds = [_array(x, "float") for x in witness.seeds.values()]
+                yield sizes, args, seeds or [np.ones(_shape(aval, sizes)) for aval in outs]
+
+    def found(self) -> Iterator[Change]:
+        """The simplest changes first, and of these the one that is nearest to the result."""
+        live = [s for s in reversed(self.program.live()) if len(s.outs) == 1]
+        for of_step in (self._factor, self._other_function, self._needless, self._other_operand, self._joined):
+            for step in live:
+                if time.process_time() > self.until:
+                    return
+                with np.errstate(all="ignore"):
+                    found = list(of_step(step))
+                yield from found
+
+    def _right(self, step: Step, act: Act) -> bool:
+        """The cotangent is right at all points with this change."""
+        for at in self.points:
+            try:
+                value = np.asarray(act(at.run, step))
+                if value.shape != np.shape(at.run.values[step.outs[0]]):
+                    return False
+                out = at.run.with_value(step, value.astype(at.run.values[step.outs[0]].dtype, copy=False))
+            except Exception:  # the step that is made of it does not run
+                return False
+            if not _same(out[0], at.right):
+                return False
+        return True
+
+    def _tried(self, step: Step, what: str, act: Act) -> Iterator[Change]:
+        if self._right(step, act):
+            yield Change(what, step.key, act)
+
+    def _factor(self, step: Step) -> Iterator[Change]:
+        """The step's value times a number, or a product of sizes; or with a number added."""
+        if not _is_float(step):
+            return
+        for shift in (False, True):
+            numbers = [self._solved(at, step, shift) for at in self.points]
+            known = [n for n in numbers if n is not None]
+            if not known:
+                continue
+            if shift:
+                number = _fraction(known)
+                if number is not None:
+                    act = lambda r, s, n=number: r.own(s) + float(n)  # noqa: E731
+                    yield from self._tried(step, f"{_number(number)} is to be added to {_the(step)}", act)
+                continue
+            number = _fraction(known)
+            if number is not None:
+                yield from self._tried(step, _of_factor(step, number), _times(number))
+            else:
+                yield from self._sizes(step)
+
+    def _solved(self, at: _At, step: Step, shift: bool) -> float | None:
+        """What the step's value has to be multiplied by, or what is to be added, if the result depends on it so."""
+        value = at.run.values[step.outs[0]]
+        moved = at.run.with_value(step, value + 1 if shift else 2 * value)[0] - at.returned
+        missing = at.right - at.returned
+        scale = float(np.vdot(moved, moved))
+        if not scale or not np.isfinite(scale):
+            return None
+        number = float(np.vdot(moved, missing)) / scale
+        return number if shift else 1 + number
+
+    def _sizes(self, step: Step) -> Iterator[Change]:
+        named = {
+            str(d): (k, j)
+            for k, dims in enumerate(self.instance.inputs)
+            for j, d in enumerate(dims)
+            if d.isidentifier()
+        }
+        for count in (1, 2):
+            for chosen in combinations(named, count):
+                for power, how in ((1, "multiplied"), (-1, "divided")):
+                    places = [named[c] for c in chosen]
+                    text = f"{_the(step)} is to be {how} by {' · '.join(chosen)}"
+                    yield from self._tried(step, text, _by_sizes(places, power))
+
+    def _other_function(self, step: Step) -> Iterator[Change]:
+        """Another function of the same operands, or the same of exchanged ones."""
+        name = step.eqn.primitive.name
+        for other in _FUNCTIONS.get(name, ()):
+            text = f"{_the(step)} is to be {_article(other)}"
+            yield from self._tried(step, text, lambda r, s, f=other: getattr(r.xp, f)(*r.operands(s)))
+        if name in _SWAPPED:
+            text = f"the operands of {_the(step)} are exchanged"
+            act = lambda r, s: getattr(r.xp, _SWAPPED[name])(*r.operands(s)[::-1])  # noqa: E731
+            yield from self._tried(step, text, act)
+        if name == "select_n" and len(step.operands) == 3:
+            text = f"the branches of {_the(step)} are exchanged"
+            yield from self._tried(step, text, lambda r, s: r.xp.where(*r.operands(s)))
+        if name == "integer_pow":
+            for by in (1, -1, 2, -2):
+                power = step.eqn.params["y"] + by
+                text = f"{_the(step)} is to be that with exponent {power}"
+                yield from self._tried(step, text, lambda r, s, y=power: r.operands(s)[0] ** y)
+        if name in ("reduce_sum", "reduce_max", "reduce_min"):
+            axes = step.eqn.params["axes"]
+            for other in ("sum", "max", "min", "mean"):
+                text = f"{_the(step)} is to be the {other} over the same entries"
+                act = lambda r, s, f=other: getattr(r.xp, f)(r.operands(s)[0], axis=axes)  # noqa: E731
+                yield from self._tried(step, text, act)
+
+    def _needless(self, step: Step) -> Iterator[Change]:
+        """A value that is known before in the place of the step's own."""
+        for key in self._alike(step, step.outs[0]):
+            own = any(o.key == key for o in step.operands)
+            text = f"{_the(step)} is one too many" if own else f"{self._named(key)} is due in the place of {_the(step)}"
+            yield from self._tried(step, text, lambda r, s, k=key: r.values[k])
+
+    def _other_operand(self, step: Step) -> Iterator[Change]:
+        """The same step of another value."""
+        for j, operand in enumerate(step.operands):
+            if operand.key is None:
+                yield from self._literal(step, j)
+                continue
+            for key in self._alike(step, operand.key):
+
+                def act(r: Run, s: Step, j: int = j, key: Key = key) -> Any:
+                    operands = r.operands(s)
+                    return r.apply(s.eqn, [*operands[:j], r.values[key], *operands[j + 1 :]])[0]
+
+                text = f"{_the(step)} takes {self._named(operand.key)}, and {self._named(key)} is due there"
+                yield from self._tried(step, text, act)
+
+    def _literal(self, step: Step, j: int) -> Iterator[Change]:
+        """The same step of another number."""
+        old = step.operands[j].literal
+        if np.ndim(old.val) or not np.issubdtype(old.aval.dtype, np.floating):
+            return
+        here = float(old.val)
+
+        def act_of(number: float) -> Act:
+            def act(r: Run, s: Step) -> Any:
+                operands = r.operands(s)
+                operands[j] = r.xp.asarray(number, operands[j].dtype if hasattr(operands[j], "dtype") else None)
+                return r.apply(s.eqn, operands)[0]
+
+            return act
+
+        for number in (-here, here - 1, here + 1, here / 2, 2 * here, 1 / here if here else 1.0, here * here, 0.0, 1.0):
+            if number != here:
+                text = f"{_the(step)} takes the number {here:g}, and {number:g} is due there"
+                yield from self._tried(step, text, act_of(number))
+
+    def _joined(self, step: Step) -> Iterator[Change]:
+        """The step's value times, divided by, plus or less a value that is known."""
+        if not _is_float(step):
+            return
+        for key in self._alike(step, step.outs[0]):
+            what = self._named(key)
+            for function, text in (
+                ("multiply", f"{_the(step)} is to be multiplied by {what}"),
+                ("add", f"{what} is to be added to {_the(step)}"),
+                ("subtract", f"{what} is to be subtracted from {_the(step)}"),
+                ("divide", f"{_the(step)} is to be divided by {what}"),
+            ):
+                act = lambda r, s, f=function, k=key: getattr(r.xp, f)(r.own(s), r.values[k])  # noqa: E731
+                yield from self._tried(step, text, act)
+
+    def _alike(self, step: Step, than: Key) -> list[Key]:
+        """The values known at a step that have the shape and dtype of another, each once, the latest first."""
+        run = self.points[0].run
+        old = np.asarray(run.values[than])
+        found: list[Key] = []
+        seen = [old]
+        for key, value in reversed(list(run.before(step))):
+            if np.shape(value) != old.shape or np.asarray(value).dtype != old.dtype or key == than:
+                continue
+            if not any(np.array_equal(value, other) for other in seen):
+                found.append(key)
+                seen.append(value)
+        return found[:MAX_VALUES]
+
+    def _named(self, key: Key) -> str:
+        """A value in words."""
+        if key[0] == "in":
+            return (*self.one.arg_names, *["the cotangent of the output"] * key[1])[key[1]]
+        if key[0] == "const":
+            return "a constant"
+        return _the(next(s for s in self.program.steps if key in s.outs))
+
+
+def _adjoint(one: UserRule, rules: Rules, count: int) -> Callable[..., list]:
+    """The cotangent that the function's own derivative gives to the argument that moves."""
+    k = one.arg_names.index(one.moving[0])
+
+    def run(*xs: Any) -> list:
+        args, seeds = list(xs[:count]), list(xs[count:])
+        program = primal_body(jax.make_jaxpr(lambda *ys: rules.forward(list(ys), []))(*args))
+
+        def function(x: Any) -> list:
+            moved = [*args[:k], x, *args[k + 1 :]]
+            return evaluate(program.jaxpr, program.consts, moved, lambda eqn, outs: outs)
+
+        return list(jax.vjp(function, args[k])[1](seeds))
+
+    return run
+
+
+def _numerically(setting: Setting) -> Callable[[Any, list], list]:
+    return lambda eqn, operands: applied(eqn, [np.asarray(x) for x in operands], setting)
+
+
+def _shape(aval: Any, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return Setting(sizes).size(tuple(aval.shape))
+
+
+def _array(value: Any, dtype: str) -> np.ndarray:
+    def number(x: Any) -> Any:
+        if isinstance(x, list):
+            return [number(y) for y in x]
+        return x if dtype in ("int", "bool") else float(Fraction(x))
+
+    return np.asarray(number(value), {"int": "int32", "bool": "bool"}.get(dtype, "float64"))
+
+
+def _same(one: Any, other: Any) -> bool:
+    one, other = np.asarray(one), np.asarray(other)
+    if one.shape != other.shape or not np.all(np.isfinite(one)):
+        return False
+    largest = max(float(np.max(np.abs(other), initial=0)), 1e-3)
+    return bool(np.max(np.abs(one - other), initial=0) <= TOLERANCE * largest)
+
+
+def _fraction(numbers: Sequence[float]) -> Fraction | None:
+    """The simple fraction that all of them are."""
+    first = numbers[0]
+    if (
+        not np.isfinite(first)
+        or abs(first) > LARGEST
+        or any(abs(n - first) > 1e-9 * max(abs(first), 1e-6) for n in numbers)
+    ):
+        return None
+    found = Fraction(first).limit_denominator(LARGEST)
+    return found if found not in (0, 1) and abs(float(found) - first) <= 1e-9 * abs(first) else None
+
+
+def _times(number: Fraction) -> Act:
+    def act(r: Run, s: Step) -> Any:
+        value = r.own(s)
+        value = value * float(number.numerator) if abs(number.numerator) != 1 else value * number.numerator
+        return value / float(number.denominator) if number.denominator != 1 else value
+
+    return act
+
+
+def _by_sizes(places: Sequence[tuple[int, int]], power: int) -> Act:
+    def act(r: Run, s: Step) -> Any:
+        value = r.own(s)
+        for k, axis in places:
+            size = r.xp.asarray(r.inputs[k].shape[axis], value.dtype)
+            value = value * size if power > 0 else value / size
+        return value
+
+    return act
+
+
+def _is_float(step: Step) -> bool:
+    return bool(np.issubdtype(step.eqn.outvars[0].aval.dtype, np.floating))
+
+
+def _the(step: Step) -> str:
+    return f"the {word_of(step.eqn.primitive.name)}{place_of_step(step.eqn)}"
+
+
+def _number(number: Fraction) -> str:
+    return f"{float(number):g}" if number.denominator > 1000 else str(number)
+
+
+def _of_factor(step: Step, number: Fraction) -> str:
+    if number == -1:
+        return f"the sign of {_the(step)} is wrong"
+    how = f"divided by {number.denominator}" if number.numerator == 1 else f"multiplied by {number}"
+    return f"{_the(step)} is to be {how}"
+
+
+def _article(function: str) -> str:
+    words = {"add": "sum", "subtract": "difference", "multiply": "product", "divide": "quotient"}
+    word = words.get(function, function.replace("_", " "))
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -1,0 +1,177 @@
+"""A program as a list of steps, which can be run by any arithmetic and with one step done otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.obligations.tracing.jax_internals import inner_program, is_literal, jaxpr_of
+
+Key = tuple[Any, ...]
+"""A value: ("in", 0) is an input, ("mul", 2, 0) the first output of the third product."""
+Value = Any
+Apply = Callable[[Any, list[Value]], list[Value]]
+"""What an equation gives for its operands."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A value by its key, or a literal."""
+
+    key: Key | None
+    literal: Any = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """An equation, what it takes, and the keys of what it gives."""
+
+    eqn: Any
+    operands: tuple[Operand, ...]
+    outs: tuple[Key, ...]
+
+    @property
+    def key(self) -> Key:
+        """The name of the step: its primitive, and which of those steps it is."""
+        return self.outs[0][:2]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A program, called programs in line. A function with a rule in forward mode is one step, as are loops."""
+
+    steps: tuple[Step, ...]
+    consts: Mapping[Key, Value]
+    results: tuple[Operand, ...]
+
+    @classmethod
+    def of(cls, program: Any, consts: Sequence[Any]) -> Steps:
+        """Those of a jaxpr."""
+        found: list[Step] = []
+        values: dict[Key, Value] = {}
+        counts: Counter[str] = Counter()
+
+        def inline(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Operand]) -> list[Operand]:
+            refs = dict(zip(jaxpr.invars, operands, strict=True))
+            for v, c in zip(jaxpr.constvars, consts, strict=True):
+                refs[v] = Operand(("const", len(values)))
+                values["const", len(values)] = c
+
+            def ref(v: Any) -> Operand:
+                return Operand(None, v) if is_literal(v) else refs[v]
+
+            for eqn in jaxpr.eqns:
+                name, taken = eqn.primitive.name, [ref(v) for v in eqn.invars]
+                inner = inner_program(eqn) if name not in ("custom_jvp_call", "custom_lin") else None
+                if inner is not None:
+                    outs = inline(inner.jaxpr, inner.consts, taken)
+                else:
+                    keys = tuple((name, counts[name], j) for j in range(len(eqn.outvars)))
+                    counts[name] += 1
+                    outs = [*map(Operand, keys)]
+                    found.append(Step(eqn, tuple(taken), keys))
+                refs.update(zip(eqn.outvars, outs, strict=True))
+            return [ref(v) for v in jaxpr.outvars]
+
+        results = inline(program, consts, [Operand(("in", k)) for k in range(len(program.invars))])
+        return cls(tuple(found), values, tuple(results))
+
+    def live(self) -> list[Step]:
+        """The steps that the results depend on."""
+        needed = {o.key for o in self.results}
+        out = []
+        for step in reversed(self.steps):
+            if needed.intersection(step.outs):
+                needed.update(o.key for o in step.operands)
+                out.append(step)
+        return out[::-1]
+
+
+@dataclass
+class Run:
+    """The values of a program's steps at its inputs, in some arithmetic; `xp` has its functions, by numpy's names."""
+
+    program: Steps
+    inputs: Sequence[Value]
+    apply: Apply
+    literal: Callable[[Any], Value]
+    xp: Any
+    values: dict[Key, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values |= {("in", k): x for k, x in enumerate(self.inputs)}
+        self.values |= self.program.consts
+
+    def read(self, operand: Operand, over: Mapping[Key, Value] | None = None) -> Value:
+        """The value of an operand; some may have others than they had."""
+        if operand.key is None:
+            return self.literal(operand.literal)
+        if over is not None and operand.key in over:
+            return over[operand.key]
+        return self.values[operand.key]
+
+    def operands(self, step: Step) -> list[Value]:
+        """What a step takes."""
+        return [self.read(o) for o in step.operands]
+
+    def own(self, step: Step) -> Value:
+        """What a step gives, from what it takes: it may not have been done yet."""
+        return self.apply(step.eqn, self.operands(step))[0]
+
+    def all(self, changed: Key | None = None, act: Act | None = None) -> list[Value]:
+        """What the program returns, with one step done otherwise."""
+        for step in self.program.steps:
+            if act is not None and step.key == changed:
+                outs = [act(self, step)]
+            else:
+                outs = self.apply(step.eqn, self.operands(step))
+            self.values.update(zip(step.outs, outs, strict=True))
+        return [self.read(o) for o in self.program.results]
+
+    def with_value(self, step: Step, value: Value) -> list[Value]:
+        """What the program returns where a step gives this instead. Only what depends on it is computed again."""
+        over = {step.outs[0]: value}
+        later = iter(self.program.steps)
+        for other in later:
+            if other is step:
+                break
+        for other in later:
+            if any(o.key in over for o in other.operands):
+                over.update(zip(other.outs, self.apply(other.eqn, [self.read(o, over) for o in other.operands])))
+        return [self.read(o, over) for o in self.program.results]
+
+    def before(self, step: Step) -> Iterator[tuple[Key, Value]]:
+        """The values that are known at a step."""
+        for key, value in self.values.items():
+            if key == step.outs[0]:
+                return
+            yield key, value
+
+
+Act = Callable[[Run, Step], Value]
+"""What a step gives instead, of numpy's arrays as of traced ones."""
+
+
+def changed(function: Callable[..., list], key: Key, act: Act) -> Callable[..., list]:
+    """A function of arrays that are traced, with one of its steps done otherwise."""
+
+    def run(*arrays: Value) -> list[Value]:
+        closed = jax.make_jaxpr(function)(*arrays)
+        program = Steps.of(jaxpr_of(closed), closed.consts)
+        return Run(program, arrays, _bound, lambda v: v.val, jnp).all(key, lambda r, s: _typed(act(r, s), s))
+
+    return run
+
+
+def _bound(eqn: Any, operands: list[Value]) -> list[Value]:
+    found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+    return list(found) if eqn.primitive.multiple_results else [found]
+
+
+def _typed(value: Value, step: Step) -> Value:
+    return jnp.asarray(value, step.eqn.outvars[0].aval.dtype)

@@ -1,0 +1,49 @@
+"""Steps of a program in words: what they compute, and the line that they come from."""
+
+from __future__ import annotations
+
+import linecache
+from pathlib import Path
+from typing import Any
+
+from certgrad.obligations.tracing.jax_internals import source_line
+
+_WORDS = {
+    "reduce_sum": "sum",
+    "reduce_max": "maximum",
+    "reduce_min": "minimum",
+    "dot_general": "product",
+    "cumsum": "cumulative sum",
+    "integer_pow": "power",
+    "pow": "power",
+    "div": "quotient",
+    "mul": "product",
+    "add": "sum",
+    "sub": "difference",
+    "max": "maximum",
+    "min": "minimum",
+    "log1p": "logarithm",
+    "log": "logarithm",
+    "exp": "exponential",
+    "logistic": "sigmoid",
+    "sqrt": "root",
+    "rsqrt": "inverse root",
+}
+
+
+def word_of(primitive: str) -> str:
+    """What a primitive computes: `reduce_sum` is a sum."""
+    return _WORDS.get(primitive, primitive)
+
+
+def place_of_step(eqn: Any) -> str:
+    """The line of the user's code that made an equation, with its text; empty where that is not known."""
+    file, line = source_line(eqn)
+    if not file:
+        return ""
+    text = linecache.getline(file, line).strip()
+    return (
+        f" in line {line} of {Path(file).name} (`{text}`)"
+        if 0 < len(text) < 80
+        else f" in line {line} of {Path(file).name}"
+    )
