@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import jax.numpy as jnp
@@ -26,7 +28,7 @@ from certgrad.ops._declare import Case
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
 
 from ._missing import missing_term
-from ._mistakes import INTENDED, Mistake, mistakes
+from ._mistakes import INTENDED, Mistake, mistakes, where_right
 from ._otherwise import Change, changes
 from ._plausible import Trial
 from ._report import ArgumentClaim
@@ -39,6 +41,8 @@ SHARE = 2.0
 LEAST = 8.0
 """So many seconds are given to that however quick the verdict was."""
 ONE_PROOF = 6.0
+MAX_CHANGES = 6
+"""So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 Made = Callable[[str, "dict[str, Any] | None"], UserRule]
 """The same rule for one argument alone (all of them, if none is named), at other static values (its own, if None)."""
@@ -71,17 +75,19 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause, missing, domain = _shape_cause(worst.reason), "", ""
+        cause, missing = Cause(_shape_cause(worst.reason)), ""
         if worst.verdict == "refuted":
             k = cases.index(worst) % len(one.cases)
-            if not cause:
+            if not cause.text:
                 at_case = _at_the_case(name, one, rule, k, worst, made)
-                twin = _twin(at_case[0], lambda statics, name=name: made(name, statics))
-                cause, domain = likely_cause(*at_case, until, worst.witness, twin)
-                cause += _of_case(rule, one, k) if cause else ""
-            missing = "" if INTENDED in cause else missing_term(one, k)
-        claim = ArgumentClaim(name, worst.verdict, worst.reason, worst.residual, worst.witness, cause, missing, domain)
-        out.append(claim)
+                twin = _twin(at_case[0], partial(made, name))
+                cause = likely_cause(*at_case, until, worst.witness, twin) or cause
+                if cause.text:
+                    cause = replace(cause, text=cause.text + _of_case(rule, one, k))
+            missing = "" if INTENDED in cause.text else missing_term(one, k)
+        where = " and ".join(cause.domain)
+        said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing, where)
+        out.append(ArgumentClaim(name, *said, mended=cause.mended))
     return tuple(out)
 
 
@@ -106,7 +112,7 @@ def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
 def _shape_cause(reason: str) -> str:
     """The mistake that JAX itself reports: a cotangent of another shape than its argument."""
     if "but the float argument has shape" in reason or ("bwd" in reason and "shape" in reason):
-        return "a sum over the axes that were broadcast is missing: the cotangent has another shape than its argument"
+        return "the cotangent has another shape than its argument"
     return ""
 
 
@@ -127,51 +133,71 @@ def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
     return f" (at {', '.join(found)})" if found else ""
 
 
+@dataclass(frozen=True)
+class Cause:
+    """A mistake in words, and the domain outside of which alone it is one, if it has one."""
+
+    text: str = ""
+    domain: tuple[str, ...] = ()
+    mended: UserRule | None = None
+    """The rule but for the mistake, which is proved."""
+
+
 def likely_cause(
     one: UserRule, rule: UserRule, until: float, witness: Witness | None = None, twin: UserRule | None = None
-) -> tuple[str, str]:
-    """The mistake that explains the cotangent of the only argument that `one` moves, and the domain outside of which
-    alone it is one; empty if none does in time. It is proved that the rule is right but for it.
+) -> Cause | None:
+    """The mistake that explains the cotangent of the only argument that `one` moves: it is proved that the rule is
+    right but for it. None if none is found in time.
     """
     trial = Trial(one)
     there = Trial(twin) if twin is not None else None
-    plain = replace(trial.rules, jvp=None, primal=None)
-    if trial.plausible(plain, {}, ()) and holds(one, Mistake("", plain)):
-        return "", ""  # right at these shapes: it is wrong at others, which the witness shows
-    for mistake in mistakes(one, rule, trial.rules):
-        if time.process_time() > until:
-            return "", ""
-        if trial.agrees(mistake) and (there is None or _also(there, rule, mistake)) and holds(one, mistake):
-            return mistake.text, " and ".join(mistake.domain)
+    plain = replace(trial.rules, jvp=None, primal=None, both=None)
+    if trial.plausible(plain, {}, ()) and proved(mended(one, Mistake("", plain))):
+        return None  # right at these shapes: it is wrong at others, which the witness shows
+
+    def first(family: Callable[[Trial], Iterable[Mistake]]) -> Cause | None:
+        for mistake in family(trial):
+            if time.process_time() > until:
+                return None
+            if trial.agrees(mistake) and (there is None or _said(mistake, there, family(there))):
+                subject = mended(one, mistake)
+                if proved(subject):
+                    return Cause(mistake.text, mistake.domain, subject)
+        return None
+
+    if cause := first(lambda t: mistakes(t.one, rule, t.rules)):
+        return cause
+    if time.process_time() > until:
+        return None
     if nonlinear(one, trial):
-        return f"it is not linear in the cotangent of the output; {INTENDED}", ""
-    for change in changes(one, trial.rules, witness):
-        if time.process_time() > until:
-            return "", ""
-        if there is not None and not there.agrees(_otherwise(there.rules, change)):
-            continue
-        if holds(one, _otherwise(trial.rules, change)):
-            return change.text, ""
-    return "", ""
+        return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
+    tried = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
+    if cause := first(lambda t: (_otherwise(t.rules, change) for change in tried)):
+        return cause
+    return first(lambda t: where_right(t.one, t.rules))
 
 
-def _also(there: Trial, rule: UserRule, mistake: Mistake) -> bool:
+def _said(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
     """The same is plausible where real numbers have other values."""
-    same = (m for m in mistakes(there.one, rule, there.rules) if m.text == mistake.text)
-    return any(map(there.agrees, same))
+    return any(there.agrees(other) for other in found if other.text == mistake.text)
 
 
-def holds(one: UserRule, mistake: Mistake) -> bool:
-    """The rule but for the mistake is proved: at all shapes, or those of the mistake."""
-    mended = copy(one)
-    mended.claimed, mended.conformance, mended.seconds = ("vjp_is_adjoint",), None, ONE_PROOF
-    mended.domain = (*one.domain, *mistake.domain)
-    mended.signature = _at(one.signature, mistake.fixed)
-    mended.cases = (Case(mended.signature, one.cases[0].statics),)
-    mended.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
+def mended(one: UserRule, mistake: Mistake) -> UserRule:
+    """The rule but for a mistake: at all shapes, or those of the mistake."""
+    found = copy(one)
+    found.claimed, found.conformance, found.seconds = ("vjp_is_adjoint",), None, ONE_PROOF
+    found.domain = (*one.domain, *mistake.domain)
+    found.signature = _at(one.signature, mistake.fixed)
+    found.cases = (Case(found.signature, one.cases[0].statics),)
+    found.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
+    return found
+
+
+def proved(subject: UserRule) -> bool:
+    """The rule is right at all shapes, under hypotheses perhaps."""
     try:
-        return audit(mended).verdict in PROOFS
-    except Exception:  # what does not even trace does not hold
+        return audit(subject).verdict in PROOFS
+    except Exception:  # what does not even trace is not
         return False
 
 
@@ -201,7 +227,7 @@ def _otherwise(rules: Rules, change: Change) -> Mistake:
 
 
 def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Twice the cotangent of the output does not give twice the cotangent: there is a point that shows it rigorously."""
+    """Twice the cotangent of the output does not give twice the cotangent, as is shown rigorously at a point."""
     if not trial.nonlinear():
         return False
     rules = trial.rules

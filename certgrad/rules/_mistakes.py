@@ -71,7 +71,7 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
     for text, forward in held_constant(one, rules):
         yield Mistake(text, replace(plain, jvp=_derivative_of(forward, one)))
     yield from _sums_to_one(one, plain)
-    yield from _at_sizes(one, plain)
+    yield from _sums_left_out(one, plain)
 
 
 def _about_numbers(one: UserRule, changed: Callable) -> Iterator[Mistake]:
@@ -243,14 +243,20 @@ def _right_where(plain: Rules, *domain: str) -> Mistake:
     return Mistake(f"right where {' and '.join(domain).replace('!=', '≠')}", plain, domain=domain)
 
 
-def _at_sizes(one: UserRule, plain: Rules) -> Iterator[Mistake]:
-    """Right for some sizes."""
+def _sums_left_out(one: UserRule, plain: Rules) -> Iterator[Mistake]:
+    """Over an axis that the argument does not have."""
     names = family(one, one.cases[0]).prove[0].names
     spec = one.signature.inputs[one.arg_names.index(one.moving[0])]
     own = {name for d in spec.dims for name in names if name in str(d).replace("*", " ").replace("+", " ").split()}
-    for n in names:
-        if n not in own and not spec.stars:
+    for n in () if spec.stars else names:
+        if n not in own:
             yield Mistake(f"a sum over the axis {n} is missing", _summed(one, plain, n))
+
+
+def where_right(one: UserRule, rules: Rules) -> Iterator[Mistake]:
+    """Right for some sizes: what is said where nothing else is found."""
+    plain = replace(rules, jvp=None, primal=None)
+    names = family(one, one.cases[0]).prove[0].names
     for n in names:
         yield Mistake(f"right where {n} = 1", plain, {n: "1"})
     for a, b in combinations(names, 2):

@@ -188,8 +188,9 @@ class _Search:
             if shift:
                 number = _fraction(known)
                 if number is not None:
-                    act = lambda r, s, n=number: r.own(s) + float(n)  # noqa: E731
-                    yield from self._tried(step, f"{_number(number)} is to be added to {_the(step)}", act)
+                    yield from self._tried(
+                        step, f"{_number(number)} is to be added to {_the(step)}", _plus(float(number))
+                    )
                 continue
             number = _fraction(known)
             if number is not None:
@@ -227,32 +228,30 @@ class _Search:
         name = step.eqn.primitive.name
         for other in _FUNCTIONS.get(name, ()):
             text = f"{_the(step)} is to be {_article(other)}"
-            yield from self._tried(step, text, lambda r, s, f=other: getattr(r.xp, f)(*r.operands(s)))
+            yield from self._tried(step, text, _function(other))
         if name in _SWAPPED:
             text = f"the operands of {_the(step)} are exchanged"
-            act = lambda r, s: getattr(r.xp, _SWAPPED[name])(*r.operands(s)[::-1])  # noqa: E731
-            yield from self._tried(step, text, act)
+            yield from self._tried(step, text, _function(_SWAPPED[name], backwards=True))
         if name == "select_n" and len(step.operands) == 3:
             text = f"the branches of {_the(step)} are exchanged"
-            yield from self._tried(step, text, lambda r, s: r.xp.where(*r.operands(s)))
+            yield from self._tried(step, text, _function("where"))
         if name == "integer_pow":
             for by in (1, -1, 2, -2):
                 power = step.eqn.params["y"] + by
                 text = f"{_the(step)} is to be that with exponent {power}"
-                yield from self._tried(step, text, lambda r, s, y=power: r.operands(s)[0] ** y)
+                yield from self._tried(step, text, _power(power))
         if name in ("reduce_sum", "reduce_max", "reduce_min"):
             axes = step.eqn.params["axes"]
             for other in ("sum", "max", "min", "mean"):
                 text = f"{_the(step)} is to be the {other} over the same entries"
-                act = lambda r, s, f=other: getattr(r.xp, f)(r.operands(s)[0], axis=axes)  # noqa: E731
-                yield from self._tried(step, text, act)
+                yield from self._tried(step, text, _over(other, axes))
 
     def _needless(self, step: Step) -> Iterator[Change]:
         """A value that is known before in the place of the step's own."""
         for key in self._alike(step, step.outs[0]):
             own = any(o.key == key for o in step.operands)
             text = f"{_the(step)} is one too many" if own else f"{self._named(key)} is due in the place of {_the(step)}"
-            yield from self._tried(step, text, lambda r, s, k=key: r.values[k])
+            yield from self._tried(step, text, _value(key))
 
     def _other_operand(self, step: Step) -> Iterator[Change]:
         """The same step of another value."""
@@ -301,8 +300,7 @@ class _Search:
                 ("subtract", f"{what} is to be subtracted from {_the(step)}"),
                 ("divide", f"{_the(step)} is to be divided by {what}"),
             ):
-                act = lambda r, s, f=function, k=key: getattr(r.xp, f)(r.own(s), r.values[k])  # noqa: E731
-                yield from self._tried(step, text, act)
+                yield from self._tried(step, text, _with(function, key))
 
     def _alike(self, step: Step, than: Key) -> list[Key]:
         """The values known at a step that have the shape and dtype of another, each once, the latest first."""
@@ -400,6 +398,30 @@ def _by_sizes(places: Sequence[tuple[int, int]], power: int) -> Act:
         return value
 
     return act
+
+
+def _plus(number: float) -> Act:
+    return lambda r, s: r.own(s) + number
+
+
+def _value(key: Key) -> Act:
+    return lambda r, s: r.values[key]
+
+
+def _power(exponent: int) -> Act:
+    return lambda r, s: r.operands(s)[0] ** exponent
+
+
+def _function(name: str, backwards: bool = False) -> Act:
+    return lambda r, s: getattr(r.xp, name)(*r.operands(s)[:: -1 if backwards else 1])
+
+
+def _over(name: str, axes: tuple[int, ...]) -> Act:
+    return lambda r, s: getattr(r.xp, name)(r.operands(s)[0], axis=axes)
+
+
+def _with(name: str, key: Key) -> Act:
+    return lambda r, s: getattr(r.xp, name)(r.own(s), r.values[key])
 
 
 def _is_float(step: Step) -> bool:

@@ -37,7 +37,7 @@ class Trial:
         return self.plausible(mistake.rules, mistake.fixed, mistake.domain)
 
     def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
-        """The two sides of the adjoint law agree at a random point; also where none is found in the rule's own domain."""
+        """The two sides of the adjoint law agree at a random point; also where the rule's own domain gives none."""
         with jax.enable_x64(True):
             point = self._point(fixed, (*self.one.domain, *domain))
             if point is None:

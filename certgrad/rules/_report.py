@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import indent
+from typing import TYPE_CHECKING
 
 from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, not_for_all, stated
 from certgrad.obligations.conformance import NOT_COMPARED
+
+if TYPE_CHECKING:
+    from ._user_rule import UserRule
 
 PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
 OTHER_VALUE = "the fwd does not return the function's value: under jax.grad the function has another value"
@@ -27,6 +31,8 @@ class ArgumentClaim:
     """What must be added to the cotangent, where that is a short formula."""
     domain: str = ""
     """Where it is right, in the words of `domain=`, if it is wrong outside of that alone."""
+    mended: UserRule | None = field(default=None, compare=False, repr=False)
+    """The rule but for the cause, which is proved."""
 
 
 class Judged:

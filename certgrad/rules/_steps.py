@@ -142,7 +142,8 @@ class Run:
                 break
         for other in later:
             if any(o.key in over for o in other.operands):
-                over.update(zip(other.outs, self.apply(other.eqn, [self.read(o, over) for o in other.operands])))
+                outs = self.apply(other.eqn, [self.read(o, over) for o in other.operands])
+                over.update(zip(other.outs, outs, strict=True))
         return [self.read(o, over) for o in self.program.results]
 
     def before(self, step: Step) -> Iterator[tuple[Key, Value]]:

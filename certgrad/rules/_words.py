@@ -8,6 +8,7 @@ from typing import Any
 
 from certgrad.obligations.tracing.jax_internals import source_line
 
+_OWN = Path(__file__).parents[1]
 _WORDS = {
     "reduce_sum": "sum",
     "reduce_max": "maximum",
@@ -39,7 +40,7 @@ def word_of(primitive: str) -> str:
 def place_of_step(eqn: Any) -> str:
     """The line of the user's code that made an equation, with its text; empty where that is not known."""
     file, line = source_line(eqn)
-    if not file:
+    if not file or Path(file).is_relative_to(_OWN):
         return ""
     text = linecache.getline(file, line).strip()
     return (
