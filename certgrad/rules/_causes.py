@@ -24,6 +24,9 @@ from certgrad.obligations.auditing.witnesses import search
 from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Witness
 from certgrad.obligations.certificate import worst as worst_of
 from certgrad.obligations.generality.instances import family
+from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
 
@@ -41,7 +44,7 @@ SHARE = 2.0
 LEAST = 8.0
 """So many seconds are given to that however quick the verdict was."""
 ONE_PROOF = 6.0
-MAX_CHANGES = 6
+MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 Made = Callable[[str, "dict[str, Any] | None"], UserRule]
@@ -155,11 +158,11 @@ def likely_cause(
     if trial.plausible(plain, {}, ()) and proved(mended(one, Mistake("", plain))):
         return None  # right at these shapes: it is wrong at others, which the witness shows
 
-    def first(family: Callable[[Trial], Iterable[Mistake]]) -> Cause | None:
+    def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False) -> Cause | None:
         for mistake in family(trial):
             if time.process_time() > until:
                 return None
-            if trial.agrees(mistake) and (there is None or _said(mistake, there, family(there))):
+            if (tried or trial.agrees(mistake)) and (there is None or _said(mistake, there, family(there))):
                 subject = mended(one, mistake)
                 if proved(subject):
                     return Cause(mistake.text, mistake.domain, subject)
@@ -171,8 +174,8 @@ def likely_cause(
         return None
     if nonlinear(one, trial):
         return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
-    tried = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
-    if cause := first(lambda t: (_otherwise(t.rules, change) for change in tried)):
+    found = list(islice(changes(one, trial.rules, witness), MAX_CHANGES))
+    if cause := first(lambda t: (_otherwise(t.rules, change) for change in found), tried=True):
         return cause
     return first(lambda t: where_right(t.one, t.rules))
 
@@ -194,10 +197,17 @@ def mended(one: UserRule, mistake: Mistake) -> UserRule:
 
 
 def proved(subject: UserRule) -> bool:
-    """The rule is right at all shapes, under hypotheses perhaps."""
+    """The rule is right at all shapes, under hypotheses perhaps. What fails at the first shapes is asked no more."""
+    instance = family(subject, subject.cases[0]).prove[0]
+    shapes = instance.shapes()
     try:
+        programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
+        with limited(seconds=ONE_PROOF):
+            problem = build(subject.arg_names, {}, subject.domain, shapes, programs, subject.name)
+            if not prove(problem, "vjp_is_adjoint").proved:
+                return False
         return audit(subject).verdict in PROOFS
-    except Exception:  # what does not even trace is not
+    except (BudgetError, Exception):  # what does not even trace is not
         return False
 
 

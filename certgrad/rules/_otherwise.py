@@ -210,6 +210,8 @@ class _Search:
         return number if shift else 1 + number
 
     def _sizes(self, step: Step) -> Iterator[Change]:
+        if self.one.signature.stars:
+            return
         named = {
             str(d): (k, j)
             for k, dims in enumerate(self.instance.inputs)

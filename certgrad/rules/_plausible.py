@@ -12,9 +12,10 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.conformance import compute
 from certgrad.obligations.generality.decisions import concrete
 from certgrad.obligations.generality.instances import Instance, family
-from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
+from certgrad.obligations.tracing.jax_internals import computed_by, evaluate, primal_body
 
 from ._mistakes import Mistake
 from ._user_rule import UserRule
@@ -38,7 +39,7 @@ class Trial:
 
     def plausible(self, rules: Rules, fixed: Mapping[str, str], domain: tuple[str, ...]) -> bool:
         """The two sides of the adjoint law agree at a random point; also where the rule's own domain gives none."""
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), computed_by(compute):
             point = self._point(fixed, (*self.one.domain, *domain))
             if point is None:
                 return not domain
@@ -54,7 +55,7 @@ class Trial:
 
     def nonlinear(self) -> bool:
         """Twice the cotangent of the output does not give twice the cotangent, at a random point."""
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), computed_by(compute):
             point = self._point({}, self.one.domain)
             if point is None:
                 return False

@@ -29,6 +29,15 @@ _WORDS = {
     "logistic": "sigmoid",
     "sqrt": "root",
     "rsqrt": "inverse root",
+    "broadcast_in_dim": "broadcast",
+    "select_n": "choice",
+    "neg": "negative",
+    "abs": "magnitude",
+    "convert_element_type": "conversion",
+    "transpose": "transposition",
+    "concatenate": "concatenation",
+    "scatter-add": "scattered sum",
+    "add_any": "sum",
 }
 
 

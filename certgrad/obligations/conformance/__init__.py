@@ -21,7 +21,7 @@ from ._numbers import assignments, in_code
 from ._outside import watched_outside
 from ._points import sized
 from ._surroundings import elsewhere, under_x64
-from ._values import Setting, applied
+from ._values import Setting, applied, compute
 from ._values import run as evaluated
 
 WIDTHS = ("float64", "float32")
@@ -43,6 +43,7 @@ __all__ = [
     "applied",
     "arguments",
     "assignments",
+    "compute",
     "conformance",
     "evaluated",
     "in_code",
