@@ -167,13 +167,15 @@ class RuleItem(pytest.Item):
         """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
         expected failure.
         """
-        from certgrad.obligations.certificate import stated
+        from certgrad.obligations.certificate import ignoring, stated
         from certgrad.rules._by_name import examined
         from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
         result = examined(self.found, self.configured.declarations)
-        if result.certificate is not None and result.certificate.without_gradient:
-            self.user_properties.append((_STATED, f"{self.found.name}: {stated(result.certificate)}"))
+        if result.certificate is not None:
+            said = ignoring(result.certificate, {c.code for c in result.certificate.claims if not self._wants(c.code)})
+            if said.without_gradient or (said.ignored and said.claims):
+                self.user_properties.append((_STATED, f"{self.found.name}: {stated(said)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
         if result.certificate is not None:

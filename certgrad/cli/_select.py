@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from certgrad.errors import UsageError
-from certgrad.obligations.certificate import CODES, Certificate, Claim, worst
+from certgrad.obligations.certificate import CODES, Certificate, Claim, ignoring, sealed, worst
 from certgrad.rules._findings import ALL_CODES
 
 _CODE = re.compile(r"[Cc][Gg]\d*")
@@ -46,21 +46,26 @@ class Selection:
     aliases: Mapping[str, Sequence[str]]
 
     def narrow(self, certificate: Certificate) -> Certificate | None:
-        """The certificate with the selected claims only and their verdict; None if no claim is selected."""
-        claims = [claim for claim in certificate.claims if self._wants(certificate.op, claim)]
-        if len(claims) == len(certificate.claims):
-            return certificate
-        verdict = worst([claim.verdict for claim in claims])
-        return msgspec.structs.replace(certificate, claims=claims, verdict=verdict) if claims else None
+        """The certificate with the selected claims only and their verdict; None if no claim is left. Of those that are
+        ignored it says so.
+        """
+        claims = [claim for claim in certificate.claims if self._selects(certificate.op, claim)]
+        if len(claims) < len(certificate.claims):
+            verdict = worst([claim.verdict for claim in claims])
+            certificate = sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict))
+        left = ignoring(certificate, {c.code for c in claims if self._ignores(certificate.op, c)})
+        return left if left.claims else None
 
-    def _wants(self, op: str, claim: Claim) -> bool:
+    def _selects(self, op: str, claim: Claim) -> bool:
         names = [op, *self.aliases.get(op, ())]
         by_name = not (self.select.ops or self.select.ids)
         by_name = by_name or self.select.matches_op(names) or self.select.matches_id(op, claim.kind)
-        by_code = not self.select.codes or self.select.matches_code(claim.code)
+        return by_name and (not self.select.codes or self.select.matches_code(claim.code))
+
+    def _ignores(self, op: str, claim: Claim) -> bool:
+        names = [op, *self.aliases.get(op, ())]
         ignored = self.ignore.matches_id(op, claim.kind) or self.ignore.matches_code(claim.code)
-        ignored = ignored or self.ignore.matches_op(names)
-        return by_name and by_code and not ignored
+        return ignored or self.ignore.matches_op(names)
 
 
 def choose(

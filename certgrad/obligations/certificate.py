@@ -5,7 +5,7 @@ order, no timestamps, no paths, no floats.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -183,15 +183,34 @@ class Certificate(Struct, frozen=True):
     """The sizes that the verdict is about, where it is `proved at sizes`, or where it was refuted at numbers. Absent
     where it is about all shapes of the signature.
     """
+    ignored: list[str] | UnsetType = UNSET
+    """Codes of obligations that the author has ignored: they are no claims of this certificate, and the verdict says
+    nothing of them. Absent where there are none.
+    """
     checksum: str = ""
     """Of everything else in the certificate: it shows an accidental edit, and is no protection against a forger."""
 
 
 def stated(certificate: Certificate) -> str:
-    """The verdict with what it leaves out: `proved; no gradient for w`."""
+    """The verdict with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`."""
     missing = certificate.without_gradient or []
+    ignored = certificate.ignored or []
+    of = f"{', '.join(c.code for c in certificate.claims)} " if ignored else ""
     at = f" {sized(certificate.sizes or [], SHOWN)}" if certificate.verdict == AT_SIZES else ""
-    return f"{certificate.verdict}{at}" + (f"; no gradient for {', '.join(missing)}" if missing else "")
+    left = [*([f"no gradient for {', '.join(missing)}"] if missing else [])]
+    left += [f"{', '.join(ignored)} ignored"] if ignored else []
+    return "; ".join([f"{of}{certificate.verdict}{at}", *left])
+
+
+def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:
+    """The certificate without the claims of these codes, which says that they are ignored."""
+    dropped = {c.code for c in certificate.claims if c.code in codes}
+    if not dropped:
+        return certificate
+    claims = [c for c in certificate.claims if c.code not in dropped]
+    verdict = worst([c.verdict for c in claims])
+    ignored = sorted({*(certificate.ignored or ()), *dropped})
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict, ignored=ignored))
 
 
 def sized(sizes: Sequence[Mapping[str, int]], limit: int | None = None) -> str:

@@ -6,7 +6,7 @@ Their syntax: https://docs.github.com/en/actions/reference/workflows-and-actions
 from pathlib import Path
 
 from certgrad.report.audited import Audit, summary
-from certgrad.report.problems import Level, Problem, path, problems
+from certgrad.report.problems import Level, Problem, ignored, path, problems
 
 _COMMANDS = {Level.error: "error", Level.warning: "warning", Level.note: "notice"}
 
@@ -17,6 +17,7 @@ def render(audit: Audit, base: Path) -> str:
     What the baseline lists is not annotated: it would stand in every pull request.
     """
     lines = [_annotation(p, base) for p in problems(audit) if not p.covered]
+    lines += [f"::notice title=certgrad::{_escaped(said)}" for said in ignored(audit)]
     lines += [f"::error title=certgrad::{_escaped(problem)}" for problem in audit.problems]
     return "\n".join([*lines, summary(audit.certificates, audit.missing)]) + "\n"
 

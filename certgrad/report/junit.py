@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from certgrad.obligations.certificate import stated
 from certgrad.report.audited import NOWHERE, Audit, Audited, Place, conditions, is_discharged
 from certgrad.report.problems import Level, Problem, gravest, path, problems
 
@@ -77,7 +78,7 @@ def _split(rule: str) -> tuple[str, str]:
 
 def _says(one: Audited) -> str:
     under = ", ".join(conditions(one.certificate)) if is_discharged(one.certificate.verdict) else ""
-    return one.certificate.verdict + (f": {under}" if under else "")
+    return stated(one.certificate) + (f": {under}" if under else "")
 
 
 def _counts(tests: Sequence[_Test]) -> dict[str, str]:

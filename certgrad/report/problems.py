@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from certgrad.obligations.certificate import CaseClaim, Claim
+from certgrad.obligations.certificate import CaseClaim, Claim, stated
 from certgrad.report.audited import Audit, Audited, Place, Remarked, case_name, findings_of, is_discharged
 from certgrad.report.codes import CODES, REMARKS
 from certgrad.report.text import fields, witness_rows
@@ -45,6 +45,11 @@ def problems(audit: Audit) -> list[Problem]:
     """Findings in the order of the rules, then remarks."""
     found = [_of_claim(audit, one, claim) for one in audit.audited for claim in _open(one, audit.failing)]
     return [*found, *map(_of_remark, audit.remarks)]
+
+
+def ignored(audit: Audit) -> list[str]:
+    """For each rule with obligations that its author ignores, what is said of it without them."""
+    return [f"{one.certificate.op}: {stated(one.certificate)}" for one in audit.audited if one.certificate.ignored]
 
 
 def gravest(found: Sequence[Problem]) -> Level | None:

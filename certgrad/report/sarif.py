@@ -12,7 +12,7 @@ import msgspec
 
 from certgrad.report.audited import Audit
 from certgrad.report.codes import CODES, REMARKS, Code
-from certgrad.report.problems import Problem, path, problems
+from certgrad.report.problems import Problem, ignored, path, problems
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -47,7 +47,8 @@ def render(audit: Audit, version: str, base: Path) -> bytes:
 def _invocation(audit: Audit) -> dict[str, Any]:
     """Whether the audit is complete, and why it is not."""
     notes = [{"level": "error", "message": {"text": problem}} for problem in audit.problems]
-    return {"executionSuccessful": not notes, **({"toolExecutionNotifications": notes} if notes else {})}
+    notes += [{"level": "note", "message": {"text": said}} for said in ignored(audit)]
+    return {"executionSuccessful": not audit.problems, **({"toolExecutionNotifications": notes} if notes else {})}
 
 
 def _rule(code: Code) -> dict[str, Any]:

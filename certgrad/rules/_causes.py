@@ -41,7 +41,7 @@ from ._user_rule import UserRule
 
 SHARE = 2.0
 """How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
-LEAST = 8.0
+LEAST = 5.0
 """So many seconds are given to that however quick the verdict was."""
 ONE_PROOF = 6.0
 MAX_CHANGES = 4

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
-from certgrad.obligations.certificate import Certificate, sealed, worst
+from certgrad.obligations.certificate import Certificate, ignoring
 
 from ._findings import ALL_CODES, IGNORED, Remark
 
@@ -61,8 +59,4 @@ def without_ignored(certificate: Certificate, ignores: Ignores) -> tuple[Certifi
     """The certificate without the findings that are ignored, and the codes that were."""
     finding = ("refuted", "unproved")
     used = {c.code for c in certificate.claims if c.code in ignores.reasons and c.verdict in finding}
-    if not used:
-        return certificate, used
-    claims = [c for c in certificate.claims if c.code not in used]
-    verdict = worst([c.verdict for c in claims])
-    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=verdict)), used
+    return ignoring(certificate, used), used

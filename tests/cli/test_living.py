@@ -1,5 +1,6 @@
 """Ignores, the baseline, `--strict` and `--fail-on` on rules in code, in order of precedence. The rules are made up."""
 
+import json as standard
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -141,6 +142,26 @@ def test_wrong_use_of_the_baseline(project: dict, certgrad: Run) -> None:
 def test_precedence(project: dict, certgrad: Run, lines: tuple, options: tuple, code: int) -> None:
     write("targets = ['pkg']", *lines)
     assert certgrad("audit", *options).code == code
+
+
+@pytest.mark.parametrize("how", ["option", "configuration", "by path"])
+def test_what_is_ignored_is_shown_as_ignored_in_every_format(
+    project: dict, certgrad: Run, how: str, tmp_path: Path
+) -> None:
+    """pkg.a:swapped without its refuted CG102 is not called proved, nor counted so."""
+    tail = "[tool.certgrad.per-file-ignores]\n'pkg/a.py' = ['CG102']" if how == "by path" else ""
+    write("targets = ['pkg']", *(["ignore = ['CG102']"] if how == "configuration" else []), tail=tail)
+    paths = {kind: tmp_path / kind for kind in ("text", "json", "markdown", "sarif", "junit", "github")}
+    outputs = [f"--output={kind}={path}" for kind, path in paths.items()]
+    found = certgrad("audit", "pkg.a:swapped", *outputs, *(["--ignore", "CG102"] if how == "option" else []))
+    assert found.code == 0
+    for kind in ("text", "markdown", "sarif", "junit", "github"):
+        said = paths[kind].read_text()
+        assert "CG101 proved; CG102 ignored" in said or (kind == "github" and "1 in part" in said), kind
+        assert "1 proved" not in said
+    (certificate,) = standard.loads(paths["json"].read_text())["certificates"]
+    assert certificate["ignored"] == ["CG102"]
+    assert "CG102" not in {claim["code"] for claim in certificate["claims"]}
 
 
 def test_ignores_by_path(project: dict, certgrad: Run) -> None:

@@ -45,14 +45,14 @@ CASES = {
         lambda x: jnp.mean(x, -1),
         lambda x, g: (g[:, None] + 0 * x,),
         "n d -> n",
-        "divisor d of a mean is missing",
+        "a division by d is missing",
     ),
     "transposed": (lambda x: x @ x, lambda x, g: ((g @ x.T + x.T @ g).T,), "n n -> n n", "transposed in axes 0 and 1"),
     "reversed": (lambda x: x, lambda x, g: (-g,), "n -> n", 'surrogate="…"'),
     "through": (lambda x: jax.lax.round(x), lambda x, g: (g,), "n -> n", "straight-through"),
     "clipped": (lambda x: x, lambda x, g: (jnp.clip(g, -1, 1),), "n -> n", "not linear"),
-    "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "right only where x > 0"),
-    "at zero": (lambda x: x, lambda x, g: (jnp.where(x == 0, 0, g),), "n -> n", "right only where x ≠ 0"),
+    "positive": (jnp.abs, lambda x, g: (g,), "n -> n", "right where x > 0"),
+    "at zero": (lambda x: x, lambda x, g: (jnp.where(x == 0, 0, g),), "n -> n", "right where x ≠ 0"),
     "cumulative": (lambda x: jnp.cumsum(x, 1), lambda x, g: (jnp.cumsum(g, 1),), "n d -> n d", None),
 }
 
@@ -111,21 +111,21 @@ def test_a_forgotten_term_is_found_where_it_is_made():
     assert "m = jnp.mean(x, -1, keepdims=True)" in cause
 
 
-def test_right_for_distributions_only():
+def test_right_where_targets_sum_to_one():
     rule = custom_vjp(
         cross_entropy,
         lambda z, t: (cross_entropy(z, t), (z, t)),
         lambda r, g: ((jax.nn.softmax(r[0], -1) - r[1]) * g[:, None], None),
     )
-    assert certgrad.check(rule, "n d, n d -> n").cause == "right only where t sums to 1 along its last axis"
+    assert certgrad.check(rule, "n d, n d -> n").cause == "right where t sums to 1 along its last axis"
 
 
 def test_exchanged_cotangents():
     rule = custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, (x, w)), lambda r, g: (g * r[0], g * r[1]))
     report = certgrad.check(rule, "n, n -> n")
     assert [a.cause for a in report.arguments] == [
-        "exchanged with the cotangent of w",
-        "exchanged with the cotangent of x",
+        "the cotangent of x is what is returned for w",
+        "the cotangent of w is what is returned for x",
     ]
 
 

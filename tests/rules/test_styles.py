@@ -408,7 +408,7 @@ def test_a_cotangent_of_the_wrong_shape_is_a_verdict():
     rule = custom_vjp(lambda x, b: x + b, lambda x, b: (x + b, None), lambda _, g: (g, g))
     report = certgrad.check(rule, "n d, d -> n d")
     assert report.verdict == "refuted"
-    assert "a sum over the axes that were broadcast is missing" in report.cause
+    assert "the cotangent has another shape than its argument" in report.cause
 
 
 @pytest.mark.parametrize(
