@@ -7,7 +7,10 @@ a law go through the audit of an op. The wrong rules of the survey are checked w
 All run in one process, one after the other, after a right rule of its own. Seconds are of processor time, which other
 programs on the machine change less than the time that passes.
 
-Run from anywhere: `python benchmarks/refutations.py [--only examples,ops,mutants,survey] [--mutants 72]`
+Of so many mutants of `examples/rules`, `--causes 200` looks at the likely causes that are printed: each is true if
+`certgrad.check` proves the rule with that one change.
+
+Run from anywhere: `python benchmarks/refutations.py [--only examples,ops,mutants,survey] [--mutants 72] [--causes 200]`
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +31,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "wild"))
 
 from certgrad import audit, check
-from certgrad.rules._declaration import Declaration, declaration_of
-from certgrad.rules._layers import plain_function
+from certgrad.rules._declaration import Declaration
 from examples.wrong_rules import rules as wrong_ops
 from tests.mutation._points import broken, places
 from tests.mutation._sample import sample
 from tests.mutation._subjects import SUBJECTS
 from tests.mutation._verdicts import mutated
+from tests.mutation.code_rules import examples as code_rules
+from tests.mutation.code_rules import refutations
 
-MODULES = ("intended", "linear", "losses", "norms", "pointwise", "solvers")
 SURVEY = ("ott.math.utils:norm", "exojax.special.faddeeva:rewofzx")
 """The bugs of `benchmarks/wild/findings.toml` that are refuted."""
 MEDIAN, NINE_IN_TEN = 0.3, 1.5
@@ -58,12 +62,8 @@ Question = tuple[str, Callable[[], Any]]
 
 def examples() -> Iterator[Question]:
     """The rules of `examples/rules` whose names say that they are wrong."""
-    for name in MODULES:
-        for function in vars(import_module(f"examples.rules.{name}")).values():
-            declared = declaration_of(function, function) if callable(function) else None
-            text = getattr(plain_function(function), "__name__", "") if declared else ""
-            if declared is not None and text.startswith("wrong_"):
-                yield text, _asked(function, declared)
+    for rule in code_rules(wrong=True):
+        yield rule.name, _asked(rule.function, rule.declared)
 
 
 def _asked(function: Any, declared: Declaration) -> Callable[[], Any]:
@@ -110,13 +110,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--only", default="examples,ops,mutants,survey", help="which sources, separated by commas")
     parser.add_argument("--mutants", type=int, default=72, help="of so many ops a broken rule (about)")
+    parser.add_argument("--causes", type=int, default=0, help="look at the causes of so many mutants of the examples")
     given = parser.parse_args()
     sources = {"examples": examples, "ops": ops, "mutants": partial(mutants, given.mutants), "survey": survey}
     audit(SUBJECTS["softplus"])  # imports, and the start of JAX
-    timings = [
-        timed(source, name, question) for source in given.only.split(",") for name, question in sources[source]()
-    ]
+    asked = [source for source in given.only.split(",") if source]
+    timings = [timed(source, name, question) for source in asked for name, question in sources[source]()]
     report(timings)
+    if given.causes:
+        causes(given.causes)
+
+
+def causes(count: int) -> None:
+    """Of so many mutants of the examples that are refuted: how many have a likely cause, and whether each is true."""
+    found = list(islice(refutations([rule for rule in code_rules() if not rule.declared.surrogate]), count))
+    told = [one for refutation in found for one in refutation.told]
+    for one in told:
+        print(f"{'true ' if one.true else 'FALSE'} {one.rule} ({one.mutation}): {one.argument}: {one.cause}")
+        if not one.true:
+            print(f"      {one.said}")
+    having = sum(bool(refutation.told) for refutation in found)
+    seconds = sorted(refutation.seconds for refutation in found)
+    print(f"\n{len(found)} refuted mutants of the examples, {having} with a likely cause; {len(told)} causes printed,")
+    print(f"{sum(one.true for one in told)} of them true: with that one change the rule is proved by certgrad.check.")
+    print(f"median {seconds[len(seconds) // 2]:.2f} s, nine in ten within {seconds[int(0.9 * len(seconds))]:.2f} s")
 
 
 def timed(source: str, name: str, question: Callable[[], Any]) -> Timing:
@@ -134,6 +151,8 @@ def quantile(timings: list[Timing], share: float) -> float:
 
 def report(timings: list[Timing]) -> None:
     """The slowest, then the quantiles of each source and of all."""
+    if not timings:
+        return
     for t in sorted(timings, key=lambda t: -t.seconds)[:15]:
         print(f"{t.seconds:8.2f} s  {t.verdict:24}{t.source:10}{t.name}")
     print(f"\n{'source':12}{'rules':>6}{'median s':>10}{'90 % s':>10}{'slowest s':>11}  verdicts")

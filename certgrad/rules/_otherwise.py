@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, cycle
@@ -22,7 +23,9 @@ from certgrad.obligations.conformance import Setting, applied, evaluated
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, trace, wide_floats
 
+from ._layers import backward_of
 from ._plausible import drawn
+from ._returned import with_own_lines
 from ._steps import Act, Key, Run, Step, Steps
 from ._user_rule import UserRule
 from ._words import place_of_step, word_of
@@ -114,7 +117,9 @@ class _Search:
             count = len(inputs)
             forward = trace(lambda *xs: rules.forward(list(xs), []), inputs)
             seeds = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in forward.jaxpr.outvars]
-            backward = trace(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), []), [*inputs, *seeds])
+            held = backward_of(one.custom)
+            with with_own_lines(*held) if held is not None else nullcontext():
+                backward = trace(lambda *xs: rules.vjp(list(xs[:count]), list(xs[count:]), []), [*inputs, *seeds])
             right = trace(_adjoint(one, rules, count), [*inputs, *seeds])
         self.program = Steps.of(backward.jaxpr, backward.consts)
         if len(self.program.steps) > MAX_STEPS:

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from certgrad._threads import one_at_a_time
+from certgrad.obligations.tracing.jax_internals import own_lines
 
 
 @one_at_a_time
@@ -29,6 +30,23 @@ def recorded(owner: Any, attribute: str) -> Iterator[list[Any]]:
     setattr(owner, attribute, recording)
     try:
         yield returned
+    finally:
+        setattr(owner, attribute, original)
+
+
+@one_at_a_time
+def with_own_lines(owner: Any, attribute: str) -> Iterator[None]:
+    """Have what the function in `attribute` computes come from its own lines when it is traced."""
+    original = getattr(owner, attribute)
+
+    @wraps(original)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with own_lines():
+            return original(*args, **kwargs)
+
+    setattr(owner, attribute, run)
+    try:
+        yield
     finally:
         setattr(owner, attribute, original)
 

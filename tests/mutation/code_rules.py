@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from certgrad import check
+from certgrad.errors import CertgradError
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_rules
@@ -21,7 +23,8 @@ from certgrad.obligations.tracing.jax_internals import evaluate, primal_body
 from certgrad.rules import Report
 from certgrad.rules._declaration import Declaration, declaration_of
 from certgrad.rules._layers import plain_function, unwrapped
-from certgrad.rules._report import ArgumentClaim
+from certgrad.rules._mistakes import INTENDED
+from certgrad.rules._report import OTHER_VALUE, ArgumentClaim
 from certgrad.rules._user_rule import UserRule
 from tests.mutation import _index_changes  # noqa: F401  (registers its changes)
 from tests.mutation._changes import Mutation, mutations
@@ -103,10 +106,57 @@ def drawn(rules: Sequence[CodeRule], salt: str = "") -> Iterator[tuple[CodeRule,
         yield from (one for one in row if one is not None)
 
 
+@dataclass(frozen=True)
+class Told:
+    """A likely cause, and what `certgrad.check` says of the rule without it."""
+
+    rule: str
+    mutation: Mutation
+    argument: str
+    cause: str
+    said: str
+
+    @property
+    def true(self) -> bool:
+        """The rule with that one change is proved; or a point shows what is said, and nothing is to be mended."""
+        return self.said in ("proved", SHOWN)
+
+
+SHOWN = "a point shows it"
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A mutant that is refuted, the processor's seconds that it took, and the causes that were printed."""
+
+    rule: str
+    mutation: Mutation
+    seconds: float
+    told: list[Told]
+
+
+def refutations(rules: Sequence[CodeRule], salt: str = "") -> Iterator[Refutation]:
+    """The mutants that are refuted, each with the likely causes and whether these are true."""
+    for rule, mutation, mutant in drawn(rules, salt):
+        before = time.process_time()
+        try:
+            report = rule.checked(mutant, conformance=False)
+        except CertgradError:  # it returns other shapes: it is no rule of this function
+            continue
+        seconds = time.process_time() - before
+        if report.verdict == "refuted":
+            causes = [a for a in report.arguments if a.cause]
+            found = [Told(rule.name, mutation, a.name, a.cause, told(a)) for a in causes]
+            if not causes and report.cause == OTHER_VALUE:  # that claim is refuted by itself
+                found = [Told(rule.name, mutation, "", report.cause, SHOWN)]
+            yield Refutation(rule.name, mutation, seconds, found)
+
+
 def told(claim: ArgumentClaim) -> str:
     """Whether the likely cause is true: what `certgrad.check` says of the rule with that one change."""
     mended = claim.mended
-    assert mended is not None
+    if mended is None:
+        return SHOWN if INTENDED in claim.cause else "nothing was mended"
     rules = mended.rules(mended.cases[0].statics)
     names, moving = mended.arg_names, mended.moving[0]
     position = names.index(moving)

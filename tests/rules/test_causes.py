@@ -149,3 +149,94 @@ def test_the_script_shows_the_difference(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "expected" in done.stdout
+
+
+def static_rule(f, bwd):
+    """A rule of x with a number that is no array."""
+    rule = jax.custom_vjp(f, nondiff_argnums=(1,))
+    rule.defvjp(lambda x, t: (f(x, t), x), lambda t, x, g: (bwd(x, g, t),))
+    return rule
+
+
+def _unless_1_or_3(x):
+    n = jnp.asarray(x.shape[0], x.dtype)
+    return x * (n - 1) * (n - 3)
+
+
+FALSE_BEFORE = {
+    "a temperature": (
+        static_rule(lambda x, t: jnp.sin(x / t), lambda x, g, t: g * jnp.cos(x / t)),
+        {"signature": "n -> n", "static": {"t": 2.0}},
+        "a division by t is missing",
+    ),
+    "a factor that no temperature is": (
+        static_rule(lambda x, t: jnp.sin(x / t), lambda x, g, t: 2 * g * jnp.cos(x / t) / t),
+        {"signature": "n -> n", "static": {"t": 2.0}},
+        "twice the derivative is returned: a factor 2 too many",
+    ),
+    "one of several values": (
+        static_rule(lambda x, t: x**t, lambda x, g, t: g * (1 if t == 2 else t) * x ** (t - 1)),
+        {"signature": "n -> n", "static": {"t": certgrad.each(1, 2, 3)}},
+        "half the derivative is returned: a factor 2 is missing (at t = 2)",
+    ),
+    "sizes 1 and 3": (
+        custom_vjp(lambda x: x**3, lambda x: (x**3, x), lambda x, g: (3 * g * x**2 + g * _unless_1_or_3(x),)),
+        {"signature": "n -> n"},
+        "the sum",
+    ),
+    "negative indices": (
+        custom_vjp(
+            lambda x, i: x[jnp.maximum(i, 0)],
+            lambda x, i: (x[jnp.maximum(i, 0)], (x, i)),
+            lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].add(g), None),
+        ),
+        {"signature": "n, m:int -> m"},
+        "right where i ≥ 0: the function and the rule take negative indices otherwise",
+    ),
+    "no number, but linear": (
+        custom_vjp(jnp.exp, lambda x: (jnp.exp(x), x), lambda x, g: (g * jnp.exp(x) * jnp.sqrt(x**2 - 9),)),
+        {"signature": "n -> n"},
+        "the product",
+    ),
+    "one of two exchanged": (
+        custom_vjp(lambda x, w: x * w, lambda x, w: (x * w, (x, w)), lambda r, g: (2 * g * r[0] * r[0], g * r[1])),
+        {"signature": "n, n -> n"},
+        "the cotangent of x is what is returned for w",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_BEFORE)
+def test_no_cause_says_more_than_is_proved(name):
+    rule, options, said = FALSE_BEFORE[name]
+    report = certgrad.check(rule, **options)
+    assert report.verdict == "refuted"
+    assert report.cause.startswith(said)
+
+
+STEPS = {
+    "a sign inside": (
+        lambda x: x * jnp.tanh(x),
+        lambda x, g: (g * (jnp.tanh(x) - x * (1 - jnp.tanh(x) ** 2)),),
+        "the sign of the product",
+    ),
+    "another function": (jnp.sin, lambda x, g: (g * jnp.sin(x),), "the sin"),
+    "an exponent": (lambda x: x**4, lambda x, g: (4 * g * x**2,), "the power"),
+    "another constant": (lambda x: x**3 + x, lambda x, g: (g * (3 * x**2 + 2),), "-1 is to be added to the sum"),
+    "a forgotten factor": (
+        lambda x: jnp.exp(x**2),
+        lambda x, g: (2 * g * jnp.exp(x**2),),
+        "the product",
+    ),
+}
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", STEPS)
+def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
+    f, bwd, said = STEPS[name]
+    report = certgrad.check(custom_vjp(lambda x: f(x), lambda x: (f(x), x), bwd), "n -> n")
+    assert report.verdict == "refuted"
+    assert report.cause.startswith(said), report.cause
+    assert "in line" in report.cause
+    assert "test_causes.py" in report.cause

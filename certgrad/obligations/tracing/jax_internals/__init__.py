@@ -30,6 +30,7 @@ from ._programs import (
     is_literal,
     jaxpr_of,
     of_equation,
+    own_lines,
     primal_body,
     program_of,
     source_line,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -110,6 +111,18 @@ def evaluate(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], seen: Calla
             outs = seen(eqn, list(found) if eqn.primitive.multiple_results else [found])
         values |= dict(zip(eqn.outvars, outs, strict=True))
     return [read(v) for v in jaxpr.outvars]
+
+
+@contextmanager
+def own_lines() -> Iterator[None]:
+    """Equations made in the block have their own lines: JAX gives those of a backward function the line of the call."""
+    held = _source_info._source_info_context
+    before = held.context
+    held.context = _source_info.new_source_info()
+    try:
+        yield
+    finally:
+        held.context = before
 
 
 def source_line(eqn: Any) -> tuple[str, int]:
