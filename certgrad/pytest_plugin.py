@@ -173,9 +173,9 @@ class RuleItem(pytest.Item):
 
         result = examined(self.found, self.configured.declarations)
         if result.certificate is not None:
-            said = ignoring(result.certificate, {c.code for c in result.certificate.claims if not self._wants(c.code)})
-            if said.without_gradient or (said.ignored and said.claims):
-                self.user_properties.append((_STATED, f"{self.found.name}: {stated(said)}"))
+            shown = ignoring(result.certificate, {c.code for c in result.certificate.claims if not self._wants(c.code)})
+            if shown.without_gradient or (shown.ignored and shown.claims):
+                self.user_properties.append((_STATED, f"{self.found.name}: {stated(shown)}"))
         wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
         if result.certificate is not None:

@@ -144,7 +144,7 @@ def test_one_strange_file_does_not_stop_the_others(folder: Path, certgrad: Run, 
     (tmp_path / "package.json").write_text('{"name": "mine"}')
     result = certgrad("verify", str(tmp_path), "--quiet")
     assert result.code == 2
-    assert result.err.startswith(f"error: {tmp_path / 'package.json'}: this is JSON, but no certificate of an op")
+    assert result.err.startswith(f"error: {tmp_path / 'package.json'}: this is JSON, but no certificate")
     assert result.out.startswith("2 certificates: 2 verified")
     for name in ("relu", "matmul"):
         (tmp_path / f"{name}.json").write_text("{")
