@@ -41,12 +41,12 @@ def read(path: Path) -> Side:
     files = _certificates.find([path])
     if not files:
         raise UsageError(f"{path}: the folder holds no certificates. `certgrad report` writes them.")
-    found = []
+    found: list[Certificate] = []
     for file in files:
-        certificate = _certificates.read(file)
-        if not isinstance(certificate, Certificate):
-            raise UsageError(f"{file}: this is the certificate of a graph. Name audits, or certificates of rules.")
-        found.append(certificate)
+        for certificate in _certificates.read(file):
+            if not isinstance(certificate, Certificate):
+                raise UsageError(f"{file}: this is the certificate of a graph. Name audits, or certificates of rules.")
+            found.append(certificate)
     return Side(found)
 
 

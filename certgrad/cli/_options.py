@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,16 +62,20 @@ ImportTimeout = Annotated[
         show_default=False,
     ),
 ]
-Outputs = Annotated[
-    list[str] | None,
-    typer.Option(
+
+
+def outputs(envvar: str | None = None) -> Any:
+    """`--output`; the variable is that of one command, as commands differ in their formats."""
+    return typer.Option(
         "--output",
         metavar="FORMAT=PATH",
-        envvar="CERTGRAD_OUTPUT",
+        envvar=envvar,
         help="Also write a report to a file. May be repeated.",
         autocompletion=_complete.outputs,
-    ),
-]
+    )
+
+
+Outputs = Annotated[list[str] | None, outputs()]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", envvar="CERTGRAD_QUIET", help="Print only findings, remarks and the summary line."),

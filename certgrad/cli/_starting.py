@@ -53,6 +53,11 @@ def configured(file: Path) -> bool:
         return False
 
 
+def repository(folder: Path) -> Path | None:
+    """The root of the git repository that a folder is in, if it is in one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
 def workflow(folder: Path) -> str:
     """A workflow that audits on every push, annotates pull requests, and writes a job summary."""
     return _WORKFLOW.replace("REQUIREMENTS", _requirements(folder))

@@ -64,7 +64,7 @@ def audit(
         Format | None,
         typer.Option(envvar="CERTGRAD_FORMAT", help="What to print on stdout; text if nothing else is configured."),
     ] = None,
-    output: _options.Outputs = None,
+    output: Annotated[list[str] | None, _options.outputs(envvar="CERTGRAD_OUTPUT")] = None,
     strict: Annotated[
         bool | None,
         typer.Option(
@@ -179,7 +179,7 @@ def audit(
     problems = [*code.problems, *unknown_ops]
     judged = replace(judged, audited=_in_order(judged.audited, asked, code, ops))
     said = [_said_of_interruption(len(judged.audited), unreached)] if interrupted else []
-    if judged.audited or judged.remarks or problems:
+    if judged.audited or judged.remarks or problems or interrupted:
         seconds = time.perf_counter() - started
         found = Audit(judged.audited, seconds, judged.remarks, judged.missing, judged.failing, (*problems, *said))
         _output.report(found, settings.format, outputs, style)

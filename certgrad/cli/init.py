@@ -38,7 +38,9 @@ def init() -> None:
             err=True,
         )
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
+    root = _starting.repository(folder)
     file = folder / "pyproject.toml"
+    _check_place(folder, root)
     has = _starting.configured(file)
     if not has:
         _starting.appended(file, _starting.table(found.targets, {}, ()))  # whether it can be, before any work
@@ -53,7 +55,9 @@ def init() -> None:
         said = f", and the inferred shapes of {_code.counted(len(signatures), 'rule')}: read them" if signatures else ""
         typer.echo(f"wrote [tool.certgrad] to pyproject.toml{said}")
     workflow = folder / _starting.WORKFLOW
-    if workflow.exists():
+    if root not in (None, folder):
+        typer.echo(f"no workflow: GitHub reads those in {root}, the root of the repository")
+    elif workflow.exists():
         typer.echo(f"left {_starting.WORKFLOW} as it is")
     else:
         _write(workflow, _starting.workflow(folder))
@@ -62,6 +66,16 @@ def init() -> None:
     typer.echo(
         "\nnext:\n  certgrad audit      # the whole report\n  certgrad baseline   # what is to fail no longer today"
     )
+
+
+def _check_place(folder: Path, root: Path | None) -> None:
+    """Raises UsageError where the configuration belongs into another folder."""
+    above = [one for one in folder.parents if root is not None and one.is_relative_to(root)]
+    found = next((one for one in above if (one / "pyproject.toml").is_file()), None)
+    if found is not None and not (folder / "pyproject.toml").exists():
+        raise UsageError(
+            f"The configuration of this folder is '{found / 'pyproject.toml'}'. Run `certgrad init` there."
+        )
 
 
 def _looked_at(targets: Sequence[str]) -> "list[Rule]":

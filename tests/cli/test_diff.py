@@ -51,19 +51,28 @@ def test_formats(audits: Library, certgrad: Run) -> None:
     assert certgrad("diff", "old.json", "new.json", "--output", "sarif=x").code == 2
 
 
+def test_the_files_of_an_audit_are_not_those_of_a_comparison(
+    audits: Library, certgrad: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CERTGRAD_OUTPUT", "sarif=a.sarif")
+    assert certgrad("diff", "old.json", "old.json").code == 0
+
+
 def test_folders_of_certificates_are_audits_too(audits: Library, certgrad: Run) -> None:
     folder = Path("certificates")
     folder.mkdir()
     for one in fabricated.PROVED:
         (folder / f"{one.op}.json").write_bytes(documents.encode(one))
-    assert certgrad("diff", "certificates", "old.json").out == "no change in 3 rules\n"
+    done = certgrad("diff", "certificates", "old.json")
+    assert done.err == ""
+    assert done.out == "no change in 3 rules\n"
 
 
 @pytest.mark.parametrize(
     "content, said",
     [
         ("{", "this is no JSON, or not the whole of it"),
-        ("[]", "this is JSON, but no certificate of an op"),
+        ("[]", "this is JSON, but no certificate and no audit"),
         ('{"certificates": []}', "this audit has no format, and this certgrad reads format 1"),
         ('{"format": 99, "certificates": []}', "this audit has format 99, and this certgrad reads format 1"),
         ('{"format": 1, "certificates": [{"format": 3}]}', "its certificates have format 3, and this certgrad reads"),

@@ -165,6 +165,23 @@ def test_a_file_that_cannot_be_added_to_stays(folder: Path, quick: None, certgra
     assert not _starting.WORKFLOW.exists()
 
 
+def test_in_a_folder_of_a_repository(folder: Path, quick: None, certgrad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / ".git").mkdir()
+    inner = folder / "packages/one"
+    inner.mkdir(parents=True)
+    (inner / "losses.py").write_text(LOSSES)
+    monkeypatch.chdir(inner)
+    done = certgrad("init")
+    assert f"no workflow: GitHub reads those in {folder}, the root of the repository\n" in done.out
+    assert sorted(one.name for one in inner.iterdir()) == ["losses.py", "pyproject.toml"]
+    (inner / "pyproject.toml").unlink()
+    (folder / "pyproject.toml").touch()
+    done = certgrad("init")
+    assert done.code == 2
+    assert f"is '{folder / 'pyproject.toml'}'. Run `certgrad init` there." in done.err
+    assert [one.name for one in inner.iterdir()] == ["losses.py"]
+
+
 def test_requirements_of_a_project_without_a_package(tmp_path: Path) -> None:
     assert "pip install certgrad\n" in _starting.workflow(tmp_path)
     (tmp_path / "requirements.txt").touch()
