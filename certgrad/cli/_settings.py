@@ -147,12 +147,11 @@ def shown(settings: Settings, configured: "Configuration") -> str:
     if configured.per_file_ignores:
         table += ["", f"[tool.certgrad.per-file-ignores]  # {configured.file}"]
         table += [f"{_toml(glob)} = {_toml(codes)}" for glob, codes in configured.per_file_ignores.items()]
-    if configured.declarations:
-        table += ["", f"[tool.certgrad.signatures]  # {configured.file or configured.folder}"]
-        table += [
-            f"{_toml(name)} = {_toml('; '.join(str(one.signature) for one in said))}"
-            for name, said in configured.declarations.items()
-        ]
+    if configured.signatures:
+        from certgrad.rules._written import inline
+
+        table += ["", f"[tool.certgrad.signatures]  # {configured.file}"]
+        table += [f"{_toml(name)} = {inline(said)}" for name, said in configured.signatures.items()]
     flags = [f"# --{_spelled(key)}: {settings.sources[key]}" for key in _FLAGS if getattr(settings, key)]
     return "\n".join([*table, *flags]) + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ._declaration import Declaration
@@ -27,6 +27,18 @@ def entries(declared: Declaration) -> list[str]:
     if static:
         inner = ", ".join(f"{name} = {_value(name, v)}" for name, v in static.items())
         lines.append(f"static = {{ {inner} }}")
+    if declared.differentiable is not None:
+        lines.append(f"differentiable = {_texts(declared.differentiable)}")
+    if declared.domain:
+        lines.append(
+            f"domain = {text(declared.domain) if isinstance(declared.domain, str) else _texts(declared.domain)}"
+        )
+    if declared.surrogate:
+        lines.append(f"surrogate = {text(declared.surrogate)}")
+    if declared.approximates is not None:
+        if not isinstance(declared.approximates, str):
+            raise UnwritableError("what it approximates is a function, which text cannot say")
+        lines.append(f"approximates = {text(declared.approximates)}")
     if declared.sizes:
         given = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
         tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in one.items()) + " }" for one in given)
@@ -57,6 +69,10 @@ def _value(name: str, value: Any) -> str:
     if type(value) is list:
         return f"[{', '.join(_value(name, v) for v in value)}]"
     raise UnwritableError(f"{name} is of type {type(value).__name__}, which the file cannot say")
+
+
+def _texts(values: Iterable[str]) -> str:
+    return f"[{', '.join(map(text, values))}]"
 
 
 def text(value: str) -> str:

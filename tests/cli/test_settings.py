@@ -104,11 +104,23 @@ def test_paths_in_the_file_are_from_its_folder(certgrad: Run, folder: Path, monk
 
 
 def test_what_the_settings_show_is_a_configuration_that_says_the_same(certgrad: Run) -> None:
-    write("strict = true", "jobs = 2", "[tool.certgrad.per-file-ignores]", "'a.py' = ['CG2']")
+    write(
+        "strict = true",
+        "jobs = 2",
+        "[tool.certgrad.per-file-ignores]",
+        "'a.py' = ['CG2']",
+        "[tool.certgrad.signatures]",
+        "'m:f' = 'n d'",
+        "'m:g' = { signature = 'n', static = { c = { real = 'c > 0' }, k = { each = [0, 1] } }, domain = ['x > 0'] }",
+        "'m:h' = { signature = 'n, n', differentiable = ['x'], surrogate = 'meant', sizes = { n = 8 } }",
+    )
     first = certgrad("audit", "--show-settings").out
     Path("pyproject.toml").write_text(first)
     second = certgrad("audit", "--show-settings").out
     assert tomllib.loads(first) == tomllib.loads(second)
+    said = tomllib.loads(second)["tool"]["certgrad"]["signatures"]
+    assert said["m:g"]["static"] == {"c": {"real": "c > 0"}, "k": {"each": [0, 1]}}
+    assert said["m:h"]["differentiable"] == ["x"]
 
 
 def test_the_settings_are_what_the_audit_does(library: Library, certgrad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
