@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.scipy.sparse.linalg import cg
 
+import certgrad
 from certgrad.obligations import audit
 from tests.obligations.traps import Trap, check, declare, hypotheses, named
 
@@ -193,3 +195,30 @@ def test_a_users_iterative_solver_is_trusted_under_a_hypothesis():
     assert audit(declare("n n, n -> n", ridge, own_jvp(ridge), vjp)).verdict == "proved under hypotheses"
     wrong = declare("n n, n -> n", ridge, own_jvp(ridge), lambda a, b, g: vjp(a, b, g, 1))
     assert audit(wrong).verdict == "refuted"
+
+
+def test_factors_that_a_proof_compares_are_no_crash():
+    """The determinant by the diagonal of the factors: nothing evaluates these, and the verdict says so."""
+
+    def f(a):
+        return jnp.sum(jnp.log(jnp.abs(jnp.diagonal(lax.linalg.lu(a)[0]))))
+
+    rule = jax.custom_vjp(lambda a: f(a))
+    rule.defvjp(lambda a: (f(a), a), lambda a, g: (g * jnp.linalg.inv(a).T,))
+    assert certgrad.check(rule, "n n -> ").verdict == "unproved"
+
+
+def test_a_solver_of_another_equation_is_not_taken_for_lu():
+    """Conjugate gradients on AᵀA + I: three operands, of which the first is no square matrix."""
+
+    def f(a, b):
+        return cg(lambda v: a.T @ (a @ v) + v, b)[0]
+
+    def bwd(saved, g):
+        a, b = saved
+        x, z = f(a, b), f(a, g)
+        return -jnp.outer(a @ z, x) - jnp.outer(a @ x, z), z
+
+    rule = jax.custom_vjp(lambda a, b: f(a, b))
+    rule.defvjp(lambda a, b: (f(a, b), (a, b)), bwd)
+    assert certgrad.check(rule, "m n, n -> n").verdict == "proved under hypotheses"

@@ -66,6 +66,7 @@ def search(
             precision=256,
             undefined=not early and op.undefined_differs,
             generic=early,
+            loose=not op.is_op,
             at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
             seconds=min(SECONDS, op.seconds or SECONDS),
         )

@@ -42,7 +42,7 @@ def agrees_somewhere(
         programs = Programs(rule(dims), inputs, dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
-                found += GAPS[kind](programs, point, PRECISION) is None
+                found += GAPS[kind](programs, point, PRECISION, False) is None
             except BallError:
                 continue
             if found == ENOUGH:

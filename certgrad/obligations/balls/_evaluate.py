@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import RULES, Rule
-from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, tangent_or_none
+from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, is_float, tangent_or_none
 
 PRECISION = 512
 """Default working precision in bits."""
@@ -64,8 +64,8 @@ class Program:
 
 
 @lru_cache(maxsize=1024)
-def program(jaxpr: Any) -> Program:
-    """Compile a ClosedJaxpr (or a Jaxpr without constants)."""
+def program(jaxpr: Any, loose: bool = False) -> Program:
+    """Compile a ClosedJaxpr (or a Jaxpr without constants), with `loose` literals if asked."""
     inner, consts = _jaxpr.parts(jaxpr)
     slots: dict[Any, int] = {}
     initial: list[Value | None] = []
@@ -80,14 +80,19 @@ def program(jaxpr: Any) -> Program:
 
     def read(atom: Any) -> int:
         if _jaxpr.is_literal(atom):
-            return new(constant(atom.val, atom.aval.dtype))
+            return new(constant(atom.val, atom.aval.dtype, loose))
         return slots[atom]
 
     for var, value in zip(inner.constvars, consts, strict=True):
-        define(var, constant(value, var.aval.dtype))
+        define(var, constant(value, var.aval.dtype, loose))
     inputs = tuple(define(var) for var in inner.invars)
     steps = []
+    held = dict(zip(inner.constvars, consts, strict=True))
     for equation in _live(inner):
+        if (rounded := _rounded_constant(equation, held)) is not None:
+            held[equation.outvars[0]] = rounded
+            define(equation.outvars[0], constant(rounded, rounded.dtype, loose))
+            continue
         operands = tuple(read(atom) for atom in equation.invars)
         results = tuple(new() if _jaxpr.is_dropped(var) else define(var) for var in equation.outvars)
         name, params = equation.primitive.name, equation.params
@@ -96,6 +101,17 @@ def program(jaxpr: Any) -> Program:
         steps.append(Step(RULES.get(name), name, params, operands, results))
     outputs = tuple(read(atom) for atom in inner.outvars)
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)
+
+
+def _rounded_constant(equation: Any, held: Mapping[Any, Any]) -> Array | None:
+    """A constant that is cast to another float, as that dtype has it; None for other equations."""
+    if equation.primitive.name != "convert_element_type":
+        return None
+    (atom,) = equation.invars
+    value = atom.val if _jaxpr.is_literal(atom) else held.get(atom)
+    if value is None or not is_float(atom.aval.dtype) or not is_float(equation.params["new_dtype"]):
+        return None
+    return np.asarray(value).astype(equation.params["new_dtype"])
 
 
 def _live(inner: Any) -> list[Any]:
@@ -129,24 +145,25 @@ def evaluate(
     *,
     precision: int = PRECISION,
     keep_stopped: bool = False,
+    loose: bool = False,
 ) -> Evaluation:
     """Run a traced program on rigorous reals.
 
     `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
     `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,
-    stop_gradient is the identity; without, it makes constants and is recorded.
+    stop_gradient is the identity; without, it makes constants and is recorded. With `loose`, long literals are balls.
 
     Raises:
         Unsupported: a primitive without semantics here.
         Undecided: a comparison that needs more precision.
         NotDifferentiable: the exit of a while loop jumps at this point.
     """
-    compiled = program(jaxpr)
+    compiled = program(jaxpr, loose)
     with s.precision(precision), np.errstate(all="ignore"):
         values = [argument(x, dtype) for x, dtype in zip(arguments, compiled.dtypes, strict=True)]
         if tangents is not None:
             values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]
-        ctx = Context(run=lambda inner, xs: program(inner).run(ctx, xs), keep_stopped=keep_stopped)
+        ctx = Context(run=lambda inner, xs: program(inner, loose).run(ctx, xs), keep_stopped=keep_stopped)
         outs = compiled.run(ctx, values)
     moves = [np.full(out.primal.shape, None, dtype=object) if out.tangent is None else out.tangent for out in outs]
     return Evaluation([out.primal for out in outs], moves, ctx.used_stop_gradient)

@@ -81,7 +81,9 @@ def named_place(output: int, index: tuple[int, ...]) -> str:
     return f"output {output}" + (f"[{', '.join(map(str, index))}]" if index else "")
 
 
-def derivative(programs: Programs, point: Point, precision: int = PRECISION) -> tuple[list[Array], bool]:
+def derivative(
+    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+) -> tuple[list[Array], bool]:
     """The derivative of the forward's float outputs along the point's tangent; whether stop_gradient mattered.
 
     Raises:
@@ -90,7 +92,7 @@ def derivative(programs: Programs, point: Point, precision: int = PRECISION) -> 
     tangents: list[Any] = [None] * len(programs.inputs)
     for i, dx in zip(programs.moving, point.tangents, strict=True):
         tangents[i] = dx
-    got = evaluate(programs.forward, point.inputs, tangents, precision=precision)
+    got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose)
     return [_slopes(got, i) for i in programs.floats], got.used_stop_gradient
 
 
@@ -111,10 +113,10 @@ def _slopes(got: Evaluation, output: int) -> Array:
     return out
 
 
-def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
     """The rule's jvp against the derivative of the forward, entry by entry."""
-    wanted, stopped = derivative(programs, point, precision)
-    got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision).values
+    wanted, stopped = derivative(programs, point, precision, loose)
+    got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
     sides = [
         (named_place(i, at), left[at], right[at])
         for i, left, right in zip(programs.floats, got, wanted, strict=True)
@@ -124,9 +126,9 @@ def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap
         return _first_gap(sides, stopped)
 
 
-def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
     """<jvp(x, dx), seed> against <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
-    cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision).values
+    cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision, loose=loose).values
     missing = programs.missing
     tangents = [
         np.full(dx.shape, 0, dtype=object) if i in missing else dx
@@ -136,14 +138,14 @@ def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION) ->
     moved = Point(point.inputs, tangents, point.seeds)
     stopped = False
     if programs.rule.jvp is None:
-        pushed, stopped = derivative(programs, moved, precision)
+        pushed, stopped = derivative(programs, moved, precision, loose)
     else:
-        pushed = evaluate(programs.jvp, [*moved.inputs, *moved.tangents], precision=precision).values
+        pushed = evaluate(programs.jvp, [*moved.inputs, *moved.tangents], precision=precision, loose=loose).values
     with s.precision(precision):
         lhs, rhs = _inner(pushed, point.seeds), _inner(cotangents, kept)
         gap = _first_gap([("⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", lhs, rhs)], stopped)
     if gap is not None and gap.undefined:
-        derivative(programs, moved, precision)
+        derivative(programs, moved, precision, loose)
     return gap
 
 
@@ -155,10 +157,10 @@ def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
     return total
 
 
-def forward_gap(programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+def forward_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
     """The primal outputs of the rule against the forward's, entry by entry."""
-    wanted = evaluate(programs.forward, point.inputs, precision=precision).values
-    got = evaluate(programs.primal, point.inputs, precision=precision).values
+    wanted = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
+    got = evaluate(programs.primal, point.inputs, precision=precision, loose=loose).values
     sides = []
     for i, (left, right) in enumerate(zip(got, wanted, strict=True)):
         for at in np.ndindex(left.shape):
@@ -171,21 +173,23 @@ def forward_gap(programs: Programs, point: Point, precision: int = PRECISION) ->
         return _first_gap(sides)
 
 
-GAPS: dict[str, Callable[[Programs, Point, int], Gap | None]] = {
+GAPS: dict[str, Callable[[Programs, Point, int, bool], Gap | None]] = {
     "jvp_is_derivative": jvp_gap,
     "vjp_is_adjoint": adjoint_gap,
     "rule_runs_forward": forward_gap,
 }
 
 
-def settled_gap(kind: str, programs: Programs, point: Point, precision: int = PRECISION) -> Gap | None:
+def settled_gap(
+    kind: str, programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+) -> Gap | None:
     """The gap at a point, with more precision where a comparison needs it; None also where the point says nothing.
 
     A point says nothing where the forward is not differentiable, or where four times the precision decides nothing.
     """
     for bits in (precision, 4 * precision):
         try:
-            return GAPS[kind](programs, point, bits)
+            return GAPS[kind](programs, point, bits, loose)
         except NotDifferentiable:
             return None
         except Undecided:

@@ -16,6 +16,7 @@ from certgrad._jax_compat import Linear, program_of
 from certgrad._threads import Kept
 
 from ._errors import Unsupported
+from ._values import has_long
 
 Jaxpr = Any
 """A ClosedJaxpr or a Jaxpr (one class from jax 0.11 on)."""
@@ -67,6 +68,17 @@ def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
     for eqn in inner.eqns:
         for program in programs_in(eqn):
             yield from numbers(program)
+
+
+@lru_cache(maxsize=256)
+def holds_long(jaxpr: Jaxpr) -> bool:
+    """A program, or one in it, holds floats with as many digits as their dtype has."""
+    inner, consts = parts(jaxpr)
+    held = [(c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True)]
+    held += [(v.val, v.aval.dtype) for eqn in inner.eqns for v in eqn.invars if is_literal(v)]
+    return any(has_long(*one) for one in held) or any(
+        holds_long(program) for eqn in inner.eqns for program in programs_in(eqn)
+    )
 
 
 def programs_in(eqn: Any) -> Iterator[Jaxpr]:

@@ -138,8 +138,8 @@ class Programs:
         """The shapes of the float outputs."""
         return [tuple(self.forward.out_avals[i].shape) for i in self.floats]
 
-    def numbers(self, kind: str) -> list[Fraction]:
-        """The numbers in the programs of an obligation that may bound a region, such as the ends of a clip."""
+    def _of(self, kind: str) -> list[Any]:
+        """The programs of an obligation."""
         programs = [self.forward]
         if kind == "rule_runs_forward":
             programs.append(self.primal)
@@ -147,7 +147,15 @@ class Programs:
             programs.append(self.jvp)
         if kind == "vjp_is_adjoint":
             programs.append(self.vjp)
-        found = {x for p in programs for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
+        return programs
+
+    def long_literals(self, kind: str) -> bool:
+        """The programs of an obligation hold floats with as many digits as their dtype has."""
+        return any(map(_jaxpr.holds_long, self._of(kind)))
+
+    def numbers(self, kind: str) -> list[Fraction]:
+        """The numbers in the programs of an obligation that may bound a region, such as the ends of a clip."""
+        found = {x for p in self._of(kind) for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
         return sorted(found)[:MAX_NUMBERS]
 
     @cached_property

@@ -129,6 +129,11 @@ def rational(x: int | Fraction | fmpq) -> fmpq:
     return x if type(x) is fmpq else fmpq(int(x.numerator), int(x.denominator))
 
 
+def within(middle: Fraction, radius: Fraction) -> arb:
+    """All numbers that are no farther than the radius from the middle, as a ball."""
+    return arb(rational(middle), arb(rational(radius)).upper())
+
+
 def ball(x: Real) -> arb:
     """A finite scalar as a ball."""
     return x if type(x) is arb else arb(x)

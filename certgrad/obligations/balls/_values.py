@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 
 from certgrad.obligations.balls import _scalars as s
@@ -82,23 +83,44 @@ def is_float(dtype: Any) -> bool:
     return np.dtype(dtype).kind == "f" or str(dtype) in ("bfloat16",) or str(dtype).startswith("float")
 
 
-def literal(x: Any, dtype: Any) -> Any:
-    """A float as the shortest decimal that rounds to it; inf and nan as themselves."""
+def literal(x: Any, dtype: Any, loose: bool = False) -> Any:
+    """A float as the shortest decimal that rounds to it; inf and nan as themselves.
+
+    With `loose`, one that has as many digits as its dtype is all that lies two units in the last place around it: such
+    a number was computed in floats, and stands for another one.
+    """
     number = float(x)
     if isnan(number) or isinf(number):
         return number
     text = repr(number) if np.dtype(dtype).itemsize == 8 else str(np.asarray(x, dtype=dtype)[()])
+    if loose and _is_long(text, dtype):
+        return s.within(Fraction(text), abs(Fraction(text)) * UNITS * Fraction(float(ml_dtypes.finfo(dtype).eps)))
     return s.rational(Fraction(text))
 
 
-def constant(x: Any, dtype: Any) -> Value:
-    """A literal or captured array of a traced program."""
+DIGITS = {"float64": 15, "float32": 7}
+"""A literal with fewer significant digits is meant as it is written."""
+UNITS = 2
+
+
+def _is_long(text: str, dtype: Any) -> bool:
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0").rstrip("0")
+    return len(digits) >= DIGITS.get(str(np.dtype(dtype)), len(digits) + 1)
+
+
+def has_long(x: Any, dtype: Any) -> bool:
+    """A literal, or an entry of a captured array, that `literal` may take loosely."""
+    return is_float(dtype) and any(_is_long(str(v), dtype) for v in np.asarray(x, dtype).flat if np.isfinite(v))
+
+
+def constant(x: Any, dtype: Any, loose: bool = False) -> Value:
+    """A literal or captured array of a traced program; see `literal`."""
     real = is_float(dtype)
     array = np.asarray(x)
     if real:
         out = np.empty(array.shape, dtype=object)
         for index in np.ndindex(array.shape):
-            out[index] = literal(array[index], dtype)
+            out[index] = literal(array[index], dtype, loose)
         return Value(out)
     return Value(_discrete(array, dtype))
 

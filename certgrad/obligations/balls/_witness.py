@@ -27,6 +27,8 @@ SHRINK_EVALUATIONS = 120
 SECONDS = 60.0
 """For one search: a backstop, so high that it decides nothing but where one point takes seconds."""
 SHRINK_POINTS = 12
+BESIDE = 4
+"""Points beside one at which a side is undefined."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class _Search:
     precision: int
     at_least: Fraction
     generic: bool = False
+    loose: bool = False
     deadline: float = float("inf")
 
     def programs(self, dims: Dims) -> Programs:
@@ -101,7 +104,12 @@ class _Search:
 
     def gap(self, programs: Programs, point: Point) -> Gap | None:
         gap = settled_gap(self.kind, programs, point, self.precision)
-        return gap if gap is not None and gap.reaches(self.at_least) else None
+        if gap is None or not gap.reaches(self.at_least):
+            return None
+        if self.loose and not gap.undefined and programs.long_literals(self.kind):
+            # What the rounding of the program's own constants explains is no gap.
+            return gap if settled_gap(self.kind, programs, point, self.precision, loose=True) is not None else None
+        return gap
 
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Found]:
         """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
@@ -117,6 +125,18 @@ class _Search:
             gap = self.gap(programs, point)
             if gap is not None:
                 yield _Found(programs, point, gap)
+
+    def undefined_around(self, found: _Found, rng: Random) -> bool:
+        """A side is undefined beside the point as well: so at a corner of a region, and not at single points.
+
+        A rule that is undefined at x = 0 alone is right under x ≠ 0 or wrong elsewhere, which this search tells.
+        """
+        for _ in range(BESIDE):
+            point = _moved(found.point, rng)
+            gap = self.gap(found.programs, point) if self.inside(point) else None
+            if gap is not None and gap.undefined:
+                return True
+        return False
 
     def inside(self, point: Point) -> bool:
         """Whether the point's inputs lie in the domain."""
@@ -141,17 +161,19 @@ def find_witness(
     shrink: bool = True,
     further: Sequence[str] = (),
     generic: bool = False,
+    loose: bool = False,
     seconds: float = SECONDS,
 ) -> WitnessPoint | None:
     """Search for a point inside the domain where the two sides of the obligation `kind` do not overlap.
 
     `rule` is a Rule, or a function of the concrete dims that makes one (for an axis that depends on the rank).
     `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
-    the same call finds the same witness. A point where
-    the forward has no derivative is no witness. With `undefined`, a side that is nan where the forward is smooth is
-    one, if nothing better is found. Gaps below the relative size `at_least` (of the rounding of a literal, say) are
-    passed over. With `generic`, points are on no boundary, so that only what is wrong on an open set is found.
-    `shapes` and `points` bound the search: that many shapes, and points at each.
+    the same call finds the same witness. A point where the forward has no derivative is no witness. With `undefined`,
+    a side that is nan where the forward is smooth is one, if nothing better is found, and it is so beside the point as
+    well. Gaps below the relative size `at_least` (of the rounding of a literal, say) are passed over. With `generic`,
+    points are on no boundary, so that only what is wrong on an open set is found. With `loose`, a gap that long
+    literals explain, each of which is off by its rounding, is none. `shapes` and `points` bound the
+    search: that many shapes, and points at each.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
@@ -159,7 +181,7 @@ def find_witness(
     """
     at = (lambda dims: rule) if isinstance(rule, Rule) else rule
     deadline = time.thread_time() + seconds
-    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, deadline)
+    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
     rng = seeded(name, kind)
     fallback: _Found | None = None
     failure: MalformedRule | None = None
@@ -171,7 +193,7 @@ def find_witness(
                 if not found.gap.undefined:
                     return _report(kind, _simplified(_smaller(found, search), search) if shrink else found)
                 if fallback is None or found.entries < fallback.entries:
-                    fallback = found
+                    fallback = found if not undefined or search.undefined_around(found, rng) else fallback
         except MalformedRule as error:
             failure = failure or error
     if fallback is not None and undefined:
@@ -240,6 +262,21 @@ def _simpler(value: Any, group: str) -> list[Fraction]:
     if group == "inputs" and value.denominator > 1:
         wanted.append(Fraction(round(value)))
     return wanted[: wanted.index(value)] if value in wanted else wanted
+
+
+def _moved(point: Point, rng: Random) -> Point:
+    """Each number of the inputs a little farther, to one side or the other."""
+
+    def beside(value: Any) -> Any:
+        return value + Fraction(rng.choice((-1, 1)), rng.randint(1000, 2000)) if isinstance(value, Fraction) else value
+
+    arrays: list[Array] = []
+    for x in point.inputs:
+        moved = x.copy()
+        for index in np.ndindex(x.shape):
+            moved[index] = beside(x[index])
+        arrays.append(moved)
+    return Point(inputs=arrays, tangents=point.tangents, seeds=point.seeds)
 
 
 def _replaced(point: Point, group: str, which: int, index: tuple[int, ...], value: Fraction) -> Point:

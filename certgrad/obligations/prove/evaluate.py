@@ -200,7 +200,7 @@ class _Evaluation:
             return inside.inv()[where]
         if a.name == "cholesky":
             return _cholesky(inside)[where]
-        raise TypeError(f"no value for the {a.name} of a matrix")
+        raise UndecidedError(f"the {a.name} of a matrix is not evaluated")
 
     def carry(self, a: Rec, env: dict[Var, int]) -> arb:
         """A carry's entry, by running the loop up to its time."""

@@ -36,6 +36,7 @@ from certgrad.obligations.differentiate.derivative import Differentiator, depend
 from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
+from certgrad.obligations.laws.roots_of_unity import carried_out
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.meaning.semantics import UnprovedError
@@ -461,13 +462,21 @@ def _residue(
         families = families[:1]  # seeds inside a loop do not show: then only the tangents are read off
     tangents, seeds = [*families, set(), set()][:2]
     groups = paired(difference, sorted(tangents), sorted(seeds))
-    left = next((r for g, ranges in groups if (r := nonzero_part(g, region.over(ranges))) is not None), None)
+    left = next((r for g, ranges in groups if (r := _left(g, region.over(ranges))) is not None), None)
     if left is None or not difference.structured:
         return left
     shapes = {problem.tangents[problem.names[k]]: problem.inputs[k].shape for k in problem.differentiable}
     shapes |= {n: t.shape for n, t in zip(problem.seed_names, problem.seeds, strict=True)}
     by_coordinates = paired_by_coordinates(difference, shapes, families)
-    return next((r for g, ranges in by_coordinates if (r := nonzero_part(g, region.over(ranges))) is not None), None)
+    return next((r for g, ranges in by_coordinates if (r := _left(g, region.over(ranges))) is not None), None)
+
+
+def _left(poly: Poly, region: Region) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """What does not vanish of a term, its sums over roots of unity carried out where that is needed."""
+    left = nonzero_part(poly, region)
+    if left is None or (further := carried_out(poly, region.indices.ranges)) == poly:
+        return left
+    return nonzero_part(further, region)
 
 
 def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:

@@ -12,6 +12,7 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 
 from certgrad import solves, special
+from certgrad._complex import pi
 from certgrad.obligations.balls import KINK, RULES, Unsupported, evaluate
 
 Function = Callable[..., Any]
@@ -220,6 +221,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "tile": (lambda x: jnp.tile(x, (2, 2)), (M,)),
     "unstack": (lambda x: jnp.unstack(x, axis=1), (M,)),
     "iota": (lambda x: x * lax.iota(float, 6) + jnp.arange(6), (V,)),
+    "pi": (lambda x: jnp.sin(pi(x.dtype) * x), (V,)),
     "eye": (lambda x: x * jnp.eye(2, 3) + jnp.tril(x), (M,)),
     "dynamic_slice": (lambda x: lax.dynamic_slice(x, (1, 2), (1, 2)), (N,)),
     "dynamic_update_slice": (lambda x, y: lax.dynamic_update_slice(x, y, (9, 1)), (N, M[:, :2])),

@@ -7,7 +7,7 @@ result, so it is followed once: `Context.known` says what came of those before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -114,12 +114,32 @@ def _run(
         if v in wanted_constants:
             env[v] = constant(c, ctx.reading)
             ctx.untouched[id(env[v])] = env[v]
+    held = dict(zip(jaxpr.constvars, program.consts, strict=True))
     for eqn, use in equations:
         budget.spend(10)
+        if (rounded := _rounded_constant(eqn, held)) is not None:
+            held[eqn.outvars[0]] = rounded
+            env[eqn.outvars[0]] = constant(rounded, ctx.reading)
+            ctx.untouched[id(env[eqn.outvars[0]])] = env[eqn.outvars[0]]
+            continue
         for v, x in zip(eqn.outvars, _followed(ctx, eqn, use, env, read), strict=True):
             if x is not None and not is_dropped(v):
                 env[v] = x
     return [read(v) if n else None for v, n in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _rounded_constant(eqn: Any, held: Mapping[Any, Any]) -> Any:
+    """A constant that a program casts to a coarser float, as it is then: the number that this dtype makes of it.
+
+    A table of 64 bits that is cast to 32 in a program is the table that was cast before. None for other equations.
+    """
+    if eqn.primitive.name != "convert_element_type":
+        return None
+    (v,) = eqn.invars
+    value, new = (v.val if is_literal(v) else held.get(v)), eqn.params["new_dtype"]
+    if value is None or kind_of(v.aval.dtype) != "f" or kind_of(new) != "f":
+        return None
+    return np.asarray(value).astype(new)
 
 
 def _as_read(ctx: Context, program: Program) -> Program:

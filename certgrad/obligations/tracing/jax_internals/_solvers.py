@@ -19,7 +19,7 @@ from certgrad.obligations.terms.polynomials import Poly
 from ._programs import Program, jaxpr_of, program_of
 from ._text import serialised
 from ._tracing import wide_floats
-from ._values import shape_polys
+from ._values import kind_of, shape_polys
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ def lu_solve(closed: Any) -> LuSolve | None:
     program = program_of(closed)
     avals = [v.aval for v in program.jaxpr.invars]
     if len(avals) != 3 or len(avals[0].shape) < 2 or not avals[2].shape:
+        return None
+    factors, order = avals[0], avals[1]
+    if factors.shape[-2] != factors.shape[-1] or order.shape != factors.shape[:-1] or kind_of(order.dtype) != "i":
         return None
     text = serialised(program)
     axis, count = len(avals[2].shape) - 1, len(avals[0].shape) - 2
