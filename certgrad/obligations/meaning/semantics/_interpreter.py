@@ -27,6 +27,7 @@ from certgrad.obligations.tracing.jax_internals import (
     data_of,
     dim_poly,
     genuine,
+    inlined,
     inner_program,
     is_dropped,
     is_literal,
@@ -35,6 +36,7 @@ from certgrad.obligations.tracing.jax_internals import (
     live_equations,
     sampler,
     shape_polys,
+    with_ideals,
 )
 
 from ..literals import Reading
@@ -146,7 +148,10 @@ def _as_read(ctx: Context, program: Program) -> Program:
     """The program, or what it approximates."""
     found = approximation(program)
     if found is None:
-        return program
+        parts = inlined(program)
+        for part in parts:
+            ctx.reading.approximated.setdefault(part.one.said(part.out.aval.dtype))
+        return with_ideals(program, parts) if parts and ctx.reading.ideal else program
     aval = program.jaxpr.invars[0].aval
     ctx.reading.approximated.setdefault(found.said(aval.dtype))
     return found.program(aval) if ctx.reading.ideal else program

@@ -6,7 +6,7 @@ dimensions as polynomials.
 
 from certgrad._jax_calls import CALLS
 
-from ._approximations import approximation
+from ._approximations import approximation, inlined, with_ideals
 from ._constants import keep_widths_apart
 from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop

@@ -1,5 +1,8 @@
 """Functions that JAX computes by approximation, recognised by their programs, and what they approximate.
 
+A function with a rule of its own, or a compiled one, is a call with a program inside. Of the others the equations stand
+in the program of whoever calls them, one after the other (`inlined`).
+
 The rules of such functions are the derivatives of the ideal functions, and so not those of what is computed: the two
 are as far apart as the approximation is from what it approximates, which is some rounding units.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -19,36 +23,37 @@ from jax._src.scipy import special as _special
 
 from certgrad._threads import Kept, precision
 
-from ._programs import Program, jaxpr_of, program_of
+from ._programs import Program, is_literal, jaxpr_of, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """A function of one real number."""
+    """A function of real numbers, of arrays entry by entry."""
 
     name: str
-    function: Callable[[Any], Any]
-    """With its custom rule."""
-    ideal: Callable[[Any], Any]
+    function: Callable[..., Any]
+    """With its custom rule, if it has one."""
+    ideal: Callable[..., Any]
     """What it approximates, in primitives that the calculus knows."""
-    exact: Callable[[arb], arb]
+    exact: Callable[..., arb]
     """The same in ball arithmetic, by which the distance is measured."""
     text: str
     points: tuple[float, float, int]
-    """First, last, how many: where it is measured."""
+    """First, last, how many: where it is measured, in each argument."""
+    arity: int = 1
 
     def program(self, aval: Any) -> Program:
         """The ideal function as a program."""
-        with wide_floats(aval.dtype == np.float64):
-            return program_of(jax.make_jaxpr(self.ideal)(jax.ShapeDtypeStruct(aval.shape, aval.dtype)))
+        return _traced(self.ideal, self.arity, aval)
 
     def said(self, dtype: Any) -> str:
         """What a certificate says of reading the function as the ideal one."""
         low, high, count = self.points
         return (
-            f"{self.name} is read as {self.text}, which it approximates: at {count} points from {low:g} to {high:g} "
+            f"{self.name} is read as {self.text}, which it approximates: at {count**self.arity} points "
+            f"from {low:g} to {high:g} "
             f"the two differ by less than {_distance(self, np.dtype(dtype)):g} in "
             f"{np.dtype(dtype).name} (of their value, where that is above 1)"
         )
@@ -60,10 +65,11 @@ def _distance(one: Approximation, dtype: np.dtype) -> float:
     if key not in _distances.table:
         low, high, count = one.points
         with wide_floats(dtype == np.float64):
-            x = np.linspace(low, high, count, dtype=dtype)
-            found = np.asarray(one.function(jnp.asarray(x)))
+            axis = np.linspace(low, high, count, dtype=dtype)
+            points = [np.ravel(x) for x in np.meshgrid(*[axis] * one.arity)]
+            found = np.asarray(one.function(*map(jnp.asarray, points)))
         with precision(BITS):
-            exact = [float(one.exact(arb(float(v))).mid()) for v in x]
+            exact = [float(one.exact(*(arb(float(v)) for v in at)).mid()) for at in zip(*points, strict=True)]
         apart = max(abs(float(a) - b) / max(abs(b), 1) for a, b in zip(found, exact, strict=True))
         _distances.table[key] = 10.0 ** ceil(log10(apart)) if apart else 0.0
     return float(_distances.table[key])
@@ -83,6 +89,26 @@ APPROXIMATIONS: Sequence[Approximation] = (
         (-40.0, 12.0, 105),
     ),
 )
+
+
+def _log_beta(a: Any, b: Any) -> Any:
+    """log B(a, b) for a, b > 0. Elsewhere the program is another function, and this one is not defined."""
+    positive = 0 * (jnp.log(a) + jnp.log(b))
+    return jax.lax.lgamma(a) + jax.lax.lgamma(b) - jax.lax.lgamma(a + b) + positive
+
+
+INLINED: Sequence[Approximation] = (
+    Approximation(
+        "betaln",
+        _special.betaln,
+        _log_beta,
+        lambda a, b: a.lgamma() + b.lgamma() - (a + b).lgamma(),
+        "lgamma(a) + lgamma(b) − lgamma(a + b) for a, b > 0",
+        (0.25, 30.25, 25),
+        arity=2,
+    ),
+)
+"""Those whose equations stand in the programs of their callers: without constant arrays, which may be made outside."""
 
 
 def approximation(program: Program) -> Approximation | None:
@@ -107,7 +133,83 @@ def _program(one: Approximation, aval: Any) -> Program:
     """Its own program at such arrays."""
     key = one.name, str(aval)
     if key not in _programs.table:
-        with wide_floats(aval.dtype == np.float64):
-            traced = jax.make_jaxpr(one.function)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
-        _programs.table[key] = program_of(jaxpr_of(traced).eqns[0].params["call_jaxpr"])
+        program = _traced(one.function, one.arity, aval)
+        _programs.table[key] = program if one in INLINED else program_of(jaxpr_of(program).eqns[0].params["call_jaxpr"])
     return _programs.table[key]
+
+
+def _traced(function: Callable[..., Any], arity: int, aval: Any) -> Program:
+    with wide_floats(aval.dtype == np.float64):
+        return program_of(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct(aval.shape, aval.dtype)] * arity))
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """The equations of a program that are such a function."""
+
+    one: Approximation
+    first: int
+    last: int
+    operands: tuple[Any, ...]
+    out: Any
+
+
+def inlined(program: Program) -> list[Inlined]:
+    """The functions whose equations stand in a program, in order."""
+    found: list[Inlined] = []
+    k, equations = 0, program.jaxpr.eqns
+    while k < len(equations):
+        here = next((h for one in INLINED if (h := _inlined_at(one, program, k)) is not None), None)
+        found += [here] if here else []
+        k = here.last if here else k + 1
+    return found
+
+
+def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
+    """The function whose first equation is this one, which all its arguments stand in."""
+    equations = program.jaxpr.eqns
+    operands = tuple(v for v in equations[k].invars if not is_literal(v))
+    if equations[k].primitive.name != _FIRST[one.name] or len(operands) != one.arity:
+        return None
+    aval = operands[0].aval
+    if getattr(aval, "dtype", None) not in (np.float32, np.float64) or len({str(v.aval) for v in operands}) > 1:
+        return None
+    own = _program(one, aval.update(weak_type=False))
+    block = equations[k : k + len(own.jaxpr.eqns)]
+    if [e.primitive.name for e in block] != [e.primitive.name for e in own.jaxpr.eqns]:
+        return None
+    made = {v for e in block for v in e.outvars}
+    out = block[-1].outvars[0]
+    rest = [v for e in equations[k + len(block) :] for v in e.invars] + list(program.jaxpr.outvars)
+    if any(not is_literal(v) and v is not out and v in made for v in rest):
+        return None
+    used = {v for e in block for v in e.invars if not is_literal(v)}
+    held = [(v, c) for v, c in zip(program.jaxpr.constvars, program.consts, strict=True) if v in used]
+    here = SimpleNamespace(invars=list(operands), constvars=[v for v, _ in held], eqns=block, outvars=[out])
+    if serialised(Program(here, [c for _, c in held])) != serialised(own):
+        return None
+    return Inlined(one, k, k + len(block), operands, out)
+
+
+_FIRST = {"betaln": "min"}
+"""The primitive of the first equation, in which all arguments stand, each once and in order."""
+
+
+def with_ideals(program: Program, found: Sequence[Inlined]) -> Program:
+    """The program with calls of the ideal functions in place of the equations that approximate them."""
+    equations: list[Any] = []
+    start = 0
+    for here in found:
+        call = _traced(jax.jit(here.one.ideal), here.one.arity, here.operands[0].aval).jaxpr.eqns[0]
+        equations += program.jaxpr.eqns[start : here.first]
+        equations.append(call.replace(invars=list(here.operands), outvars=[here.out]))
+        start = here.last
+    jaxpr = program.jaxpr
+    changed = SimpleNamespace(
+        invars=jaxpr.invars,
+        constvars=jaxpr.constvars,
+        eqns=[*equations, *jaxpr.eqns[start:]],
+        outvars=jaxpr.outvars,
+        effects=getattr(jaxpr, "effects", ()),
+    )
+    return Program(changed, program.consts, program.out_tree, program.decisions)
