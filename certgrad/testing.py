@@ -20,6 +20,7 @@ def assert_certified(
     approximates: Callable | str | None = None,
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
     hypotheses: Sequence[str] | None = None,
+    order: int | None = None,
 ) -> Report:
     """Assert that the derivative rule of a function is proved, and return the report.
 
@@ -44,6 +45,7 @@ def assert_certified(
         "domain": domain,
         "surrogate": surrogate,
         "approximates": approximates,
+        "order": order,
     }
     given = {name: value for name, value in options.items() if value is not None}
     if sizes != ():
@@ -75,6 +77,8 @@ def _certified(function: Callable, report: Report, sizes: Any, hypotheses: Seque
     further = [] if hypotheses is None else [h for h in report.hypotheses if h not in hypotheses]
     if further:
         raise AssertionError(f"{report.name} is proved only under {', '.join(further)}.")
+    if report.second is not None:
+        _certified(function, report.second, sizes, hypotheses)
     return report
 
 

@@ -10,7 +10,7 @@ from certgrad.graph import _bounds, _jaxpr
 from certgrad.graph._numbers import IDEAL
 from certgrad.graph._rules import ActiveShapes
 from certgrad.graph.certificate import ObligationResult
-from certgrad.obligations.auditing.witnesses import _as_data
+from certgrad.obligations.auditing.witnesses import as_data
 from certgrad.obligations.balls import BallError, Input, Rule, find_witness
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
@@ -98,7 +98,7 @@ def _witness(operation: Operation, shapes: ActiveShapes, programs: Programs, nam
     try:
         name = f"{operation.title} {shapes.inputs}"
         found = find_witness(kind, at, inputs, domain=domain, fits=as_traced, name=name, precision=256)
-        return _as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
+        return as_data(found, _NoStatics()) if found is not None else None  # type: ignore[arg-type]
     except (BallError, TypeError, ValueError, KeyError):
         return None
 

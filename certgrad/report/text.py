@@ -137,6 +137,8 @@ def block(finding: Finding, width: int | None = None, where: str = "") -> str:
     """A finding: its code and op, the claim, the case, the reason, the residual, the witness."""
     claim, case = finding.claim, finding.case
     rows = [("claim", claim.statement), ("case", case_name(case)), ("reason", case.reason), ("residual", case.residual)]
+    if case.verdict == "unproved":
+        rows.append(("numeric", "\n".join(claim.measured)))
     if case.witness is not None:
         rows += witness_rows(case.witness)
     place = f" ({where})" if where else ""

@@ -35,8 +35,10 @@ from ._fails import Failure, failure, refuted, runs
 from ._infer import traces
 from ._layers import place_of
 from ._merged import rests_on
+from ._numeric import checked_numerically, pointed_to_solves
 from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._reproduction import of_failure, reproduction
+from ._second import gradients_of
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
@@ -61,6 +63,7 @@ def check(
     conformance: bool = True,
     sizes: Sizes | Sequence[Sizes] | None = (),
     elsewhere: Sequence[Declared] = (),
+    order: int = 1,
 ) -> Report:
     """Prove the derivative rule of a function for all shapes that fit the signature.
 
@@ -91,6 +94,8 @@ def check(
             all. None: it is not tried.
         elsewhere: other functions that the rule calls, each with the declaration of what it approximates, where that
             stands in a configuration and not on the function. They are read so where `approximates` is given.
+        order: 2 looks at the rule of the rule as well: that the derivative which JAX makes of the cotangents, as second
+            derivatives run it, is their derivative. The report's `second` says what came of it.
 
     Returns a report; a wrong rule is a verdict in it and never an exception.
 
@@ -98,6 +103,8 @@ def check(
         SignatureError, UsageError, DomainError: the declaration does not fit the function.
     """
 
+    if order not in (1, 2):
+        raise UsageError(f"`order` is 1 or 2, and not {order!r}.")
     if surrogate and approximates is not None:
         raise UsageError(
             "`surrogate` says that a rule is no derivative, and `approximates` of what it is one: say one."
@@ -125,7 +132,20 @@ def check(
         except CertgradError as error:
             return str(error)
 
-    return at_choices(report, whole.made(), at_value)
+    report = at_choices(report, whole.made(), at_value)
+    return report if order == 1 or report.verdict not in (*PROOFS, AT_SIZES) else _with_second(report, whole, sizes)
+
+
+def _with_second(report: Report, said: _Rule, sizes: Sizes | Sequence[Sizes] | None) -> Report:
+    """The report with that on the cotangents as a function of their own: the worst, where there are several cases."""
+    name = f"gradient of {report.name}"
+    found = [
+        check(
+            f, shapes, differentiable=moving, domain=said.domain, name=name, conformance=said.conformance, sizes=sizes
+        )
+        for f, shapes, moving in gradients_of(_examined(said))
+    ]
+    return replace(report, second=max(found, key=lambda one: ORDER.index(one.verdict)))
 
 
 @dataclass(frozen=True)
@@ -190,14 +210,33 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
     given = read_sizes(sizes or (), rule)
     try:
         report, differs_at = _checked(said, surrogate)
-        if report.verdict != "unproved" or surrogate or sizes is None:
+        if surrogate:
             return report
-        report = at_sizes(report, rule, differs_at, given, at_numbers)
-        if report.verdict == "refuted" and report.witness is None:
-            report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
-        return report
+        if report.verdict == "unproved" and sizes is not None:
+            report = at_sizes(report, rule, differs_at, given, at_numbers)
+            if report.verdict == "refuted" and report.witness is None:
+                report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
+        return _helped(report, said)
     except SystemExit as error:
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
+
+
+def _helped(report: Report, said: _Rule) -> Report:
+    """The report; where the rule is not proved, with what a numeric check says, and with what a solver lacks."""
+    if report.verdict not in ("unproved", "refuted"):
+        return report
+    rule = _examined(said)
+    return pointed_to_solves(checked_numerically(report, rule), rule)
+
+
+def _examined(said: _Rule) -> UserRule:
+    """The rule without the arguments that have no gradient."""
+    rule = said.made()
+    found = examine(rule)
+    if found.without_gradient and said.differentiable is None:
+        rule = said.made(found.without_gradient)
+    settled(rule, found)
+    return rule
 
 
 def _checked(said: _Rule, surrogate: str) -> tuple[Report, Sequence[Sizes]]:

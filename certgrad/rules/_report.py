@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from certgrad.obligations.certificate import HOLDS, Certificate, Claim, VerdictName, Witness, not_for_all, stated
+from certgrad.obligations.certificate import (
+    HOLDS,
+    Certificate,
+    Claim,
+    VerdictName,
+    Witness,
+    not_for_all,
+    stated,
+    worst,
+)
 from certgrad.obligations.conformance import NOT_COMPARED
 
 if TYPE_CHECKING:
@@ -84,6 +93,14 @@ class Report(Judged):
     """File and line of the function, in full."""
     reproduction: str = ""
     """A script that shows the difference at the witness with NumPy numbers, if there is a witness."""
+    second: Report | None = None
+    """What came of the rule of the rule, where `order=2` asked for it. The verdict is the worse of both."""
+
+    @property
+    def verdict(self) -> VerdictName:
+        """The worst of all claims."""
+        own = self.certificate.verdict
+        return own if self.second is None else worst([own, self.second.verdict])
 
     @property
     def name(self) -> str:
@@ -160,4 +177,6 @@ class Report(Judged):
                 lines.append("; ".join([f"d{a.name}: {a.verdict}", *([f"likely cause: {a.cause}"] if a.cause else [])]))
         if self.reproduction:
             lines.append("reproduce:\n" + indent(self.reproduction, "    "))
+        if self.second is not None:
+            lines.append(str(self.second))
         return "\n".join([*lines, *(text.block(f, None) for f in findings_of([self.certificate]))])

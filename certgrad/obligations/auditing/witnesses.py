@@ -58,10 +58,10 @@ def search(
     try:
         found = find_witness(
             kind,
-            lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
-            _inputs(op, instance),
+            lambda dims: rule_of(op, instance.keywords(dims.sizes), wide, of_reference),
+            inputs_of(op, instance),
             further=instance.names,
-            domain=lambda values: _inside(op, values),
+            domain=lambda values: inside_domain(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
             undefined=not early and op.undefined_differs,
@@ -72,7 +72,7 @@ def search(
         )
     except BallError:
         return None
-    return _as_data(found, instance) if found is not None else None
+    return as_data(found, instance) if found is not None else None
 
 
 def _of_values(kind: str) -> tuple[str, bool]:
@@ -85,10 +85,10 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
     kind, of_reference = _of_values(kind)
     return agrees_somewhere(
         kind,
-        lambda dims: _rule(op, instance.keywords(dims.sizes), wide, of_reference),
-        _inputs(op, instance),
+        lambda dims: rule_of(op, instance.keywords(dims.sizes), wide, of_reference),
+        inputs_of(op, instance),
         further=instance.names,
-        domain=lambda values: _inside(op, values),
+        domain=lambda values: inside_domain(op, values),
         name=f"{op.name} {instance.inputs}",
     )
 
@@ -96,14 +96,14 @@ def solvers_work(op: Subject, instance: Instance, kind: str, wide: bool = True) 
 def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = True) -> bool:
     """At some drawn point both programs of an obligation, as they run, return finite numbers."""
     rng = seeded(op.name, kind, "finite")
-    inputs = _inputs(op, instance)
+    inputs = inputs_of(op, instance)
     kind, of_reference = _of_values(kind)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        rule = _rule(op, instance.keywords(dims.sizes), wide, of_reference)
+        rule = rule_of(op, instance.keywords(dims.sizes), wide, of_reference)
         programs = Programs(rule, inputs, dims)
         for k in range(10):
             try:
-                point = draw_point(programs, kind, k, rng, lambda values: _inside(op, values))
+                point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
                 if point is not None and _all_finite(rule, kind, point):
                     return True
             except Exception:  # a rule may refuse a point in its own way
@@ -113,7 +113,7 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
 
 def _all_finite(rule: Rule, kind: str, point: Point) -> bool:
     with wide_floats(rule.wide):
-        xs, tangents, seeds = ([_array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
+        xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
         if kind == "rule_runs_forward":
             assert rule.primal is not None
             outs = [*rule.forward(xs), *rule.primal(xs)]
@@ -124,7 +124,7 @@ def _all_finite(rule: Rule, kind: str, point: Point) -> bool:
         return all(bool(np.isfinite(np.asarray(y)).all()) for y in outs)
 
 
-def _array(values: np.ndarray) -> Any:
+def array(values: np.ndarray) -> Any:
     return jnp.asarray(values.astype(float) if values.dtype == object else values)
 
 
@@ -134,10 +134,10 @@ def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
     In float64 where a program cannot be evaluated in ball arithmetic.
     """
     found = distance(
-        lambda dims: _rule(op, instance.keywords(dims.sizes), wide=True),
-        lambda dims: _rule(other, instance.keywords(dims.sizes), wide=True),
-        _inputs(op, instance),
-        domain=lambda values: _inside(op, values),
+        lambda dims: rule_of(op, instance.keywords(dims.sizes), wide=True),
+        lambda dims: rule_of(other, instance.keywords(dims.sizes), wide=True),
+        inputs_of(op, instance),
+        domain=lambda values: inside_domain(op, values),
         name=f"{op.name} {instance.inputs}",
         further=instance.names,
     )
@@ -147,17 +147,17 @@ def apart(op: Subject, other: Subject, instance: Instance) -> Distance:
 def _apart_in_floats(op: Subject, other: Subject, instance: Instance) -> Distance:
     found = Distance(in_floats=True)
     rng = seeded(op.name, "floats")
-    inputs = _inputs(op, instance)
+    inputs = inputs_of(op, instance)
     for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), 2):
-        rules = [_rule(one, instance.keywords(dims.sizes), wide=True) for one in (op, other)]
+        rules = [rule_of(one, instance.keywords(dims.sizes), wide=True) for one in (op, other)]
         shapes = [dims.shape(one.dims) for one in inputs]
         for k in range(20):
-            point = draw_inputs(inputs, shapes, k, rng, lambda values: _inside(op, values))
+            point = draw_inputs(inputs, shapes, k, rng, lambda values: inside_domain(op, values))
             if point is None:
                 break
             with wide_floats():
                 try:
-                    left, right = (rule.forward([_array(x) for x in point]) for rule in rules)
+                    left, right = (rule.forward([array(x) for x in point]) for rule in rules)
                 except Exception as error:  # a function may refuse a point in its own way
                     found.problem = found.problem or str(error)
                     continue
@@ -176,14 +176,14 @@ def _exact(values: Any) -> np.ndarray:
     return out
 
 
-def _inputs(op: Subject, instance: Instance) -> list[Input]:
+def inputs_of(op: Subject, instance: Instance) -> list[Input]:
     return [
         Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 
-def _rule(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
+def rule_of(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: bool = False) -> Rule:
     """The op at these structural arguments, as plain callables of arguments and parameters."""
     rules = op.rules(statics)
     count = len(op.arg_names)
@@ -197,12 +197,12 @@ def _rule(op: Subject, statics: Mapping[str, Any], wide: bool, of_reference: boo
     )
 
 
-def _inside(op: Subject, values: Mapping[str, Any]) -> bool:
+def inside_domain(op: Subject, values: Mapping[str, Any]) -> bool:
     """The point satisfies the op's domain and the constraints on its parameters (exactly, over rationals)."""
     return inside((*op.domain, *(c for c in op.params.values() if c)), values)
 
 
-def _as_data(w: WitnessPoint, instance: Instance) -> Witness:
+def as_data(w: WitnessPoint, instance: Instance) -> Witness:
     lhs, rhs = w.texts()
     dims: dict[str, int] = dict(w.dims.sizes)
     return Witness(

@@ -19,5 +19,5 @@ from certgrad.obligations.balls._roots import enclosed_root
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN, precision
 from certgrad.obligations.balls._tangents import KINK
-from certgrad.obligations.balls._witness import WitnessPoint, find_witness
+from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
 from certgrad.obligations.balls.statements import inside

@@ -203,6 +203,12 @@ def find_witness(
     return None
 
 
+def witness_at(kind: str, programs: Programs, point: Point, at_least: Fraction) -> WitnessPoint | None:
+    """A witness at this very point, if the two sides are apart by at least this relative size there."""
+    gap = settled_gap(kind, programs, point)
+    return _report(kind, _Found(programs, point, gap)) if gap is not None and gap.reaches(at_least) else None
+
+
 # a witness for a reader: small dims, then simple numbers
 
 

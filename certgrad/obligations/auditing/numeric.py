@@ -1,0 +1,136 @@
+"""A numeric check of an obligation that is not proved: differences of the forward in floats, at drawn points.
+
+That both sides agree proves nothing, and is told as that. A point where they differ is looked at in ball arithmetic:
+confirmed there, it is a witness.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.obligations.balls import BallError, Dims, Point, Programs, Rule, witness_at
+from certgrad.obligations.balls._draw import draw_dims, draw_point, seeded
+from certgrad.obligations.certificate import Witness
+from certgrad.obligations.generality.instances import Instance
+from certgrad.obligations.tracing.jax_internals import wide_floats
+
+from .witnesses import ROUNDING, array, as_data, inputs_of, inside_domain, rule_of
+
+SHAPES, POINTS = 3, 6
+SECONDS = 3.0
+STEP = 1e-3
+CLOSE, APART = 1e-6, 1e-3
+"""Two sides agree up to the one, and differ from the other on, relative to the larger; between, nothing is said."""
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """What a numeric check found: at how many points both sides agree, and where they do not."""
+
+    agreed: int = 0
+    differs: str = ""
+    """The two sides, in words."""
+    witness: Witness | None = None
+    """Where ball arithmetic confirms that they differ."""
+
+    @property
+    def said(self) -> str:
+        """In words; empty where nothing could be looked at."""
+        if self.differs:
+            return f"a numeric check in floats differs: {self.differs}; no rigorous arithmetic confirms it"
+        points = "point" if self.agreed == 1 else "points"
+        return (
+            f"a numeric check in floats agrees at {self.agreed} {points}, which proves nothing" if self.agreed else ""
+        )
+
+
+def numeric(op: Subject, instance: Instance, kind: str) -> Numeric:
+    """Check an obligation at points of the domain, at some shapes of a family."""
+    inputs, rng = inputs_of(op, instance), seeded(op.name, kind, "numeric")
+    agreed, until = 0, time.process_time() + SECONDS
+    for dims in islice(draw_dims(inputs, rng, lambda dims: True, instance.names), SHAPES):
+        try:
+            rule = rule_of(op, instance.keywords(dims.sizes), True)
+            programs = Programs(rule, inputs, dims)
+            for k in range(POINTS):
+                if time.process_time() > until:
+                    return Numeric(agreed)
+                point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
+                sides = _sides(rule, kind, point, programs.moving) if point is not None else None
+                if point is None or sides is None:
+                    continue
+                left, right, error = sides
+                scale = max(abs(left), abs(right), 1e-6)
+                if abs(left - right) <= CLOSE * scale + 10 * error:
+                    agreed += 1
+                elif abs(left - right) > APART * scale + 100 * error:
+                    text = f"{left:.6g} and {right:.6g} at {_shown(op, point)}"
+                    return Numeric(agreed, text, _confirmed(kind, programs, point, instance, dims))
+        except Exception:  # a rule may refuse a shape, or a point, in its own way
+            continue
+    return Numeric(agreed)
+
+
+def _confirmed(kind: str, programs: Programs, point: Point, instance: Instance, dims: Dims) -> Witness | None:
+    try:
+        found = witness_at(kind, programs, point, ROUNDING)
+    except (BallError, ArithmeticError):
+        return None
+    return as_data(found, instance) if found is not None and not found.undefined else None
+
+
+def _sides(rule: Rule, kind: str, point: Point, moving: Sequence[int]) -> tuple[float, float, float] | None:
+    """Both sides of an obligation as numbers, and the error of the difference quotient; None where one is none."""
+    with wide_floats(True):
+        xs = [np.asarray(array(x)) for x in point.inputs]
+        tangents = [np.asarray(array(x)) for x in point.tangents]
+        seeds = [np.asarray(array(x)) for x in point.seeds]
+
+        def at(step: float) -> list[np.ndarray]:
+            moved = list(xs)
+            for i, dx in zip(moving, tangents, strict=True):
+                moved[i] = xs[i] + step * dx
+            return [np.asarray(y, float) for y in rule.forward([array(x) for x in moved])]
+
+        def slopes(h: float) -> float:
+            return _dot([(a - b) / (2 * h) for a, b in zip(at(h), at(-h), strict=True)], weights)
+
+        error = 0.0
+        values = at(0.0)
+        weights = seeds if seeds else [np.ones_like(y) for y in values]
+        if kind == "rule_runs_forward":
+            if rule.primal is None:
+                return None
+            left, right = _dot(rule.primal(xs), weights), _dot(values, weights)
+        else:
+            coarse, fine = slopes(STEP), slopes(STEP / 2)
+            slope = (4 * fine - coarse) / 3
+            error = abs(slope - fine) + 1e-10 * max(1.0, abs(slope))
+            if kind == "jvp_is_derivative":
+                assert rule.jvp is not None
+                left, right = _dot(rule.jvp(xs, tangents), weights), slope
+            else:
+                assert rule.vjp is not None
+                moved = _dot(rule.jvp(xs, tangents), weights) if rule.jvp is not None else slope
+                left, right = moved, _dot(rule.vjp(xs, weights), tangents)
+                error = error if rule.jvp is None else 0.0
+    return (left, right, error) if np.isfinite([left, right, error]).all() else None
+
+
+def _dot(left: Sequence[Any], right: Sequence[Any]) -> float:
+    pairs = zip(left, right, strict=True)
+    return float(sum(np.vdot(np.asarray(a, float), np.asarray(b, float)) for a, b in pairs))
+
+
+def _shown(op: Subject, point: Point) -> str:
+    names = [*op.arg_names, *op.params]
+    parts = [f"{n} = {np.asarray(array(x)).tolist()}" for n, x in zip(names, point.inputs, strict=True)]
+    text = ", ".join(parts)
+    return text if len(text) < 200 else f"{text[:200]} …"

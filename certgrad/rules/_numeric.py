@@ -1,0 +1,102 @@
+"""What helps with a rule that is not proved: a numeric check, which refutes where it is confirmed; for a solver the
+declaration that it lacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from certgrad._solves import NAME as MARKED
+from certgrad.obligations.auditing.numeric import Numeric, numeric
+from certgrad.obligations.certificate import CaseClaim, Claim, sealed, worst
+from certgrad.obligations.generality.instances import family
+from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.tracing.jax_internals import equations_of
+
+from ._report import Report
+from ._reproduction import reproduction
+from ._user_rule import UserRule
+
+SOLVES = (
+    "it iterates: if that solves an equation, say which by certgrad.solves, and the rule is proved by the implicit "
+    "function theorem (docs/solvers.md)"
+)
+DIFFERS = "a numeric check found a point where the two sides differ, and ball arithmetic confirms it"
+
+
+def pointed_to_solves(report: Report, rule: UserRule) -> Report:
+    """The report on a rule that is not proved; if its function iterates until a test ends it, or some number of steps,
+    and no solver in it is marked, with what to declare.
+    """
+    if not _iterates(rule):
+        return report
+
+    def told(one: CaseClaim) -> CaseClaim:
+        if one.verdict not in ("unproved", "refuted") or SOLVES in one.reason:
+            return one
+        return msgspec.structs.replace(one, reason=f"{one.reason}\n{SOLVES}".strip())
+
+    claims = [
+        c if c.kind == "rule_runs_forward" else msgspec.structs.replace(c, cases=[told(one) for one in c.cases])
+        for c in report.certificate.claims
+    ]
+    return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
+
+
+def _iterates(rule: UserRule) -> bool:
+    made = Traces(rule).make(Spec(0, 0, (), True))
+    if not isinstance(made, Trace):
+        return False
+    equations = list(equations_of(made.programs.forward.jaxpr))
+    return any(map(_is_iteration, equations)) and not any(e.primitive.name == MARKED for e in equations)
+
+
+def _is_iteration(equation: Any) -> bool:
+    """A `while`, or a `fori_loop` of floats: a scan that takes nothing at each step and returns nothing of each."""
+    if equation.primitive.name == "while":
+        return True
+    if equation.primitive.name != "scan":
+        return False
+    carried, constants = equation.params["num_carry"], equation.params["num_consts"]
+    return len(equation.invars) == carried + constants and len(equation.outvars) == carried
+
+
+def checked_numerically(report: Report, rule: UserRule) -> Report:
+    """The report on an unproved rule with what a numeric check says of the claims that are open."""
+
+    if report.verdict != "unproved":
+        return report
+
+    def case(claim: Claim, k: int, one: CaseClaim) -> tuple[CaseClaim, Numeric]:
+        if one.verdict != "unproved" or k >= len(rule.cases):
+            return one, Numeric()
+        found = numeric(rule, family(rule, rule.cases[k]).prove[0], claim.kind)
+        if found.witness is not None:
+            reason = f"{DIFFERS}\n{one.reason}" if one.reason else DIFFERS
+            return msgspec.structs.replace(one, verdict="refuted", reason=reason, witness=found.witness), found
+        return one, found
+
+    claims = []
+    for claim in report.certificate.claims:
+        if claim.verdict != "unproved":
+            claims.append(claim)
+            continue
+        looked = [case(claim, k, one) for k, one in enumerate(claim.cases)]
+        said = [found.said for _, found in looked if found.said and found.witness is None]
+        cases = [one for one, _ in looked]
+        claims.append(
+            msgspec.structs.replace(
+                claim,
+                cases=cases,
+                verdict=worst([c.verdict for c in cases]),
+                measured=list(dict.fromkeys([*claim.measured, *said])),
+            )
+        )
+    verdict = worst([c.verdict for c in claims])
+    certificate = sealed(msgspec.structs.replace(report.certificate, claims=claims, verdict=verdict))
+    if verdict == "refuted":
+        return replace(report, certificate=certificate, reproduction=reproduction(rule, certificate))
+    return replace(report, certificate=certificate)

@@ -1,0 +1,76 @@
+"""What is said beside `unproved`: a numeric check, and for a solver the declaration that it lacks."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.obligations.auditing import attempts, witnesses
+
+PROVES_NOTHING = "which proves nothing"
+
+
+def rule(value, slope):
+    made = jax.custom_vjp(value)
+    made.defvjp(lambda x: (value(x), x), lambda x, g: (g * slope(x),))
+    return made
+
+
+def unknown(x):
+    """Beyond the calculus, and beyond ball arithmetic."""
+    return jnp.sum(jax.lax.nextafter(x, x + 1) * x)
+
+
+def test_a_right_rule_that_is_unproved_agrees_at_points():
+    report = certgrad.check(rule(unknown, lambda x: 2 * x), "n", sizes=None)
+    assert report.verdict == "unproved"
+    (said,) = report.claims[0].measured
+    assert said.startswith("a numeric check in floats agrees at ")
+    assert said.endswith(PROVES_NOTHING)
+    assert said in " ".join(str(report).replace("\n           ", " ").split())
+
+
+def test_a_wrong_rule_that_is_unproved_differs_and_is_not_refuted_by_floats():
+    report = certgrad.check(rule(unknown, lambda x: 3 * x), "n", sizes=None)
+    assert report.verdict == "unproved", "floats refute nothing"
+    (said,) = report.claims[0].measured
+    assert said.startswith("a numeric check in floats differs: ")
+    assert "at x = [" in said
+
+
+def test_a_difference_that_ball_arithmetic_confirms_is_a_refutation(monkeypatch):
+    monkeypatch.setattr(witnesses, "search", lambda *args, **options: None)
+    monkeypatch.setattr(
+        "certgrad.obligations.auditing.attempts.prove", lambda *args: (_ for _ in ()).throw(RecursionError("deep"))
+    )
+    report = certgrad.check(rule(jnp.sin, jnp.sin), "n", sizes=None)
+    assert report.verdict == "refuted"
+    assert report.witness is not None
+    assert float(report.witness.relative_gap) > 1e-3
+    assert report.reproduction
+    right = certgrad.check(rule(jnp.sin, jnp.cos), "n", sizes=None)
+    assert right.verdict == "unproved"
+    assert PROVES_NOTHING in right.claims[0].measured[0]
+
+
+def steps(a):
+    return jax.lax.fori_loop(0, 3, lambda _, x: 0.5 * (x + a / x), jnp.ones_like(a))
+
+
+def until(a):
+    def go_on(state):
+        return jnp.any(jnp.abs(state[0] ** 2 - a) > 1e-3) & (state[1] < 50)
+
+    return jax.lax.while_loop(go_on, lambda s: (0.5 * (s[0] + a / s[0]), s[1] + 1), (jnp.ones_like(a), 0))[0]
+
+
+@pytest.mark.parametrize("solver", [steps, until])
+def test_a_solver_that_is_not_marked_is_pointed_to_it(monkeypatch, solver):
+    monkeypatch.setattr(attempts, "_limits", lambda op: (2000, 1.0))
+    root = jax.custom_vjp(solver)
+    root.defvjp(lambda a: (solver(a), solver(a)), lambda y, g: (g / (3 * y),))
+    report = certgrad.check(root, "n", domain="a > 0", sizes=None)
+    assert not report.proved
+    assert "say which by certgrad.solves" in report.reason
+    cumulative = rule(lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), 0.0, x)[1].sum(), lambda x: 0 * x)
+    assert "certgrad.solves" not in certgrad.check(cumulative, "n", sizes=None).reason
