@@ -144,7 +144,7 @@ def test_calls_that_are_left_out_beside_a_proof_are_named():
 def test_calls_with_complex_arrays_are_audited():
     (found,) = recorded(lambda: rules.square(jnp.ones(3, complex))).values()
     assert verdict(found) == "proved"
-    assert found.declarations[0].signature == "n:complex64"
+    assert found.declarations[0].signature == ("n:complex64",)
 
 
 def test_sizes_that_agree_are_joined_where_they_must(monkeypatch):

@@ -1,0 +1,19 @@
+"""Pairs of derivative rules as people write them, a right one and a wrong twin, by someone who did not see the kernel.
+
+`python -m benchmarks.pairs functions corners:huber` audits classes, or pairs whose names hold a word, and writes
+`reports/pairs.md`; `python -m benchmarks.pairs.numbers functions` checks by floats that the right rules are right and
+the wrong ones wrong.
+"""
+
+CLASSES = {
+    "functions": "Functions beside each other",
+    "corners": "Corners",
+    "indices": "Indices that are not affine",
+    "recurrences": "Recurrences",
+    "linear_algebra": "Linear algebra",
+    "complex_numbers": "Complex numbers",
+    "devices": "Many devices",
+    "size": "Size",
+    "subtle": "Right almost everywhere",
+}
+"""By module: what the pairs are about."""
