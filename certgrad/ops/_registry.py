@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -67,9 +68,13 @@ class Registry:
 
 
 def _again(earlier: Op, op: Op) -> bool:
-    """The definition of an op ran again, perhaps edited. Two definitions in one run of a module are two ops."""
+    """The definition of an op ran again, perhaps edited, or its file as another module (as `__main__`, say). Two
+    definitions in one run of a module are two ops.
+    """
     one, other = (o.forward for o in (earlier, op))
-    if (one.__module__, one.__qualname__) != (other.__module__, other.__qualname__):
+    file = other.__code__.co_filename
+    same_file = one.__code__.co_filename == file and os.path.isfile(file)
+    if one.__qualname__ != other.__qualname__ or not (same_file or one.__module__ == other.__module__):
         return False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

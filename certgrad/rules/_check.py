@@ -47,6 +47,11 @@ AN_OBJECT = (
     " If an argument is an object, as a module of parameters is, give the signature as a tuple, with such an object "
     'that holds texts in place of its arrays: (Params(w="d m", b="m"), "n d").'
 )
+DEFAULTS = (
+    " JAX traces {0}, of which the default stands, with the arrays of a {1}, and fails so under jax.jit as well: give "
+    "the rule to a function of the arrays alone, as in {1}(lambda x: jnp.round(x)), or name the others by "
+    "nondiff_argnums."
+)
 OF_BOTH = "the rule computes its value otherwise than the function: both are read as what they approximate"
 
 
@@ -442,6 +447,9 @@ def _certificate(rule: UserRule) -> Certificate:
             reason = f"A custom rule closes over a traced value; pass it as an argument. {reason}"
         if "AttributeError" in reason:
             reason += AN_OBJECT
+        traced = [n for n in rule.unsaid if n in rule.dynamic]
+        if traced and ("Tracer" in reason or "Non-hashable" in reason):
+            reason += DEFAULTS.format(" and ".join(traced), rule.kind)
         if rule.params and "certgrad.each" not in reason:
             reason += f" If it needs the value of {' or '.join(rule.params)}, give values by certgrad.each."
         return untraced(rule, reason)

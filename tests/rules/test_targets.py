@@ -203,6 +203,19 @@ def test_findings_that_are_ignored(tmp_path, monkeypatch, comment, factor, verdi
     assert ("CG202" in {r.code for r in result.remarks}) != ("CG202" in comment)
 
 
+def test_the_first_example_of_the_readme_is_audited_as_a_file_and_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    example = readme.partition("```python\n")[2].partition("```")[0]
+    file = tmp_path / "first_example.py"
+    file.write_text(example.rpartition("print")[0])
+    for target in (f"{file}", f"{file}:xlogx"):
+        (found,) = find(target).rules
+        result = examined(found, {})
+        assert (result.certificate.verdict, found.where.endswith(":5")) == ("proved under hypotheses", True), result
+        assert not any(r.code == "CG201" for r in result.remarks)
+
+
 def test_what_is_not_finished_can_be_ignored(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "unfinished_rule.py").write_text(
