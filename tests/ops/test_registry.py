@@ -1,6 +1,7 @@
 """The ops by name."""
 
 import importlib
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,9 @@ def test_a_module_is_reloaded(tmp_path, monkeypatch):
     module = importlib.import_module("reloaded_ops")
     first = module.scaled
     assert importlib.reload(module).mine.get("one") is module.scaled is not first
+    as_main = {"__name__": "__main__", "mine": module.mine}
+    exec(compile(Path(module.__file__).read_text(), module.__file__, "exec"), as_main)  # as `python -m` runs it
+    assert module.mine.get("one") is as_main["scaled"]
 
 
 def test_freeze_names_the_incomplete_op():
