@@ -91,7 +91,6 @@ class _At:
     run: Run
     returned: np.ndarray
     right: np.ndarray
-    sizes: Mapping[str, int]
 
 
 def changes(one: UserRule, rules: Rules, witness: Witness | None) -> Iterator[Change]:
@@ -132,7 +131,7 @@ class _Search:
             with np.errstate(all="ignore"):
                 values = [*args, *given]
                 run = Run(self.program, values, _numerically(setting), lambda v: np.asarray(v.val), np)
-                self.points.append(_At(run, run.all()[0], evaluated(right, values, setting)[0], sizes))
+                self.points.append(_At(run, run.all()[0], evaluated(right, values, setting)[0]))
         self.points.sort(key=lambda at: _same(at.returned, at.right))  # where it is wrong comes first
         if not self.points or _same(self.points[0].returned, self.points[0].right):
             raise ValueError
