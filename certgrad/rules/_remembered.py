@@ -8,6 +8,7 @@ versions and certgrad's own text. docs/cache.md says why no other trace need be 
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,9 @@ from ._worker import RuleResult
 
 BY_THE_CLOCK = ("exceeded its seconds", "took longer", "took more than")
 """What a verdict says that another run, on a quicker machine, need not come to."""
+
+
+_A_PLACE = re.compile(r"\.py:\d|\bline \d")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -121,14 +125,15 @@ class Memory:
     def keep(self, key: Key, result: RuleResult, holds: bool) -> None:
         """Keep what was found, if another run would find it and all the code that ran is in the key.
 
-        Where a rule `holds`, nothing that is said of it names a line, so that it may move in its file.
+        A rule that `holds`, and of which nothing is said that names a line, may move in its file.
         """
         said = b"\n".join([result.certificate, *(r.text.encode() for r in result.remarks)]).decode(errors="replace")
         if not result.certificate or any(text in said for text in BY_THE_CLOCK):
             return
         if not package_is_as_it_was() or not _runs_only(key):
             return
-        places = "" if holds and not result.remarks and not result.notes else key.places
+        moves = holds and not result.remarks and not result.notes and not _A_PLACE.search(said)
+        places = "" if moves else key.places
         kept = msgspec.structs.replace(result, where="", file="")
         entry = Entry(key.digest, key.traces, places, kept)
         self.folder.write(entry_name(key.name, key.digest), msgspec.msgpack.encode(entry))

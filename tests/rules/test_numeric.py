@@ -6,6 +6,9 @@ import pytest
 
 import certgrad
 from certgrad.obligations.auditing import attempts, witnesses
+from certgrad.obligations.auditing.numeric import numeric
+from certgrad.obligations.generality.instances import family
+from certgrad.rules._user_rule import UserRule
 
 PROVES_NOTHING = "which proves nothing"
 
@@ -51,6 +54,24 @@ def test_a_difference_that_ball_arithmetic_confirms_is_a_refutation(monkeypatch)
     right = certgrad.check(rule(jnp.sin, jnp.cos), "n", sizes=None)
     assert right.verdict == "unproved"
     assert PROVES_NOTHING in right.claims[0].measured[0]
+
+
+def test_a_loop_without_end_ends():
+    """For a < 0 Newton's steps never meet the test."""
+
+    def root(a):
+        return jax.lax.while_loop(
+            lambda x: jnp.any(jnp.abs(x * x - a) > 1e-9), lambda x: 0.5 * (x + a / x), jnp.ones_like(a)
+        )
+
+    instance = of_rule(root)
+    assert numeric(instance, family(instance, instance.cases[0]).prove[0], "vjp_is_adjoint").agreed < 12
+
+
+def of_rule(value):
+    made = jax.custom_vjp(value)
+    made.defvjp(lambda a: (value(a), value(a)), lambda y, g: (g / (2 * y),))
+    return UserRule(made, "n")
 
 
 def steps(a):

@@ -79,7 +79,7 @@ def test_a_package_with_a_broken_module(folder):
     assert done.stdout.count("energy ") == 1, "a rule that is re-exported is audited once"
     assert "CG102 mypkg.rules:softplus.vjp_is_adjoint: refuted" in done.stdout
     assert "CG201 mypkg.broken: not audited: does not import: RuntimeError: not today (broken.py:1)" in done.stderr
-    assert "CG201 mypkg.rules:unfinished (rules.py:28): not audited: a custom_vjp without defvjp" in done.stderr
+    assert "CG201 mypkg.rules:unfinished (mypkg/rules.py:28): not audited: a custom_vjp without defvjp" in done.stderr
     assert "shapes are inferred" in done.stderr
 
 
@@ -229,7 +229,7 @@ def test_a_declaration_that_does_not_fit(folder):
     )
     done = audit(folder, "mypkg/fine.py")
     assert done.returncode == 1
-    assert "CG206 mypkg.fine:f (fine.py:2): not audited: takes 2 array arguments" in done.stderr
+    assert "CG206 mypkg.fine:f (mypkg/fine.py:2): not audited: takes 2 array arguments" in done.stderr
 
 
 FINE = "import jax\nf = jax.custom_vjp(lambda x: 2 * x)\nf.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))\n"

@@ -112,7 +112,7 @@ class Identity:
             self._all([value.fget, value.fset, value.fdel])
         elif isinstance(value, _lru_cache_wrapper):
             self._all([value.__wrapped__])
-        elif isinstance(value, np.ndarray | np.generic):
+        elif kind is np.ndarray or isinstance(value, np.generic):
             self._array(np.asarray(value))
         elif isinstance(value, np.dtype):
             self._say(repr(value))
