@@ -1,7 +1,8 @@
 """A rule that is not proved for sizes left open, at numbers: those that are given, small ones, and those of its code.
 
 Shapes that Python insists are numbers, loops over an axis and masks made by numpy are no obstacle there. What is proved
-is proved of these sizes alone, and the verdict says so; a refutation is a refutation.
+is proved of these sizes alone, and the verdict says so; a refutation is a refutation. The first sizes that nobody gave
+are telling ones (`_telling.py`): where those are not proved, nothing is.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from certgrad.obligations.generality.reach import is_users, reachable
 from ._infer import traces
 from ._merged import merged
 from ._report import Report
+from ._telling import FIRST, Forward, telling
 from ._user_rule import UserRule
 
 Sizes = Mapping[str, int]
@@ -28,9 +30,10 @@ SECONDS = 10.0
 """For one proof at numbers."""
 ALL_SECONDS = 40.0
 """After so long no further sizes are tried."""
-SMALL = ((2, 3, 5, 4), (1, 1, 1, 1), (3, 2, 4, 5), (4, 4, 4, 4))
-DIVISIBLE = ((8, 16, 24, 32), (8, 8, 8, 8), (16, 16, 16, 16), (32, 32, 32, 32), (64, 64, 64, 64), (128, 128, 128, 128))
+FURTHER = ((1,), (3, 2, 4, 5, 7, 6), (4,))
+DIVISIBLE = ((8, 16, 24, 32), (8,), (16,), (32,), (64,), (128,))
 """For code that asks for sizes that divide."""
+NOT_TELLING = "; no sizes above 1 that all differ were found at which the function runs"
 WANTED = 3
 """At so many sizes it is proved, beside those that are given and those of its code."""
 OF_CODE = 3
@@ -62,7 +65,7 @@ def names_of(rule: UserRule) -> list[str]:
 
 def first_sizes(rule: UserRule) -> Sizes:
     """Small sizes for what a signature leaves open."""
-    return _row(names_of(rule), SMALL[0])
+    return _row(names_of(rule), FIRST)
 
 
 def _row(names: Sequence[str], sizes: Sequence[int]) -> Sizes:
@@ -75,6 +78,7 @@ def at_sizes(
     differs_at: Sequence[Sizes],
     given: Sequence[Sizes],
     checked: Callable[[Sizes], Report | None],
+    forward: Forward,
 ) -> Report:
     """The report at numbers, if something is proved or refuted there; else the one that is given.
 
@@ -84,6 +88,7 @@ def at_sizes(
         differs_at: sizes at which something else was seen than is proved for sizes left open.
         given: sizes to look at first.
         checked: the report at sizes; None where the function does not run.
+        forward: the function traced at sizes.
     """
     if not names_of(rule):  # at its only sizes a rule can fail, and is looked at already
         found = None if traces(rule) else checked({})
@@ -94,7 +99,9 @@ def at_sizes(
     until = time.process_time() + ALL_SECONDS
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
-    for sizes, counts in _tried(rule, [*differs_at, *given]):
+    of_code = _of_code(rule)
+    first = telling(names_of(rule), lambda sizes: forward(sizes) if _entries(rule, sizes) <= ENTRIES else None, of_code)
+    for sizes, counts in _tried(rule, [*differs_at, *given], first, of_code):
         if (counts and left == 0) or time.process_time() > until:
             continue
         found = checked(sizes)
@@ -114,29 +121,37 @@ def at_sizes(
     if not proofs:
         return report
     proved = [sizes for sizes, _ in proofs]
-    certificate = merged([_about(r.certificate, sizes, proved, report.reason) for sizes, r in proofs])
+    reason = report.reason + ("" if first or given else NOT_TELLING)
+    certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
-    first = proofs[0][1]
-    arguments = tuple(replace(a, verdict=AT_SIZES) for a in first.arguments)
-    return replace(first, certificate=certificate, arguments=arguments, left_out=tuple(left_out))
+    one = proofs[0][1]
+    arguments = tuple(replace(a, verdict=AT_SIZES) for a in one.arguments)
+    return replace(one, certificate=certificate, arguments=arguments, left_out=tuple(left_out))
 
 
 def _kinds(report: Report) -> list[str]:
     return [claim.kind for claim in report.claims]
 
 
-def _tried(rule: UserRule, given: Sequence[Sizes]) -> Iterator[tuple[Sizes, bool]]:
-    """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
-    names = names_of(rule)
+def _of_code(rule: UserRule) -> Sequence[Sizes]:
+    """Sizes made of the numbers of the rule's code."""
     numbers = {n for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
-    of_code = [
+    found = [
         sizes
-        for sizes in assignments(names, sorted(numbers))
+        for sizes in assignments(names_of(rule), sorted(numbers))
         if {*sizes.values()} & numbers and _entries(rule, sizes) <= ENTRIES
     ]
-    small, divisible = ([_row(names, row) for row in rows] for rows in (SMALL, DIVISIBLE))
-    found = [*((s, False) for s in given), *((s, True) for s in small[:1])]
-    found += [*((s, False) for s in of_code[:OF_CODE]), *((s, True) for s in (*small[1:], *divisible))]
+    return found[:OF_CODE]
+
+
+def _tried(
+    rule: UserRule, given: Sequence[Sizes], first: Sizes | None, of_code: Sequence[Sizes]
+) -> Iterator[tuple[Sizes, bool]]:
+    """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
+    names = names_of(rule)
+    further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
+    found = [*((s, False) for s in given), *((s, True) for s in ([first] if first else []))]
+    found += [*((s, False) for s in of_code), *((s, True) for s in further)]
     seen: list[Sizes] = []
     for sizes, counts in found:
         if sizes not in seen:

@@ -24,7 +24,7 @@ from certgrad.obligations.certificate import (
     sealed,
     worst,
 )
-from certgrad.obligations.tracing.jax_internals import from_library
+from certgrad.obligations.tracing.jax_internals import Program, from_library
 
 from ._approximation import Declared, approximation, ideals_of
 from ._at_sizes import SECONDS, Sizes, at_sizes, first_sizes, read_sizes
@@ -32,7 +32,7 @@ from ._causes import diagnosed
 from ._choices import at_choices
 from ._examine import Examined, examine, settled
 from ._fails import Failure, failure, refuted, runs
-from ._infer import traces
+from ._infer import forward_of, traces
 from ._layers import place_of
 from ._merged import rests_on
 from ._numeric import checked_numerically, pointed_to_solves
@@ -211,6 +211,9 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
             return None if found is None else _failed(rule, found)
         return _checked(there, surrogate)[0]
 
+    def forward(one: Sizes) -> Program | None:
+        return forward_of(replace(said, at=one).made())
+
     rule = said.made()
     given = read_sizes(sizes or (), rule)
     try:
@@ -218,7 +221,7 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         if surrogate:
             return report
         if report.verdict == "unproved" and sizes is not None:
-            report = at_sizes(report, rule, differs_at, given, at_numbers)
+            report = at_sizes(report, rule, differs_at, given, at_numbers, forward)
             if report.verdict == "refuted" and report.witness is None:
                 report = replace(report, certificate=explained(report.certificate, rule, report.arguments))
         return _helped(report, said)

@@ -14,7 +14,8 @@ from typing import Any
 
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.prove.problem import trace_forward, trace_rules
+from certgrad.obligations.tracing.jax_internals import Program
 
 from ._declaration import Declaration
 from ._layers import plain_function, unwrapped
@@ -134,3 +135,15 @@ def untraced(rule: UserRule) -> str:
             continue
         return ""
     return why
+
+
+def forward_of(rule: UserRule) -> Program | None:
+    """The forward of the rule's first case, in 64 bits or in 32; None where it does not trace."""
+    instance = family(rule, rule.cases[0]).prove[0]
+    for wide in (True, False):
+        try:
+            return trace_forward(rule.rules(instance.statics), instance.shapes(), len(rule.params), rule.name, wide)
+        except (CertgradError, RecursionError) as error:
+            if "float" not in str(error):
+                return None
+    return None

@@ -98,9 +98,9 @@ def test_sizes_that_are_given_come_first():
 def test_a_refutation_at_numbers_is_one():
     report = certgrad.check(wrong_in_eights, "n")
     assert report.verdict == "refuted"
-    assert report.sizes == [{"n": 8}]
+    assert report.sizes == [{"n": 16}]
     assert report.witness is not None
-    assert len(report.witness.inputs["x"]) == 8
+    assert len(report.witness.inputs["x"]) == 16
 
 
 def test_a_size_that_the_code_names_is_looked_at():

@@ -20,7 +20,9 @@ Domain = Callable[[Mapping[str, Any]], bool]
 """domain(inputs) with nested lists of Fractions (ints, bools): whether the point is inside."""
 
 MAX_ENTRIES = 40
-"""The largest input that is drawn."""
+"""The largest input that is drawn where there is a choice of shapes."""
+MOST_ENTRIES = 128
+"""The largest input that is drawn where there is only one shape."""
 TRIES = 300
 """How often a point is drawn again until it lies in the domain."""
 
@@ -39,6 +41,7 @@ def draw_dims(
     """
     named, stars = names_in(inputs)
     named += [name for name in further if name not in named]
+    most = MAX_ENTRIES if named or stars else MOST_ENTRIES
     seen = set()
     groups: list[tuple[int, ...]]
     for attempt in range(60):
@@ -56,7 +59,7 @@ def draw_dims(
             continue
         seen.add(key)
         shapes = [dims.shape(one.dims) for one in inputs]
-        if all(n > 0 for shape in shapes for n in shape) and max(map(prod, shapes), default=0) <= MAX_ENTRIES:
+        if all(n > 0 for shape in shapes for n in shape) and max(map(prod, shapes), default=0) <= most:
             yield dims
 
 

@@ -77,18 +77,8 @@ def trace_rules(
     Raises TraceError or RuleError, naming the rule and what it did.
     """
     with wide_floats(wide):
-        real = real or (np.float64 if wide else np.float32)
-        dtypes = {
-            "float": real,
-            "held": real,
-            "int": np.int64 if wide else np.int32,
-            "bool": np.bool_,
-        }
-        exact = shapes.exact or [""] * len(shapes.dtypes)
-        own = [e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)]
-        args = [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)]
+        args, scalars = _specs(shapes, params, wide, real)
         tangents = [args[k] for k in shapes.floats]
-        scalars = [abstract((), real, weak=True)] * params
         forward = _traced(rules.forward, (args, scalars), f"the forward of {where}")
         outs = [v.aval for v in forward.jaxpr.outvars]
         seeds = [abstract(a.shape, a.dtype) for a in outs]
@@ -109,6 +99,26 @@ def trace_rules(
     if plain is not None:
         _check_outputs(plain, outs, f"the reference of {where}", "output", "output of the forward")
     return Programs(forward, jvp, vjp, primal, tuple(tuple(a.shape) for a in outs), plain)
+
+
+def trace_forward(rules: Rules, shapes: Shapes, params: int, where: str, wide: bool = True) -> Program:
+    """Trace the forward alone. Raises TraceError or RuleError, as `trace_rules` does."""
+    with wide_floats(wide):
+        return _traced(rules.forward, _specs(shapes, params, wide), f"the forward of {where}")
+
+
+def _specs(shapes: Shapes, params: int, wide: bool, real: Any = None) -> tuple[list[Any], list[Any]]:
+    """The arrays, and the numbers that are left open, as they are traced."""
+    real = real or (np.float64 if wide else np.float32)
+    dtypes = {
+        "float": real,
+        "held": real,
+        "int": np.int64 if wide else np.int32,
+        "bool": np.bool_,
+    }
+    exact = shapes.exact or [""] * len(shapes.dtypes)
+    own = [e or (key_dtype() if d == "key" else dtypes[d]) for d, e in zip(shapes.dtypes, exact, strict=True)]
+    return [abstract(s, d) for s, d in zip(shapes.inputs, own, strict=True)], [abstract((), real, weak=True)] * params
 
 
 def _taken_apart(both: Program, args: int, outs: int) -> tuple[Program, Program]:

@@ -1,0 +1,88 @@
+"""Sizes that tell something: all different and above 1, and no axis of length 1 that other sizes would make longer.
+
+A rule that takes one axis for another is right where both have the same size, and one that repeats where it should
+tile is right of a single group. Which sizes a function takes is found by trying: it is traced at small ones, and at
+multiples of what divides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, islice, permutations
+
+from certgrad.obligations.tracing.jax_internals import Program, equations_of
+
+Sizes = Mapping[str, int]
+Forward = Callable[[Sizes], Program | None]
+"""The function traced at sizes; None where it does not run, or where an array is too large to be looked at."""
+
+FIRST = (2, 3, 5, 4, 7, 6, 9, 8, 11, 10)
+VALUES = (2, 3, 4, 5, 6, 8)
+"""What each size is tried at, beside multiples of what it is."""
+EQUAL = (4, 8, 16, 32, 64, 128)
+CHOICES = 200
+"""So many assignments of small sizes that all differ are tried, where one size for all does not run."""
+SECONDS = 5.0
+
+
+def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
+    """Sizes that tell something, as small as they were found; None where none were found at which the function runs.
+
+    Args:
+        names: the sizes that are wanted.
+        forward: the function at sizes.
+        of_code: sizes made of numbers of the code, which it may insist on.
+    """
+    until = time.process_time() + SECONDS
+    known: dict[tuple[int, ...], int | None] = {}
+
+    def short(sizes: Sizes) -> int | None:
+        """How many axes of the program have length 1; None where the function does not run."""
+        key = tuple(sizes[n] for n in names)
+        if key not in known and time.process_time() < until:
+            program = forward(sizes)
+            known[key] = None if program is None else _short(program)
+        return known.get(key)
+
+    for start in _starts(names, of_code):
+        here = short(start)
+        if here is None:
+            continue
+        if _differ(start):
+            doubled = short({n: 2 * v for n, v in start.items()})
+            if doubled is None or doubled >= here:
+                return start
+        found = _better(start, short)
+        if _differ(found):
+            return found
+    return None
+
+
+def _starts(names: Sequence[str], of_code: Iterable[Sizes]) -> Iterator[Sizes]:
+    yield {n: FIRST[k % len(FIRST)] for k, n in enumerate(names)}
+    yield from (dict.fromkeys(names, v) for v in EQUAL)
+    yield from of_code
+    chosen = sorted(combinations(sorted({*VALUES, *FIRST[: len(names)]}), min(len(names), len(FIRST))), key=sum)
+    orders = (order for values in chosen for order in permutations(values))
+    yield from (dict(zip(names, order, strict=False)) for order in islice(orders, CHOICES) if len(order) == len(names))
+
+
+def _better(sizes: Sizes, short: Callable[[Sizes], int | None]) -> Sizes:
+    """Each size in turn at the value that leaves the fewest sizes equal, the fewest axes short, and is least."""
+    found = dict(sizes)
+    for name, was in sizes.items():
+        others = [v for n, v in found.items() if n != name]
+        tried = {v: short({**found, name: v}) for v in sorted({*VALUES, was, 2 * was, 3 * was})}
+        ran = [(v in others or v == 1, axes, v) for v, axes in tried.items() if axes is not None]
+        found[name] = min(ran)[2] if ran else was
+    return found
+
+
+def _differ(sizes: Sizes) -> bool:
+    return len({*sizes.values()}) == len(sizes) and min(sizes.values(), default=2) > 1
+
+
+def _short(program: Program) -> int:
+    shapes = [v.aval.shape for eqn in equations_of(program.jaxpr) for v in eqn.outvars if hasattr(v.aval, "shape")]
+    return sum(d == 1 for shape in shapes for d in shape)
