@@ -34,6 +34,7 @@ from ..tracing.jax_internals import (
     program_of,
     sampler,
     scan_loop,
+    tells,
     while_loop,
     wide_floats,
 )
@@ -93,7 +94,8 @@ def _run(program: Program, args: Sequence[Array], setting: Setting) -> list[Arra
         return np.asarray(v.val, setting.dtype(v.aval.dtype)) if is_literal(v) else env[v]
 
     for eqn in jaxpr.eqns:
-        env.update(zip(eqn.outvars, applied(eqn, [read(v) for v in eqn.invars], setting), strict=True))
+        if not tells(eqn):
+            env.update(zip(eqn.outvars, applied(eqn, [read(v) for v in eqn.invars], setting), strict=True))
     return [read(v) for v in jaxpr.outvars]
 
 

@@ -27,6 +27,7 @@ from certgrad.obligations.tracing.jax_internals import (
     data_of,
     dim_poly,
     genuine,
+    has_effects,
     inlined,
     inner_program,
     is_dropped,
@@ -36,6 +37,7 @@ from certgrad.obligations.tracing.jax_internals import (
     live_equations,
     sampler,
     shape_polys,
+    tells,
     with_ideals,
 )
 
@@ -97,8 +99,10 @@ def _run(
     """As `interpret`; outputs may have infinite entries."""
     program = _as_read(ctx, program)
     jaxpr = program.jaxpr
-    if getattr(jaxpr, "effects", None):
+    if has_effects(jaxpr):
         raise UnprovedError("the program has side effects")
+    for eqn in filter(tells, jaxpr.eqns):
+        ctx.note(f"{eqn.primitive.name} tells the host something and returns nothing: it is left out")
     env: dict[Any, Tensor] = {}
 
     def read(v: Any) -> Tensor:

@@ -15,10 +15,12 @@ from ._primitives import (
     at_least,
     equations_of,
     genuine,
+    has_effects,
     is_function,
     primitives_of,
     primitives_with_rules,
     sampler,
+    tells,
     versions,
 )
 from ._programs import (

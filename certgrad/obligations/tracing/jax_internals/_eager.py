@@ -7,8 +7,10 @@ computes what it can, and JAX the rest.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +23,9 @@ from jax._src.interpreters import pxla as _pxla
 from jax.core import ShapedArray
 
 from certgrad._threads import one_at_a_time
+
+from ._primitives import TELLS, primitives_of
+from ._programs import jaxpr_of
 
 Compute = Callable[[str, dict[str, Any], list[np.ndarray], Sequence[Any]], list[np.ndarray]]
 """compute(primitive, params, operands, output types): the outputs. It raises where it cannot."""
@@ -50,12 +55,18 @@ def computed_by(compute: Compute) -> Iterator[None]:
 
     def process(self: Any, primitive: Any, args: Any, params: Any, /) -> Any:
         found = ours(primitive, args, params)
-        return plain(self, primitive, args, params) if found is None else found
+        if found is not None:
+            return found
+        with _unwatched(primitive.name in TELLS):
+            return plain(self, primitive, args, params)
 
     def call(*args: Any, **params: Any) -> Any:
         """A function under `jit`, of JAX's or the user's: without an executable JAX asks for it again next time."""
         found = ours(_pjit.jit_p, args, params)
-        return compiled(*args, **params) if found is None else (found, None, None, [])
+        if found is not None:
+            return found, None, None, []
+        with _unwatched(_only_tells(params["jaxpr"])):
+            return compiled(*args, **params)
 
     try:
         _core.EvalTrace.process_primitive = process  # type: ignore[method-assign]
@@ -66,6 +77,29 @@ def computed_by(compute: Compute) -> Iterator[None]:
         _core.EvalTrace.process_primitive = plain  # type: ignore[method-assign]
         if compiled is not None:
             _pjit._pjit_call_impl_python = compiled
+
+
+_ANSWERED = frozenset({"ffi_call", "io_callback", "pure_callback"})
+"""Primitives that run code of the host for what it returns."""
+
+
+def _only_tells(program: Any) -> bool:
+    names = primitives_of(jaxpr_of(program))
+    return not names.isdisjoint(TELLS) and names.isdisjoint(_ANSWERED)
+
+
+@contextmanager
+def _unwatched(unwatched: bool) -> Iterator[None]:
+    """Who watches this thread's instructions does not see those that only hear what the program tells."""
+    watcher = sys.gettrace()
+    if not unwatched or watcher is None:
+        yield
+        return
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(watcher)
 
 
 def _computed(compute: Compute, primitive: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -115,8 +149,6 @@ def seen_platform(name: str, asked_by_rule: Callable[[Any], bool]) -> Iterator[l
     asked: list[str] = []
 
     def get_backend(*args: Any, **kwargs: Any) -> Any:
-        import sys
-
         question = sys._getframe(1)
         backend = own(*args, **kwargs)
         if threading.get_ident() != thread:

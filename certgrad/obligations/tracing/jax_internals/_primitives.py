@@ -120,6 +120,32 @@ def is_function(eqn: Any) -> bool:
     return not getattr(eqn, "effects", None) and _DRAWN.isdisjoint(primitives_of(of_equation(eqn).jaxpr))
 
 
+TELLS = ("debug_callback", "debug_print")
+"""Primitives that tell the host something and return nothing."""
+
+
+def tells(eqn: Any) -> bool:
+    """The equation tells the host something, and returns nothing to the program."""
+    return eqn.primitive.name in TELLS and not eqn.outvars and genuine(eqn.primitive)
+
+
+def has_effects(jaxpr: Any) -> bool:
+    """Some equation of the program has an effect, other than to tell the host something."""
+    if not getattr(jaxpr, "effects", None):
+        return False
+    return any(_acts(eqn) for eqn in jaxpr.eqns)
+
+
+def _acts(eqn: Any) -> bool:
+    """An equation with programs inside has their effects, one by one; any other has those that it says."""
+    if not getattr(eqn, "effects", None) or tells(eqn):
+        return False
+    parts = [p for v in eqn.params.values() for p in (v if isinstance(v, (tuple, list)) else (v,))]
+    inner = [jaxpr_of(p) for p in parts if hasattr(jaxpr_of(p), "eqns")]
+    found = {e for jaxpr in inner for e in getattr(jaxpr, "effects", None) or ()}
+    return not eqn.effects <= found or any(map(has_effects, inner))
+
+
 def versions() -> dict[str, str]:
     """What a proof depends on, by name."""
     import flint

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.obligations.meaning.semantics.example import Example, real, whole
+from tests.obligations.meaning.semantics.example import Example, example, real, whole
 from tests.obligations.meaning.semantics.examples_order import open_example
 
 X = real("x", "n")
@@ -45,8 +45,8 @@ CALLS: list[Example] = [
 ]
 
 CALLBACKS: list[Example] = [
-    open_example("debug_callback", lambda x: (jax.debug.callback(lambda y: None, x), x)[1], X),
-    open_example("debug_print", lambda x: (jax.debug.print("{}", x), x)[1], X),
+    example("debug_callback", lambda x: (jax.debug.callback(lambda y: None, x), x)[1], X),
+    example("debug_print", lambda x: (jax.debug.print("{}", x), x)[1], X),
     open_example("pure_callback", lambda x: jax.pure_callback(lambda y: y, x, x), X),
     open_example("random_bits", lambda x: x * jax.random.uniform(jax.random.key(0), x.shape, x.dtype), X),
     open_example("random_gamma", lambda x: jax.random.gamma(jax.random.key(0), x), X),
