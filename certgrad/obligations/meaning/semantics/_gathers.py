@@ -24,8 +24,9 @@ from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
+from ._elementwise import _max, _min, _mul
 from ._index_numbers import Case, in_range, index_cases
-from ._registry import Context, Params, UnprovedError, rule
+from ._registry import Context, Params, Rule, UnprovedError, rule
 from ._windows import chosen, clamped, guarded, ranges_of
 
 Shapes = list[tuple]
@@ -212,6 +213,30 @@ def _scatter(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: T
             x.signs | update.signs,
         )
     ]
+
+
+def _scatter_by(name: str, combined: Rule) -> None:
+    def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
+        """Entries combined with updates, where one window is written: an entry is hit once at most."""
+        (shape,) = shapes
+        hit, several, conditions = _hits(params, x, indices, update, shape)
+        if several:
+            raise UnprovedError(f"primitive {name} of several windows, which may hit an entry twice")
+        total, signs = x.body, x.signs
+        for guard, entry, dummies in hit:
+            (met,) = combined(ctx, {}, [shape], x, entry)
+            total = total + sum_over(guard * (met.body - x.body), dummies)
+            signs |= met.signs
+        defined, smooth = _everywhere(hit)
+        defined, smooth = merged(x.defined, defined, conditions), merged(x.smooth, smooth, conditions)
+        return [Tensor(shape, total, x.kind, defined, smooth, signs)]
+
+    rule(name)(apply)
+
+
+_scatter_by("scatter-max", _max)
+_scatter_by("scatter-min", _min)
+_scatter_by("scatter-mul", _mul)
 
 
 Hit = tuple[Poly, Tensor, list[tuple[Var, Poly]]]

@@ -157,6 +157,10 @@ GATHERS: list[Example] = [
         "scatter-add", lambda a, k, x: a.at[jnp.arange(a.shape[0]), k].add(x), M, K, X, name="along an axis"
     ),
     example("scatter-sub", lambda a, k, b: a.at[k].subtract(b.T), M, K, N),
+    example("scatter-max", lambda x, k, y: x.at[k[0]].max(y[0]), X, K, Y),
+    example("scatter-max", lambda a, k, b: a.at[k[0]].max(b[:, 0]), M, K, N, name="a row"),
+    example("scatter-min", lambda x, k, y: x.at[k[0]].min(y[0], mode="clip"), X, K, Y, name="clipped"),
+    example("scatter-mul", lambda a, k, x: a.at[k[0], 1].mul(x[0]), M, K, X, smallest=2),
     example("scatter", lambda a, k, x: a.at[k[0], 1].set(x[0]), M, K, X, smallest=2),
     example("scatter", lambda a, k, b: a.at[k[0]].set(b[:, 0]), M, K, N, name="a row"),
     example("scatter", lambda x, k, y: x.at[k].set(y), X, K, Y, name="several", refused=True),

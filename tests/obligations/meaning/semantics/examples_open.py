@@ -32,9 +32,9 @@ FACTORISATIONS: list[Example] = [
 ]
 
 SCATTERS: list[Example] = [
-    open_example("scatter-mul", lambda x, k, y: x.at[k].multiply(y), X, K, Y),
-    open_example("scatter-max", lambda x, k, y: x.at[k].max(y), X, K, Y),
-    open_example("scatter-min", lambda x, k, y: x.at[k].min(y), X, K, Y),
+    open_example("scatter-mul", lambda x, k, y: x.at[k].multiply(y), X, K, Y, name="several"),
+    open_example("scatter-max", lambda x, k, y: x.at[k].max(y), X, K, Y, name="several"),
+    open_example("scatter-min", lambda x, k, y: x.at[k].min(y), X, K, Y, name="several"),
     open_example(
         "ragged_dot_general", lambda a, t, g: lax.ragged_dot(a, t, g), M, real("t", "2 m k"), whole("g", "2", 0, 1)
     ),
