@@ -139,10 +139,9 @@ def _cumulative(name: str, step: Step, discrete: Any) -> None:
         if not x.real:
             if discrete is None:
                 raise Unsupported(f"primitive {name} of integers")
-            if x.tangent is not None:
-                raise Unsupported(f"primitive {name} of integers that jump")
             out = discrete.accumulate(source, axis=axis).astype(x.primal.dtype)
-            return Value(np.flip(out, axis) if turned else out)
+            out = np.flip(out, axis) if turned else out
+            return Value(out, None if x.tangent is None else _marks_so_far(x.tangent, axis, turned))
         rows = np.moveaxis(source, axis, -1).copy()
         moves = np.moveaxis(np.flip(filled(x), axis) if turned else filled(x), axis, -1).copy()
         for at in np.ndindex(rows.shape[:-1]):
@@ -158,6 +157,16 @@ def _cumulative(name: str, step: Step, discrete: Any) -> None:
         return Value(out, None if x.tangent is None else tangent_or_none(dout))
 
     primitive(name)(rule)
+
+
+def _marks_so_far(marks: Array, axis: int, turned: bool) -> Array | None:
+    """The marks of integers made of all up to each along the axis."""
+    rows = np.moveaxis(np.flip(marks, axis) if turned else marks, axis, -1).copy()
+    for at in np.ndindex(rows.shape[:-1]):
+        for k in range(1, rows.shape[-1]):
+            rows[at][k] = t.spread(rows[at][k - 1], rows[at][k])
+    out = np.moveaxis(rows, -1, axis)
+    return tangent_or_none(np.flip(out, axis) if turned else out)
 
 
 _cumulative("cumsum", SUM, np.add)

@@ -125,7 +125,9 @@ def jump(*tangents: Tangent) -> Tangent:
 
 def spread(*tangents: Tangent) -> Tangent:
     """The mark of an integer or boolean computed from marked ones."""
-    return KINK if any(d is KINK for d in tangents) else None
+    if any(d is KINK for d in tangents):
+        return KINK
+    return UNKNOWN if any(d is UNKNOWN for d in tangents) else None
 
 
 def crossing(tie: bool | None, *tangents: Tangent) -> Tangent:

@@ -19,11 +19,11 @@ from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number
 from certgrad.obligations.terms.integers import remainder
 from certgrad.obligations.terms.maxima import max_over
-from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ONE, Poly, number, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError
-from certgrad.obligations.terms.predicates import Pred
-from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.predicates import PREDICATES, Pred
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
@@ -144,14 +144,63 @@ def _seams(poly: Poly) -> Clauses:
     return tuple(out)
 
 
+FEW = 8
+"""An arg-extremum over so many entries is written out where predicates alone determine them."""
+MAX_CASES = 64
+
+
+def _of_few(x: Tensor, axis: int, shape: tuple[Poly, ...], sign: int) -> Tensor | None:
+    """The arg-extremum along a short axis whose entries are numbers in each case of the predicates in them.
+
+    Σ over the cases of [the case]·(the first extremum there): a number that jumps where one of the predicates does.
+    """
+    count = x.shape[axis].constant()
+    if count is None or count > FEW or x.infinite:
+        return None
+    entries = []
+    for k in range(int(count.p)):
+        own = iter(range(len(shape)))
+        place = [of_const(number(k)) if a == axis else axis_index(j := next(own), shape[j]) for a in range(x.rank)]
+        entries.append(x.indexed(place, shape))
+    body = _first_by_cases([e.body.scale(sign) for e in entries])
+    if body is None:
+        return None
+    defined, smooth = merged(*(e.defined for e in entries)), merged(*(e.smooth for e in entries))
+    return Tensor(shape, body, "i", defined, smooth, NONNEG)
+
+
+def _first_by_cases(entries: list[Poly]) -> Poly | None:
+    """The place of the first greatest entry; None where some case leaves an entry open, or there are too many."""
+    total, left = NOTHING, MAX_CASES
+    waiting = [(entries, ONE)]
+    while waiting:
+        here, guard = waiting.pop()
+        if guard.is_zero:
+            continue
+        choice = next((a for p in here for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
+        if choice is not None:
+            for value, holds in ((ONE, poly_of(choice)), (NOTHING, ONE - poly_of(choice))):
+                decide = Rewriter(replace=lambda a, value=value, choice=choice: value if a is choice else None)  # type: ignore[misc]
+                waiting.append(([decide(p) for p in here], guard * holds))
+            continue
+        known = [p.constant() for p in here]
+        left -= 1
+        if left < 0 or any(c is None for c in known):
+            return None
+        total = total + guard.scale(known.index(max(c for c in known if c is not None)))
+    return total
+
+
 def _arg(sign: int) -> None:
     def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
         (shape,) = shapes
         (axis,) = params["axes"]
-        if x.kind == "b":
-            raise UnprovedError("an arg-extremum of booleans")
         if x.shape[axis] == ONE:
             return [Tensor(shape, NOTHING, "i", x.defined, x.smooth, ZERO)]
+        if (by_cases := _of_few(x, axis, shape, sign)) is not None:
+            return [by_cases]
+        if x.kind == "b":
+            raise UnprovedError("an arg-extremum of booleans")
         if not x.shape[axis].positive:
             raise UnprovedError("an arg-extremum over a range that may be empty")
         v = fresh()

@@ -29,7 +29,22 @@ def open_example(primitive, program, *arguments, **options):
     return example(primitive, program, *arguments, refused=True, derivative=False, **options)
 
 
+def few(arg):
+    """An arg-extremum over three numbers that predicates determine."""
+    return lambda x, y: arg(jnp.stack([x > y, (x > 0) + (y > 1), x <= y]).astype(int), axis=0)
+
+
 ORDER: list[Example] = [
+    example("argmax", few(jnp.argmax), X, Y, name="of cases", derivative=False),
+    example("argmin", few(jnp.argmin), X, Y, name="of cases", derivative=False),
+    example("argmax", lambda x: lax.argmax(jnp.stack([x > 0, x > 1, x < -1]), 0, int), X, name="of booleans"),
+    example("argmax", lambda x: jnp.argmax(jnp.stack([0 * x, jnp.where(x > 0, 2.0, -1.0)], 1), 1), X, name="of reals"),
+    example(
+        "argmax",
+        lambda x: jnp.piecewise(x, [x <= 0, x <= 1, x <= 2], [0.0, lambda x: x, lambda x: x * x, 4.0]),
+        X,
+        name="piecewise",
+    ),
     example(
         "reduce_window_max",
         lambda x, size, low, high: pooled(jnp.concatenate([x, x]), size, 2, low, high),
