@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from certgrad.obligations.terms.atoms import Fn
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly
 from certgrad.obligations.terms.predicates import Pred, Side
 from certgrad.obligations.terms.rewriting import replaced
@@ -20,6 +21,29 @@ def predicates(poly: Poly) -> list[Pred | Side]:
     """Predicates that stand outside every sum, innermost first."""
     found = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]
     return sorted(found, key=lambda a: (sum(isinstance(b, (Pred, Side)) for b in deep_atoms(a.poly)), a.key))
+
+
+def rounded(poly: Poly, facts: Facts) -> Poly:
+    """The term with ⌊p⌋ replaced by 0 or −1 where the facts show that p lies between that number and the next.
+
+    That is so at the point, and around it only where p is not that number: what is read from the sides stays.
+    """
+    if not _has_floor(poly) or any(isinstance(a, Side) and _has_floor(a.poly) for a in deep_atoms(poly)):
+        return poly
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Fn) and a.name == "floor" and bound_free(a):
+            (p,) = a.args
+            for least in (ZERO, -ONE):
+                if not facts.signs(p - least) & NEG and facts.signs(least + ONE - p) == POS:
+                    return least
+        return None
+
+    return replaced(poly, value)
+
+
+def _has_floor(poly: Poly) -> bool:
+    return any(isinstance(a, Fn) and a.name == "floor" for a in deep_atoms(poly))
 
 
 def decided(poly: Poly, facts: Facts, around: bool = False) -> Poly:

@@ -16,10 +16,12 @@ from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
+from .conditions import Clause
 from .fact import match
 from .facts import Facts
 from .isl import Condition, feasible
-from .signs import NEG, NONNEG, NONPOS, POS
+from .signs import NEG, NONNEG, NONPOS, NONZERO, POS
+from .signs import ZERO as SIGN_ZERO
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,19 @@ class Indices:
     ranges: Mapping[Var, Poly] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     facts: Facts = field(default_factory=Facts)
+    clauses: tuple[Clause, ...] = ()
+    """Of these, those that say which of several conditions on one entry holds are used."""
 
-    def known_of(self, entry: Entry) -> list[Condition]:
-        """What the facts say of an entry of an integer tensor, as conditions on indices."""
-        out: list[Condition] = []
-        for fact in self.facts.facts:
-            entries = [a for a in deep_atoms(fact.poly) if isinstance(a, Access)]
-            if len(entries) != 1 or entries[0].tensor != entry.tensor or fact.signs not in (POS, NONNEG, NEG, NONPOS):
+    def known_of(self, entry: Entry) -> list[tuple[Condition, ...]]:
+        """What the facts and clauses say of an entry of an integer tensor: of each group of conditions, one holds."""
+        out: list[tuple[Condition, ...]]
+        out = [(c,) for f in self.facts.facts if (c := _said(f.poly, f.signs, f.universal, entry)) is not None]
+        for clause in self.clauses:
+            if clause.guards:
                 continue
-            if fact.universal:
-                mapping = match(entries[0], Access(entry.tensor, entry.index))
-            else:
-                mapping = {} if entries[0].index == entry.index else None
-            value = as_index(fact.poly) if mapping is not None else None
-            if value is not None and mapping is not None:
-                up = value if fact.signs in (POS, NONNEG) else value.scaled(-1)
-                out.append((up.subst(mapping).shifted(-ONE if fact.signs in (POS, NEG) else ZERO), ">="))
+            group = [_said(a.poly, a.signs, True, entry) for a in clause.alternatives]
+            if all(c is not None for c in group):
+                out.append(tuple(c for c in group if c is not None))
         return out
 
     def feasible(self, *more: Condition) -> bool:
@@ -60,7 +59,7 @@ class Indices:
             if v in self.ranges:
                 conditions += [(value, ">="), (value.scaled(-1).shifted(self.ranges[v] - ONE), ">=")]
         left = {v: n for v, n in self.ranges.items() if v not in mapping}
-        return Indices({**left, **more}, tuple(conditions), self.facts)
+        return replace(self, ranges={**left, **more}, conditions=tuple(conditions))
 
     def decide(self, a: IxPred | IxEq) -> Poly | None:
         """The value of a condition on indices where it has the same one throughout."""
@@ -69,6 +68,33 @@ class Indices:
         if not self.feasible(failing(a)):
             return ONE
         return None
+
+
+def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry) -> Condition | None:
+    """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
+    entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
+    if len(entries) != 1 or entries[0].tensor != entry.tensor or signs not in _CONDITIONS:
+        return None
+    if universal:
+        mapping = match(entries[0], Access(entry.tensor, entry.index))
+    else:
+        mapping = {} if entries[0].index == entry.index else None
+    value = as_index(poly) if mapping is not None else None
+    if value is None or mapping is None:
+        return None
+    factor, shift, relation = _CONDITIONS[signs]
+    return value.scaled(factor).subst(mapping).shifted(shift), relation
+
+
+_CONDITIONS: dict[int | None, tuple[int, Poly, str]] = {
+    POS: (1, -ONE, ">="),
+    NONNEG: (1, ZERO, ">="),
+    NEG: (-1, -ONE, ">="),
+    NONPOS: (-1, ZERO, ">="),
+    SIGN_ZERO: (1, ZERO, "="),
+    NONZERO: (1, ZERO, "!="),
+}
+"""What an integer of a sign satisfies: the factor and the shift of the expression, and its relation to 0."""
 
 
 def holding(a: IxPred | IxEq) -> Condition:
@@ -117,7 +143,8 @@ def in_rows(poly: Poly, indices: Indices) -> tuple[Poly, Indices]:
             (poly,), i, j = in_rows_and_columns([poly], v, divisor, "u")
             place = {v: row_major(of_var(i), of_var(j), divisor)}
             left = {w: m for w, m in indices.ranges.items() if w != v} | {i: rows, j: divisor}
-            moved = Indices(left, tuple((ix.subst(place), r) for ix, r in indices.conditions), indices.facts)
+            conditions = tuple((ix.subst(place), r) for ix, r in indices.conditions)
+            moved = replace(indices, ranges=left, conditions=conditions)
             return in_rows(poly, moved)
     return poly, indices
 

@@ -37,11 +37,11 @@ here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
-Knowledge = Callable[[Entry], list[Condition]]
-"""What is assumed of an entry of an integer tensor."""
+Knowledge = Callable[[Entry], list[tuple[Condition, ...]]]
+"""What is assumed of an entry of an integer tensor: of each group of conditions, one holds."""
 
 
-def _nothing(entry: Entry) -> list[Condition]:
+def _nothing(entry: Entry) -> list[tuple[Condition, ...]]:
     return []
 
 
@@ -158,7 +158,9 @@ class Words:
         if a in self.names or not isinstance(a, Entry):
             return self.parameter(a)
         name = self.parameter(a)
-        self.known += [self.condition(c) for c in self.known_of(a)]
+        for group in self.known_of(a):
+            texts = [self.condition(c) for c in group]
+            self.known.append(texts[0] if len(texts) == 1 else f"({' or '.join(texts)})")
         return name
 
     def condition(self, condition: Condition) -> str:

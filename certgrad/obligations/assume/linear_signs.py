@@ -102,6 +102,9 @@ class LinearSigns(FormSigns):
                     here += [Constraint(ONE - term, strict), Constraint(ONE + term, strict)]
                 if isinstance(a, PREDICATES):
                     here.append(Constraint(ONE - term, False))
+                if isinstance(a, Fn) and a.name == "floor":  # ⌊p⌋ ≤ p < ⌊p⌋ + 1
+                    here += [Constraint(a.args[0] - term, False), Constraint(term + ONE - a.args[0], True)]
+                    queue += [m for m in a.args[0] if m]
                 if isinstance(a, Dim) and a.positive:
                     here.append(Constraint(term - ONE, False))
             out[mono] = here
@@ -142,7 +145,7 @@ class LinearSigns(FormSigns):
 
 def _bounded(a: Atom) -> bool:
     """`_side_constraints` says more of the atom than its sign."""
-    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and bool(_size(a)))
+    return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and (a.name == "floor" or bool(_size(a))))
 
 
 def _size(a: Fn) -> str:

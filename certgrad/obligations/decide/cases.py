@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
-from certgrad.obligations.assume.decided import decided, predicates
+from certgrad.obligations.assume.decided import decided, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, match, unbound
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices, choices, in_rows, resolved, split
@@ -68,8 +68,10 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
     """None if the term is shown to be zero under the assumptions; else what is left, and in which region."""
     budget.spend(50)
+    if region.facts.facts:
+        poly = rounded(poly, region.facts)
     if poly.structured:
-        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts))
+        poly, indices = in_rows(poly, replace(region.indices, facts=region.facts, clauses=region.clauses))
         poly, region = resolved(poly, indices), replace(region, indices=indices)
     # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
     # below start again from the term itself.
@@ -92,7 +94,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if conditions:
             return _by_condition(poly, conditions[0], region, depth)
     if has_products(poly):
-        poly, undecided = split_off(poly, replace(region.indices, facts=region.facts))
+        poly, undecided = split_off(poly, replace(region.indices, facts=region.facts, clauses=region.clauses))
         if undecided is not None:
             return _by_condition(poly, undecided, region, depth)
         poly = collected(poly, lambda formal: nonzero_part(formal, region, depth + 1) is None)
@@ -168,17 +170,19 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     if here.facts.contradictory:
         return []
     try:
+        equations = [p]
+        for clause in (one for given in region.clauses for one in _at_entries_of(p, given) if not one.guards):
+            possible = [a for a in clause.alternatives if _possible(a, here.facts)]
+            if not possible:
+                return []
+            if len(possible) == 1 and possible[0].relation == "= 0":
+                equations.append(possible[0].poly)
+            elif len(possible) == 1 and (signs := possible[0].signs) is not None and sign != ZERO:
+                here = here.where(Fact(possible[0].poly, signs, universal=False))
         around = all(f.signs != ZERO for f in here.facts.facts)  # no equation has been put in
         out = decided(poly, here.facts, around)
         if sign != ZERO:
             return [(out, here)]
-        equations = [p]
-        for clause in (one for given in region.clauses for one in _at_entries_of(p, given)):
-            possible = [a for a in clause.alternatives if _possible(a, here.facts)]
-            if not possible and not clause.guards:
-                return []
-            if len(possible) == 1 and possible[0].relation == "= 0" and not clause.guards:
-                equations.append(possible[0].poly)
         parts = []
         for part in _from_each_side(out, here.facts):
             for equation in equations:

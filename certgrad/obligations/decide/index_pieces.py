@@ -83,7 +83,7 @@ class Piece:
                 if isinstance(a, Chosen):
                     known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
                 if isinstance(a, Entry):
-                    known.extend(ix for ix, relation in known_of(a) if relation == ">=")
+                    known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
             return of_var(names[a])
 
         self.equal = [plain(ix) for ix in self.equal]

@@ -18,6 +18,7 @@ from certgrad.obligations.assume.conditions import (
     of_solver,
     polys,
 )
+from certgrad.obligations.assume.decided import rounded
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
@@ -340,10 +341,10 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
-        known = Indices(facts=facts)
+        known = Indices(facts=facts, clauses=assumed_clauses)
         asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
         if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
-            asked = [c.rewritten(lambda p: resolved(p, known)) for c in asked]
+            asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
         left = [c for c in settle(asked, facts) if not attained(c) and not entailed(c, facts, assumed_clauses)]
         found = _minimal(simplified(left, facts), facts)
         for where in filter(_of_places, found):
@@ -364,7 +365,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         relations: dict[str, None] = {}
         for left_side, right_side, shape in obligation.pairs:
             ranges = {template(k): n for k, n in enumerate(shape)}
-            place = Indices(ranges, facts=region.facts)
+            place = Indices(ranges, facts=region.facts, clauses=region.clauses)
             left_side, right_side = (
                 ordered(left_side, place, obligation.once),
                 ordered(right_side, place, obligation.once),

@@ -63,7 +63,20 @@ def test_what_is_known_of_an_entry_is_used_of_that_tensor_only():
     negative = [(x.scaled(-1).shifted(-ONE), ">=") for x in (one, other)]
 
     def known(entry):
-        return [(of_atom(entry), ">=")] if entry.tensor == "k" else []
+        return [((of_atom(entry), ">="),)] if entry.tensor == "k" else []
 
     assert not feasible(negative[:1], RANGES, known)
     assert feasible(negative[1:], RANGES, known)
+
+
+def test_of_a_group_of_conditions_one_holds():
+    """k ≥ 0 or k = −5."""
+    k = of_atom(Entry("k", (of_var(I),)))
+    below = k.scaled(-1).shifted(-ONE), ">="
+
+    def known(entry):
+        return [((of_atom(entry), ">="), (of_atom(entry).shifted(number(5)), "="))]
+
+    assert feasible([below], RANGES, known)
+    assert not feasible([below, (k.shifted(number(5)), "!=")], RANGES, known)
+    assert not feasible([below, (k.shifted(number(4)), ">=")], RANGES, known)
