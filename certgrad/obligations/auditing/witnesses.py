@@ -28,6 +28,7 @@ from certgrad.obligations.balls import (
 )
 from certgrad.obligations.balls._draw import draw_dims, draw_inputs, draw_point, seeded
 from certgrad.obligations.balls._witness import SECONDS
+from certgrad.obligations.balls.statements import told
 from certgrad.obligations.certificate import Ball, Witness
 from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.tracing.jax_internals import wide_floats
@@ -178,7 +179,13 @@ def _exact(values: Any) -> np.ndarray:
 
 def inputs_of(op: Subject, instance: Instance) -> list[Input]:
     return [
-        Input(name, dims, "float" if dtype == "held" else dtype, differentiable=dtype == "float")  # type: ignore[arg-type]
+        Input(
+            name,
+            dims,
+            "float" if dtype == "held" else dtype,  # type: ignore[arg-type]
+            differentiable=dtype == "float",
+            told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+        )
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 

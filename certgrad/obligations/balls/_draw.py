@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -103,6 +104,8 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
+        if one.told:
+            return filled_by(shape, partial(_told, one.told, low, high, rng)).astype(np.int64)
         return filled_by(shape, lambda: rng.randint(low, high)).astype(np.int64)
     if style == GENERIC:
         return filled_by(shape, lambda: Fraction(rng.randint(-3000, 3000) or 1, 997))
@@ -113,6 +116,16 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
         pool = rng.sample(list(STYLES), 2)
         return filled_by(shape, lambda: STYLES[rng.choice(pool)](rng))
     return filled_by(shape, lambda: STYLES[style](rng))
+
+
+def _told(told: Sequence[int], low: int, high: int, rng: random.Random) -> int:
+    """A number that is told, one beside it, one between two of them, or one that may be an index."""
+    choice = rng.random()
+    if choice < 0.3:
+        return rng.choice(told)
+    if choice < 0.4:
+        return rng.choice(told) + rng.choice((-1, 1))
+    return rng.randint(min(told), max(told)) if choice < 0.6 else rng.randint(low, high)
 
 
 def nested(array: Array) -> Any:
@@ -141,11 +154,14 @@ def draw_inputs(
     domain: Domain | None,
     generic: bool = False,
     beside: Sequence[Fraction] = (),
+    integers: tuple[int, ...] = (),
 ) -> list[Array] | None:
     """The k-th point at these shapes that lies inside the domain, or None if none was hit.
 
-    Its floats are `beside` the numbers given, if any are.
+    Its floats are `beside` the numbers given, if any are; its integers are drawn from the `integers` as well.
     """
+    if integers:
+        inputs = [replace(one, told=(*one.told, *integers)) if one.kind == "int" else one for one in inputs]
     top = max((n for shape in shapes for n in shape), default=2)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
     for attempt in range(TRIES):
@@ -174,9 +190,10 @@ def draw_point(
     domain: Domain | None,
     generic: bool = False,
     beside: Sequence[Fraction] = (),
+    integers: tuple[int, ...] = (),
 ) -> Point | None:
     """The k-th point for an obligation at the programs' shapes, its inputs `beside` the numbers given, if any are."""
-    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside)
+    inputs = draw_inputs(programs.inputs, programs.shapes, k, rng, domain, generic, beside, integers)
     if inputs is None:
         return None
     tangents = [draw_direction(programs.shapes[i], rng) for i in programs.moving]

@@ -59,15 +59,33 @@ def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
     """The floats that stand in a program and its inner ones, each as the shortest decimal that rounds to it."""
+    return (Fraction(str(x[()])) for x in _scalars(jaxpr) if x.dtype.kind == "f" and np.isfinite(x))
+
+
+def integers(jaxpr: Jaxpr) -> Iterator[int]:
+    """The integers that stand in a program and its inner ones, and the ends of narrow types that it casts to."""
+    yield from (int(x[()]) for x in _scalars(jaxpr) if x.dtype.kind in "iu")
+    for eqn in equations(jaxpr):
+        dtype = np.dtype(eqn.params["new_dtype"]) if eqn.primitive.name == "convert_element_type" else np.dtype(int)
+        if dtype.kind in "iu" and dtype.itemsize < 4:
+            yield from (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+def equations(jaxpr: Jaxpr) -> Iterator[Any]:
+    """The equations of a program and its inner ones."""
+    for eqn in parts(jaxpr)[0].eqns:
+        yield eqn
+        for program in programs_in(eqn):
+            yield from equations(program)
+
+
+def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
     inner, consts = parts(jaxpr)
     held = [*consts, *(atom.val for eqn in inner.eqns for atom in eqn.invars if is_literal(atom))]
-    for value in held:
-        array = np.asarray(value)
-        if array.ndim == 0 and array.dtype.kind == "f" and np.isfinite(array):
-            yield Fraction(str(array[()]))
+    yield from (x for x in map(np.asarray, held) if x.ndim == 0)
     for eqn in inner.eqns:
         for program in programs_in(eqn):
-            yield from numbers(program)
+            yield from _scalars(program)
 
 
 @lru_cache(maxsize=256)

@@ -48,6 +48,8 @@ class Input:
     dims: tuple[str, ...] = ()
     kind: Kind = "float"
     differentiable: bool = True
+    told: tuple[int, ...] = ()
+    """Whole numbers that somebody names for its entries, such as a label that is ignored: they are drawn as well."""
 
     @property
     def moves(self) -> bool:
@@ -157,6 +159,11 @@ class Programs:
         """The numbers in the programs of an obligation that may bound a region, such as the ends of a clip."""
         found = {x for p in self._of(kind) for x in _jaxpr.numbers(p) if x != 0 and abs(x) <= LARGEST}
         return sorted(found)[:MAX_NUMBERS]
+
+    def integers(self, kind: str) -> tuple[int, ...]:
+        """The whole numbers in the programs of an obligation that may bound or mask an integer."""
+        found = {k for p in self._of(kind) for k in _jaxpr.integers(p) if abs(k) <= LARGEST}
+        return tuple(sorted(found, key=lambda k: (abs(k), k))[:MAX_NUMBERS])
 
     @cached_property
     def primal(self) -> Any:

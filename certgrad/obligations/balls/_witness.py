@@ -114,12 +114,14 @@ class _Search:
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Found]:
         """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
         numbers = programs.numbers(self.kind) if beside else []
-        if beside and not numbers:
+        whole = beside and any(one.kind == "int" for one in self.inputs)
+        integers = programs.integers(self.kind) if whole else ()
+        if beside and not (numbers or integers):
             return
         for k in range(points):
             if time.thread_time() > self.deadline:
                 return
-            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers)
+            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers, integers)
             if point is None:
                 return
             gap = self.gap(programs, point)

@@ -14,7 +14,7 @@ from certgrad.hypotheses import evaluate as general
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.hypotheses.evaluate import Question
 from certgrad.hypotheses.parse import parse
-from certgrad.hypotheses.tree import Statement
+from certgrad.hypotheses.tree import Compare, Number, Statement, arrays, walk
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._elementwise import real_power
 from certgrad.obligations.balls._errors import Undecided
@@ -93,6 +93,14 @@ def evaluate(statement: Statement, arrays: Mapping[str, Any], sizes: Mapping[str
         Undecided: more precision is needed.
     """
     return general.evaluate(statement, arrays, sizes, BALLS)
+
+
+def told(conditions: Sequence[str], names: Sequence[str], name: str) -> tuple[int, ...]:
+    """The whole numbers, with either sign, that conditions, as a user writes them, compare an array with."""
+    parts = [part for text in conditions for part in walk(parse(text, tuple(names)))]
+    about = [part for part in parts if isinstance(part, Compare) and name in arrays(part)]
+    values = {Fraction(x.value) for part in about for x in walk(part) if isinstance(x, Number)}
+    return tuple(sorted({sign * int(v) for v in values if v.denominator == 1 for sign in (1, -1)}))
 
 
 def inside(conditions: Sequence[str], values: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.balls.statements import inside
+from certgrad.obligations.balls.statements import inside, told
 
 from ..balls import Input
 from ..balls._draw import seeded
@@ -29,7 +29,12 @@ from ._values import Setting
 def arguments(op: Subject, instance: Instance, shapes: Shapes, rng: random.Random) -> list[np.ndarray] | None:
     """A point of the domain: arrays, floats in 64 bits, then numbers that are left open; None where none was found."""
     inputs = [
-        Input(name, dims, {"held": "float", "key": "int"}.get(dtype, dtype))  # type: ignore[arg-type]
+        Input(
+            name,
+            dims,
+            {"held": "float", "key": "int"}.get(dtype, dtype),  # type: ignore[arg-type]
+            told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+        )
         for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
     ] + [Input(p) for p in op.params]
     conditions = (*op.domain, *(c for c in op.params.values() if c))

@@ -20,7 +20,7 @@ from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, evaluate
 from certgrad.obligations.balls._values import Array
-from certgrad.obligations.balls.statements import question
+from certgrad.obligations.balls.statements import question, told
 from certgrad.obligations.certificate import Certificate, Hypothesis
 from certgrad.obligations.verify._agreement import CLAIMS, PRECISIONS, At, Disagreement, Tied, Unbounded
 from certgrad.obligations.verify._field import field_check, rational
@@ -62,6 +62,10 @@ class Case:
         self.op, self.case = op, case
         self.names = [*op.arg_names, *op.params]
         self.kinds = (*(spec.dtype for spec in case.signature.inputs), *("float" for _ in op.params))
+        self.told = tuple(
+            told(op.domain, self.names, name) if kind == "int" else ()
+            for name, kind in zip(self.names, self.kinds, strict=True)
+        )
         self.digest = certificate.traced[index].digest
         self.constraints = [question(parse(text, tuple(op.params))) for text in op.params.values() if text]
         self.hypotheses: dict[str, list[Question | OffBoundaries]] = {
@@ -120,7 +124,7 @@ class AtShape:
         self.case, self.shape, self.op = case, shape, case.op
         self.programs = programs
         shapes_ = (*shape.inputs, *(() for _ in self.op.params))
-        self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs)
+        self.space = Space(case.kinds, shapes_, len(self.op.params), self.programs.outputs, case.told)
         self.axes: dict[str, tuple[int, ...]] = {}
         if not self.op.broadcast:
             self.axes = {

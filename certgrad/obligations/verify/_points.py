@@ -56,6 +56,8 @@ class Space:
     shapes: tuple[tuple[int, ...], ...]
     parameters: int
     outputs: tuple[tuple[int, ...], ...]
+    told: tuple[tuple[int, ...], ...] = ()
+    """For each argument, whole numbers that the domain names."""
 
     @property
     def moving(self) -> list[int]:
@@ -70,8 +72,10 @@ class Space:
             if attempt and isinstance(k, int):
                 styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in self.kinds]
             inputs = [
-                _exact(draw_input(Input("", (), kind), shape, style, rng, top))  # type: ignore[arg-type]
-                for kind, shape, style in zip(self.kinds, self.shapes, styles, strict=True)
+                _exact(draw_input(Input("", (), kind, told=told), shape, style, rng, top))  # type: ignore[arg-type]
+                for kind, shape, style, told in zip(
+                    self.kinds, self.shapes, styles, self.told or [()] * len(self.kinds), strict=True
+                )
             ]
             if fits(inputs):
                 tangents = [_direction(self.shapes[i], rng) for i in self.moving]

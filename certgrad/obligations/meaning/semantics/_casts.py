@@ -8,13 +8,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.obligations.assume.conditions import merged
-from certgrad.obligations.assume.signs import NONNEG, ZERO
+from certgrad.obligations.assume.conditions import Clauses, condition, merged
+from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
+from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.terms.power import fn, sign_of
 from certgrad.obligations.tracing.jax_internals import kind_of
 
+from ._division import floored
 from ._elementwise import settle
 from ._infinite import finite
 from ._registry import Context, Params, UnprovedError, rule
@@ -74,11 +76,38 @@ def _rounds(old: Any, new: Any) -> bool:
 
 
 def _to_integer(ctx: Context, x: Tensor, new: np.dtype) -> Tensor:
-    """Booleans become 0 and 1; reals lose their fraction; integers stay, in the range of their new type."""
+    """Booleans become 0 and 1; reals lose their fraction; integers stay, in the range of their new type.
+
+    A type of less than 32 bits is left by ordinary numbers: integers are wrapped there as JAX does it, and reals have
+    to be in range, as what becomes of others depends on the platform.
+    """
     if x.kind == "b":
         return replace(x, kind="i")
+    narrow = new.itemsize < 4
+    low, high = (int(np.iinfo(new).min), int(np.iinfo(new).max))
     if x.kind == "i":
-        return x
-    ctx.note(f"integers are in the range of {new}")
+        return _wrapped(x, low, high) if narrow and not _holds(new, ctx.dtypes[0]) else x
+    inside: Clauses = ()
+    if narrow:
+        over, under = (
+            condition("> 0", p, f"cast to {new}") for p in (x.body - number(low - 1), number(high + 1) - x.body)
+        )
+        inside = settle(merged(over, under), ctx.facts)
+    else:
+        ctx.note(f"integers are in the range of {new}")
     whole = settle(whole_or_zero(x.body, f"cast to {new}"), ctx.facts)
-    return replace(x, body=truncated(x.body), kind="i", smooth=merged(x.smooth, whole), signs=x.signs | ZERO)
+    defined, smooth = merged(x.defined, inside), merged(x.smooth, inside, whole)
+    return replace(x, body=truncated(x.body), kind="i", defined=defined, smooth=smooth, signs=x.signs | ZERO)
+
+
+def _holds(new: np.dtype, old: Any) -> bool:
+    """Every number of the old type is one of the new."""
+    a, b = np.iinfo(new), np.iinfo(old)
+    return bool(a.min <= b.min and b.max <= a.max)
+
+
+def _wrapped(x: Tensor, low: int, high: int) -> Tensor:
+    """k − m·⌊(k − low) / m⌋ for the m numbers from low to high."""
+    above = replace(x, body=x.body - number(low), signs=ANY if low > 0 or x.signs & NEG else NONNEG)
+    count = high - low + 1
+    return replace(x, body=x.body - floored(above, count).scale(count), signs=NONNEG if low == 0 else ANY)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flint import fmpq
+
 from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
@@ -9,8 +11,8 @@ from certgrad.obligations.laws.functions import truncated, whole_or_zero
 from certgrad.obligations.terms.index_terms import as_index, index_number
 from certgrad.obligations.terms.integers import quotient
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
-from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.power import power
+from certgrad.obligations.terms.polynomials import Poly, number
+from certgrad.obligations.terms.power import fn, power
 
 from ._elementwise import common, rests_on_exp, settle
 from ._registry import Context, Params, rule
@@ -22,6 +24,14 @@ def whole_quotient(x: Tensor, y: Tensor) -> Poly:
     if ix is not None and not x.signs & NEG and y.signs == POS and y.body.positive and not y.body.free:
         return index_number(quotient(ix, y.body))
     return truncated(x.body * power(y.body, -1))
+
+
+def floored(x: Tensor, divisor: int) -> Poly:
+    """⌊k / divisor⌋ for integers k: of an index that is not negative, an index again."""
+    ix = as_index(x.body)
+    if ix is not None and not x.signs & NEG:
+        return index_number(quotient(ix, number(divisor)))
+    return fn("floor", x.body.scale(fmpq(1, divisor)))
 
 
 @rule("div")

@@ -21,7 +21,7 @@ from certgrad.obligations.terms.walk import deep_atoms
 
 from ._index_numbers import index_cases
 from ._infinite import VANISHING, added, exponential, finite, greatest, selected
-from ._registry import Context, Params, Rule, rule
+from ._registry import Context, Params, Rule, UnprovedError, rule
 
 
 def common(shapes: list[tuple], *args: Tensor) -> tuple[tuple[Poly, ...], Clauses, Clauses]:
@@ -238,10 +238,27 @@ def _atan2(ctx: Context, params: Params, shapes: list[tuple], y: Tensor, x: Tens
 
 
 def _greater(x: Tensor, y: Tensor) -> Poly:
-    """[x > y], a condition on indices where both sides are integers."""
+    """[x > y], a condition on indices where both sides are integers that indices, entries and sizes make."""
+    difference = x.body - y.body
     if x.kind == "i":
-        return _index_relation(x.body - y.body, lambda ix: index_pred(ix.shifted(-ONE)))
-    return pred(x.body - y.body)
+        try:
+            return _index_relation(difference, lambda ix: index_pred(ix.shifted(-ONE)))
+        except UnprovedError:  # a count, a quotient: a number like any other
+            return _whole_greater(difference)
+    return pred(difference)
+
+
+def _whole_greater(difference: Poly) -> Poly:
+    """[d > 0] for an integer d, which is 1 − [1 − d > 0]: the same predicate in k > 0 and in k ≥ 1."""
+    leading = next((c for mono, c in difference.sorted_items() if mono), 0)
+    return pred(difference) if leading >= 0 else ONE - pred(ONE - difference)
+
+
+def _whole_equal(difference: Poly) -> Poly:
+    try:
+        return _index_relation(difference, index_equal)
+    except UnprovedError:
+        return ONE - pred(difference) - pred(-difference)
 
 
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
@@ -256,7 +273,7 @@ def _comparison(name: str, x: Tensor, y: Tensor) -> Poly:
         equal = x.body * y.body + (ONE - x.body) * (ONE - y.body)
         return equal if name == "eq" else ONE - equal
     if x.kind == "i" and name in ("eq", "ne"):
-        equal = _index_relation(x.body - y.body, index_equal)
+        equal = _whole_equal(x.body - y.body)
         return equal if name == "eq" else ONE - equal
     if name == "gt":
         return _greater(x, y)
@@ -344,11 +361,22 @@ def _selected(ctx: Context, which: Tensor, choices: list[Tensor], shape: tuple) 
         defined.append(tuple(c.guarded(here, True) for c in choice.defined))
         smooth.append(tuple(c.guarded(here, True) for c in choice.smooth))
         signs |= choice.signs
+    if _is_one_of(which.body, len(choices)):
+        return Tensor(shape, body, choices[0].kind, merged(*defined), merged(*smooth), signs)
     own = condition(">= 0", which.body, "select_n") + condition(
         ">= 0", number(len(choices) - 1) - which.body, "select_n"
     )
     own = settle(own, ctx.facts, cases=True)
     return Tensor(shape, body, choices[0].kind, merged(*defined, own), merged(*smooth, own), signs)
+
+
+def _is_one_of(poly: Poly, count: int) -> bool:
+    """In each case the integer is a number from 0 to count − 1."""
+    try:
+        known = [case.ix.const.constant() if not case.ix.terms else None for case in index_cases(poly)]
+    except UnprovedError:
+        return False
+    return all(c is not None and 0 <= c < count for c in known)
 
 
 def _either(guard: Poly, no: Clauses, yes: Clauses) -> Clauses:

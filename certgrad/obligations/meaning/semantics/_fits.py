@@ -64,6 +64,8 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Iterable[Tenso
             continue
         if name == "convert_element_type" and inputs[0].kind != "i":
             continue  # a boolean fits, and of real numbers it is said already
+        if name == "convert_element_type" and np.dtype(v.aval.dtype).itemsize < 4:
+            continue  # it is wrapped
         if name in ("reduce_sum", "cumsum") and _most(inputs[0], ctx.ranges, QUIET) in (0, 1):
             continue  # at most as many as the array has entries
         _look(ctx, name, np.dtype(v.aval.dtype), inputs, out)

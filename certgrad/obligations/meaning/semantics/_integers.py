@@ -12,14 +12,15 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from flint import fmpq
 
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, ZERO
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.terms.polynomials import ONE, Poly, number
+from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import fn
 from certgrad.obligations.tracing.jax_internals import bits_of
 
+from ._division import floored
 from ._elementwise import common
 from ._registry import Context, Params, Rule, UnprovedError, rule
 
@@ -35,6 +36,15 @@ def _bitwise(name: str) -> Rule:
         shape, defined, smooth = common(shapes, x, y)
         if x.kind == "b":
             return [Tensor(shape, _BOOLEAN[name](x.body, y.body), "b", defined, smooth, NONNEG)]
+        for one, other in ((x, y), (y, x)):
+            if (c := other.body.constant()) is not None:
+                together = _low_bits(one, int(c.p))
+                whole = {"and": together, "or": one.body + number(c) - together}
+                body = whole.get(name, one.body + number(c) - together.scale(2))
+                above = not one.signs & NEG or (name == "and" and c >= 0)
+                return [
+                    Tensor(shape, body, "i", defined, smooth, NONNEG if above and (c >= 0 or name == "and") else ANY)
+                ]
         signs = ANY if (x.signs | y.signs) & NEG else NONNEG
         first, second = sorted((x.body, y.body), key=lambda p: p.key)
         return [Tensor(shape, fn(f"bitwise_{name}", first, second), "i", defined, smooth, signs)]
@@ -44,6 +54,25 @@ def _bitwise(name: str) -> Rule:
 
 for _name in _BOOLEAN:
     rule(_name)(_bitwise(_name))
+
+
+def _low_bits(x: Tensor, mask: int) -> Poly:
+    """k & mask. The bits of k from a up to b, where they stand, are (k mod 2ᵇ) − (k mod 2ᵃ), and k mod 2ᵇ is
+    k − 2ᵇ·⌊k / 2ᵇ⌋: in two's complement, for negative k too. Of a negative mask, what it leaves out is taken away.
+    """
+    if mask < 0:
+        return x.body - _low_bits(x, -1 - mask)
+    out, at = NOTHING, 0
+    while mask >> at:
+        first = at + ((mask >> at) & -(mask >> at)).bit_length() - 1
+        at = first + (~(mask >> first) & ((mask >> first) + 1)).bit_length() - 1
+        out = out + _whole_parts(x, first) - _whole_parts(x, at)
+    return out
+
+
+def _whole_parts(x: Tensor, bits: int) -> Poly:
+    """2ᵇ·⌊k / 2ᵇ⌋."""
+    return floored(x, 2**bits).scale(2**bits) if bits else x.body
 
 
 @rule("not")
@@ -69,7 +98,7 @@ def _shift_right(name: str) -> Rule:
         places = _places(ctx, y)
         if places is None or (name == "shift_right_logical" and x.signs & NEG):
             return _opaque(name, ctx, params, shapes, x, y)
-        return [_shifted(shapes, x, y, fn("floor", x.body.scale(fmpq(1, 2**places))))]
+        return [_shifted(shapes, x, y, floored(x, 2**places))]
 
     return apply
 

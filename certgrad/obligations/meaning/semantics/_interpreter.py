@@ -279,10 +279,20 @@ def _at_steady_positions(out: Tensor, inputs: Sequence[Tensor]) -> Tensor:
     return replace(out, defined=defined, smooth=smooth)
 
 
+EXACT = MOVES | frozenset(
+    "and clamp concatenate convert_element_type max min or select_n shift_right_logical xor".split()
+)
+"""Primitives whose results are in the range of a narrow type where their operands are: no arithmetic, or they wrap."""
+
+
 def _refuse_wrapping(aval: Any, name: str) -> None:
     """Integers are read as exact: not where they are unsigned or so narrow that ordinary sizes overflow."""
     dtype = np.dtype(aval.dtype) if kind_of(aval.dtype) == "i" else None
-    if dtype is not None and ((dtype.kind == "u" and name not in NUMBERING) or dtype.itemsize < 4):
+    if (
+        dtype is not None
+        and name not in (EXACT if dtype.itemsize < 4 else NUMBERING)
+        and (dtype.kind == "u" or dtype.itemsize < 4)
+    ):
         raise UnprovedError(f"integers of dtype {dtype}, which wrap")
 
 

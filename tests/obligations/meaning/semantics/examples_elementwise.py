@@ -15,6 +15,7 @@ X = real("x", "n")
 Y = real("y", "n")
 K = whole("k", "n")
 L = whole("l", "n")
+WIDE = whole("k", "n", -300, 300)
 P = truth("p", "n")
 Q = truth("q", "n")
 
@@ -35,6 +36,22 @@ def _cast(x, dtype):
     return lax.convert_element_type(x, dtype)
 
 
+def _through(x, dtype):
+    """Cast to a narrow type and back."""
+    return _cast(_cast(x, dtype), int)
+
+
+def _masked(name):
+    return lambda k, mask: getattr(lax, f"bitwise_{name}")(k, jnp.full_like(k, mask))
+
+
+def _narrow(function, dtype):
+    return lambda k, other: _cast(function(_cast(k, dtype), _cast(other, dtype)), int)
+
+
+NARROW = {"and": lax.bitwise_and, "or": lax.bitwise_or, "xor": lax.bitwise_xor, "max": lax.max, "min": lax.min}
+
+
 def one_device():
     return jax.sharding.SingleDeviceSharding(jax.devices()[0])
 
@@ -49,6 +66,9 @@ ELEMENTWISE: list[Example] = [
     *(example(name, getattr(lax, name), X, Y) for name in BINARY),
     *(example(name, getattr(lax, f"bitwise_{name}"), P, Q, name="booleans") for name in BITS),
     *(example(name, getattr(lax, f"bitwise_{name}"), K, L, name="integers") for name in BITS),
+    *(example(name, _masked(name), WIDE, name="a mask", mask=(15, 6, -4, 96, 0, -1, -7, 1, 255)) for name in BITS),
+    *(example(n, _narrow(f, jnp.uint8), WIDE, whole("l", "n", -9, 300), name="unsigned") for n, f in NARROW.items()),
+    *(example(n, _narrow(f, jnp.int8), WIDE, whole("l", "n", -9, 300), name="narrow") for n, f in NARROW.items()),
     *(example(name, getattr(lax, name), K) for name in INTEGERS),
     example("not", lax.bitwise_not, P, name="booleans"),
     example("not", lax.bitwise_not, K, name="integers"),
@@ -58,7 +78,14 @@ ELEMENTWISE: list[Example] = [
     example("shift_right_arithmetic", lambda k, places: lax.shift_right_arithmetic(k, places), K, places=(0, 1, 2)),
     example("shift_right_arithmetic", lax.shift_right_arithmetic, K, whole("l", "n", 0, 5), name="by an array"),
     example("shift_right_logical", lambda k, places: lax.shift_right_logical(k, places), K, places=(0, 1, 2)),
+    example("shift_right_arithmetic", lambda k: lax.shift_right_arithmetic(k, 4), WIDE, name="of negative numbers"),
     example("shift_right_logical", lambda k: lax.shift_right_logical(abs(k), 1), K, name="not negative"),
+    example(
+        "shift_right_logical",
+        lambda k: _cast(lax.shift_right_logical(_cast(k, jnp.uint8), jnp.uint8(3)), int),
+        WIDE,
+        name="unsigned",
+    ),
     example("mulhi", lax.mulhi, K, L),
     example("eq_to", _to_total("eq"), X, Y),
     example("le_to", _to_total("le"), X, Y),
@@ -87,6 +114,18 @@ ELEMENTWISE: list[Example] = [
     example("convert_element_type", _cast, X, name="reals", dtype=(int, bool, jnp.int32)),
     example("convert_element_type", _cast, K, name="integers", dtype=(float, bool, jnp.int32)),
     example("convert_element_type", _cast, P, name="booleans", dtype=(float, int, jnp.int32)),
+    example("convert_element_type", _through, WIDE, name="wrapped", dtype=(jnp.int8, jnp.uint8, jnp.int16, jnp.uint16)),
+    example("convert_element_type", lambda k: _through(_cast(k, jnp.int8), jnp.int16), WIDE, name="wider"),
+    example("convert_element_type", lambda k: _through(_cast(k, jnp.int8), jnp.uint8), WIDE, name="of its sign"),
+    example("convert_element_type", _through, X, name="narrow", dtype=(jnp.int8, jnp.int16)),
+    example("convert_element_type", lambda x: _through(abs(x), jnp.uint8), X, name="not negative"),
+    example("convert_element_type", lambda p: _through(p, jnp.int8), P, name="a narrow boolean"),
+    example("add", lambda k: _through(_cast(k, jnp.int8) + _cast(k, jnp.int8), int), WIDE, name="narrow", refused=True),
+    example("not", lambda k: _cast(~_cast(k, jnp.uint8), int), WIDE, name="narrow", refused=True),
+    example("gt", lambda k, l: jnp.sum(k > 0) > l % 3, K, L, name="counts"),
+    example("eq", lambda k, l: jnp.sum(k > 0) == lax.div(l, 2), K, L, name="counts"),
+    example("max", lambda k: jnp.maximum(jnp.sum(k >= 0), 1), K, name="a count"),
+    example("ge", lambda k, l: lax.rem(k, l) >= lax.div(l, 2), K, whole("l", "n", 1, 3), name="remainders"),
     example("add", lambda k: (k + 1 > 0) & (2 * k <= 3), K, name="integers"),
     example("sign", lambda k: jnp.sign(k) * jnp.abs(k) ** 3, K, name="integers"),
     example("div", lambda k, by: lax.div(k, jnp.full_like(k, by)), K, name="integers by a number", by=(2, -2, 3)),
