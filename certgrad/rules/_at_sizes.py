@@ -150,7 +150,7 @@ def _tried(
     """Sizes to look at, each once, and whether it is one of those of which a few are enough."""
     names = names_of(rule)
     further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
-    found = [*((s, False) for s in given), *((s, True) for s in ([first] if first else []))]
+    found = [*((s, False) for s in given), (first or first_sizes(rule), True)]
     found += [*((s, False) for s in of_code), *((s, True) for s in further)]
     seen: list[Sizes] = []
     for sizes, counts in found:

@@ -23,7 +23,10 @@ VALUES = (2, 3, 4, 5, 6, 8)
 EQUAL = (4, 8, 16, 32, 64, 128)
 CHOICES = 200
 """So many assignments of small sizes that all differ are tried, where one size for all does not run."""
-SECONDS = 5.0
+TRACES = 150
+"""So often the function is traced at the most."""
+SECONDS = 20.0
+"""A backstop, so high that it decides nothing but where one trace takes long."""
 
 
 def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = ()) -> Sizes | None:
@@ -40,7 +43,7 @@ def telling(names: Sequence[str], forward: Forward, of_code: Iterable[Sizes] = (
     def short(sizes: Sizes) -> int | None:
         """How many axes of the program have length 1; None where the function does not run."""
         key = tuple(sizes[n] for n in names)
-        if key not in known and time.process_time() < until:
+        if key not in known and len(known) < TRACES and time.process_time() < until:
             program = forward(sizes)
             known[key] = None if program is None else _short(program)
         return known.get(key)

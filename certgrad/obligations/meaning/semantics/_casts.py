@@ -108,6 +108,6 @@ def _holds(new: np.dtype, old: Any) -> bool:
 
 def _wrapped(x: Tensor, low: int, high: int) -> Tensor:
     """k − m·⌊(k − low) / m⌋ for the m numbers from low to high."""
-    above = replace(x, body=x.body - number(low), signs=ANY if low > 0 or x.signs & NEG else NONNEG)
+    above = replace(x, body=x.body - number(low), signs=ANY if x.signs & NEG else NONNEG)
     count = high - low + 1
     return replace(x, body=x.body - floored(above, count).scale(count), signs=NONNEG if low == 0 else ANY)

@@ -36,16 +36,13 @@ def _bitwise(name: str) -> Rule:
         shape, defined, smooth = common(shapes, x, y)
         if x.kind == "b":
             return [Tensor(shape, _BOOLEAN[name](x.body, y.body), "b", defined, smooth, NONNEG)]
+        signs = ANY if (x.signs | y.signs) & NEG else NONNEG
         for one, other in ((x, y), (y, x)):
             if (c := other.body.constant()) is not None:
-                together = _low_bits(one, int(c.p))
-                whole = {"and": together, "or": one.body + number(c) - together}
-                body = whole.get(name, one.body + number(c) - together.scale(2))
-                above = not one.signs & NEG or (name == "and" and c >= 0)
-                return [
-                    Tensor(shape, body, "i", defined, smooth, NONNEG if above and (c >= 0 or name == "and") else ANY)
-                ]
-        signs = ANY if (x.signs | y.signs) & NEG else NONNEG
+                both = _low_bits(one, int(c.p))
+                body = {"and": both, "or": one.body + number(c) - both, "xor": one.body + number(c) - both.scale(2)}
+                signs = NONNEG if name == "and" and not one.signs & other.signs & NEG else signs
+                return [Tensor(shape, body[name], "i", defined, smooth, signs)]
         first, second = sorted((x.body, y.body), key=lambda p: p.key)
         return [Tensor(shape, fn(f"bitwise_{name}", first, second), "i", defined, smooth, signs)]
 

@@ -131,8 +131,6 @@ def tells(eqn: Any) -> bool:
 
 def has_effects(jaxpr: Any) -> bool:
     """Some equation of the program has an effect, other than to tell the host something."""
-    if not getattr(jaxpr, "effects", None):
-        return False
     return any(_acts(eqn) for eqn in jaxpr.eqns)
 
 
