@@ -103,13 +103,7 @@ class _Search:
         return Programs(self.rule(dims), self.inputs, dims)
 
     def gap(self, programs: Programs, point: Point) -> Gap | None:
-        gap = settled_gap(self.kind, programs, point, self.precision)
-        if gap is None or not gap.reaches(self.at_least):
-            return None
-        if self.loose and not gap.undefined and programs.long_literals(self.kind):
-            # What the rounding of the program's own constants explains is no gap.
-            return gap if settled_gap(self.kind, programs, point, self.precision, loose=True) is not None else None
-        return gap
+        return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
 
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Found]:
         """The points with a gap among so many drawn ones; with `beside`, of those by the numbers in the programs."""
@@ -207,8 +201,18 @@ def find_witness(
 
 def witness_at(kind: str, programs: Programs, point: Point, at_least: Fraction) -> WitnessPoint | None:
     """A witness at this very point, if the two sides are apart by at least this relative size there."""
-    gap = settled_gap(kind, programs, point)
-    return _report(kind, _Found(programs, point, gap)) if gap is not None and gap.reaches(at_least) else None
+    gap = _gap(kind, programs, point, PRECISION, at_least, loose=True)
+    return _report(kind, _Found(programs, point, gap)) if gap is not None else None
+
+
+def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: Fraction, loose: bool) -> Gap | None:
+    """The gap at a point, if it is of this relative size, and with `loose`, if no rounding of constants explains it."""
+    gap = settled_gap(kind, programs, point, precision)
+    if gap is None or not gap.reaches(at_least):
+        return None
+    if loose and not gap.undefined and programs.long_literals(kind):
+        return gap if settled_gap(kind, programs, point, precision, loose=True) is not None else None
+    return gap
 
 
 # a witness for a reader: small dims, then simple numbers
