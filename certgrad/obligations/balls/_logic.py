@@ -26,7 +26,7 @@ def _refused(*operands: Any) -> Any:
 
 
 def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
-    return None if da is None and db is None else t.crossing(t.tied(a, b), da, db)
+    return None if da is None and db is None else t.comparison(t.tied(a, b), da, db)
 
 
 def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:

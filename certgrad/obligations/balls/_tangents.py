@@ -95,6 +95,13 @@ def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
     return by_partial(lambda: s.div(ONE, b), minus(da, scaled(out, db)))
 
 
+def alike(da: Tangent, db: Tangent) -> bool:
+    """Two numbers move alike along the direction: where they are equal they stay so, as far as it tells."""
+    if da is KINK or db is KINK:
+        return False
+    return tied(ZERO if da is None else da, ZERO if db is None else db) is True
+
+
 def extremum(side: int) -> Callable[..., Tangent]:
     """The tangent of max (side 1) or min (side -1): that of the one picked; a kink where they tie.
 
@@ -111,8 +118,7 @@ def extremum(side: int) -> Callable[..., Tangent]:
         except Undecided:
             return UNKNOWN
         if order == 0 or order is None:
-            alike = da is not None and db is not None and tied(da, db) and tied(da, ZERO) is False
-            return UNKNOWN if alike else KINK
+            return UNKNOWN if alike(da, db) else KINK
         return da if order * side > 0 else db
 
     return tangent
@@ -128,6 +134,13 @@ def spread(*tangents: Tangent) -> Tangent:
     if any(d is KINK for d in tangents):
         return KINK
     return UNKNOWN if any(d is UNKNOWN for d in tangents) else None
+
+
+def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
+    """The mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
+    if tie and (da is not None or db is not None) and alike(da, db):
+        return UNKNOWN
+    return crossing(tie, da, db)
 
 
 def crossing(tie: bool | None, *tangents: Tangent) -> Tangent:

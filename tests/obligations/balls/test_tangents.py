@@ -61,6 +61,7 @@ def test_one_direction_does_not_tell_what_kind_of_tie_it_is() -> None:
     """Along (1, 1), max(x, y) at x = y looks as min(x, clip(x)) does, which has no kink there."""
     assert pushed(lambda x: x.max(), [1, 1], [1, 1]) == [UNKNOWN]
     assert pushed(lambda x: jnp.minimum(x, jnp.clip(x, -1, 1)), [0], [1]) == [UNKNOWN]
+    assert pushed(lambda x: jnp.where(jnp.clip(x, -1, 1) > x, x, 2 * x), [0], [1]) == [UNKNOWN]
     assert pushed(lambda x: jnp.maximum(x, -x), [0], [1]) == [KINK]
 
 

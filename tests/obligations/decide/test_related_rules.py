@@ -137,6 +137,14 @@ RIGHT = {
         {"5·exp(x) ≠ 4", "5·exp(x) ≠ 6", "y ≠ 0"},
     ),
     "a tie on an open set": (lower(lambda x: where(x < 1, 1.0, 0.0)), {}, {"x ≠ 1", "x ≠ −1"}),
+    "a comparison that ties on an open set": (
+        sloped(
+            lambda x: where(jnp.clip(x, -1.0, 1.0) - x > 0, x * x, 3 * x),
+            lambda x: where(x < -1, 2 * x, 3.0),
+        ),
+        {},
+        {"x ≠ 1", "x ≠ −1"},
+    ),
     "√ of a quotient": (
         of_two(
             lambda x, y: jnp.sqrt(x * x / (1 + y * y)),
