@@ -115,5 +115,5 @@ def _side(text: str, whole: str) -> list[Any]:
 
 
 def _leaf(text: str) -> str:
-    parse(f"{text} -> ")
+    parse(f"{text} -> ", pairs=True)
     return text

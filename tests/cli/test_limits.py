@@ -72,6 +72,7 @@ def test_a_good_target_beside_broken_ones_is_audited_and_the_command_fails(proje
     assert "'nosuch_op' is not an op" in errors[2]
 
 
+@pytest.mark.slow
 def test_a_rule_that_takes_too_long_is_left_out_and_the_limit_can_be_configured(project: Path) -> None:
     (project / "pyproject.toml").write_text("[tool.certgrad]\ntimeout = 8\n")
     done = start(project, "slow.py")
@@ -117,6 +118,7 @@ def test_ctrl_c_prints_and_writes_what_is_finished_and_says_what_is_not(project:
     assert [c["op"] for c in json.loads(results.read_text())["certificates"]] == ["slow:a_quick"]
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_target_audit_each_rule_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     (project / "many.py").write_text(FINE + "".join(f"f{k} = jax.jit(f)\n" for k in range(2)) + _copies(5))

@@ -98,11 +98,8 @@ PAIRS = {
     ),
     "Parseval": (
         "n -> ",
-        rule(
-            lambda x: jnp.sum(jnp.fft.fft(x).real ** 2 + jnp.fft.fft(x).imag ** 2),
-            lambda r, g: (2 * g * len(r[0]) * r[0],),
-        ),
-        rule(lambda x: jnp.sum(jnp.fft.fft(x).real ** 2), lambda r, g: (g * len(r[0]) * r[0],)),
+        rule(energy, lambda r, g: (2 * g * r[0].shape[0] * r[0],)),
+        rule(lambda x: jnp.sum(jnp.fft.fft(x).real ** 2), lambda r, g: (g * r[0].shape[0] * r[0],)),
     ),
     "circular convolution": (
         "n, n -> n",
