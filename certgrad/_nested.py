@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from certgrad.errors import SignatureError
 
 BRACKETS = {"{": "}", "(": ")", "[": "]"}
+_SCALAR = re.compile(r"\(\)\s*(:\s*\w+)?")
+"""An array without dims, as numpy writes it, and no empty tuple."""
 Leaf = Callable[[str], Any]
 """Reads the shape of one array."""
 
@@ -17,7 +20,7 @@ def nested(text: str, leaf: Leaf, whole: str) -> Any:
     text = text.strip()
     if text == "None":
         return None
-    if text[:1] not in BRACKETS or not text:
+    if text[:1] not in BRACKETS or not text or _SCALAR.fullmatch(text):
         return leaf(text)
     if text[-1] != BRACKETS[text[0]]:
         raise SignatureError(f"The signature '{whole}' does not parse: '{text}' does not close.")

@@ -168,8 +168,8 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
         where = text.find("->", text.find("->") + 1) if "->" in text else len(text)
         raise _error(text, where, "a signature has exactly one '->' between what goes in and what comes out")
     arrow = text.index("->")
-    inputs = _parse_side(text, 0, arrow)
-    outputs = _parse_side(text, arrow + 2, len(text))
+    inputs = _parse_side(text, 0, arrow, pairs)
+    outputs = _parse_side(text, arrow + 2, len(text), pairs)
     if not pairs and any(spec.dtype == "complex" for spec in (*inputs, *outputs)):
         told = "only rules in code take and return complex numbers; give the real and the imaginary part as two arrays"
         raise _error(text, text.index(":c"), told)
@@ -185,15 +185,15 @@ def parse(text: str, given: Sequence[str] = (), pairs: bool = False) -> Signatur
     return Signature(inputs, outputs)
 
 
-def _parse_side(text: str, start: int, stop: int) -> tuple[ArraySpec, ...]:
+def _parse_side(text: str, start: int, stop: int, pairs: bool) -> tuple[ArraySpec, ...]:
     specs, at = [], start
     for part in text[start:stop].split(","):
-        specs.append(_parse_array(text, at, at + len(part)))
+        specs.append(_parse_array(text, at, at + len(part), pairs))
         at += len(part) + 1
     return tuple(specs)
 
 
-def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
+def _parse_array(text: str, start: int, stop: int, pairs: bool) -> ArraySpec:
     dims: list[Dim | Star] = []
     dtype, exact, last = "float", "", ""
     for match in _TOKEN.finditer(text, start, stop):
@@ -202,7 +202,8 @@ def _parse_array(text: str, start: int, stop: int) -> ArraySpec:
             raise _error(text, match.start(), f"':{last}' is the last thing of an array")
         if colon:
             if (found := named_dtype(suffix)) is None:
-                told = "write :int, :bool, :key, :complex, or one of JAX such as :uint32"
+                kinds = ":int, :bool, :key, :complex" if pairs else ":int, :bool, :key"
+                told = f"write {kinds}, or one of JAX such as :uint32"
                 raise _error(text, match.start() + len(token), f"':{suffix}' is no dtype; {told}")
             (dtype, exact), last = found, suffix
         if token == "()" and not dims:

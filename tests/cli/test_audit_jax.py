@@ -47,7 +47,7 @@ def test_table_and_summary(jax: Jax, certgrad: Run) -> None:
     result = certgrad("audit", "--jax")
     assert result.code == 0
     assert result.err == ""
-    assert result.out.startswith("rule         configurations  verdict                  hypotheses  what JAX returns")
+    assert result.out.startswith("rule         configurations  verdict                  time")
     assert "1 primitive: 1 proved, 0 proved under hypotheses, 0 unproved, 0 refuted\n" in result.out
     assert "1 function: 0 proved, 1 proved under hypotheses, 0 unproved, 0 refuted (" in result.out
 

@@ -114,7 +114,8 @@ def test_a_page_is_as_wide_as_columns_says(
 
 def test_verbose_tells_every_rule_in_full_and_quiet_contradicts_it(library: Library, certgrad: Run) -> None:
     told = certgrad("audit", "relu", "--verbose").out
-    assert "    hypothesis  x[i] ≠ 0: no entry of x is zero (max(x, 0); excludes a set of measure zero)\n" in told
+    words = " ".join(told.split())
+    assert "hypothesis x[i] ≠ 0: no entry of x is zero (max(x, 0); excludes a set of measure zero)" in words
     both = certgrad("audit", "-q", "-v")
     assert both.code == 2
     assert both.err == "error: --quiet and --verbose contradict each other. Leave one of them out.\n"

@@ -65,4 +65,4 @@ def test_unknown_fields_are_refused() -> None:
 def test_the_schema_describes_a_certificate() -> None:
     schema = standard.loads(json.schema())
     shown = set(standard.loads(json.encode(fabricated.RELU)))
-    assert shown | {"without_gradient", "sizes"} == set(schema["$defs"]["Certificate"]["properties"])
+    assert shown | {"without_gradient", "sizes", "ignored"} == set(schema["$defs"]["Certificate"]["properties"])

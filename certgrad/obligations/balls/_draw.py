@@ -104,7 +104,8 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
-        if one.told:
+        # Of many numbers that are told one by one, some are outside of the domain.
+        if one.told and rng.random() < 0.5:
             return filled_by(shape, partial(_told, one.told, low, high, rng)).astype(np.int64)
         return filled_by(shape, lambda: rng.randint(low, high)).astype(np.int64)
     if style == GENERIC:

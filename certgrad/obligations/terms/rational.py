@@ -16,8 +16,12 @@ Factors = tuple[fmpq, list[tuple[Poly, int]]] | None
 _known: Memo[Poly, Factors] = Memo()
 
 
+LARGEST_POWER = 200
+"""flint takes long over larger exponents, and does not survive one of 63 bits."""
+
+
 def factored(poly: Poly) -> Factors:
-    """poly = c · Π factorᵏ, or None where an exponent is not a whole number."""
+    """poly = c · Π factorᵏ, or None where an exponent is not a whole number, or is large."""
     if poly not in _known.table:
         _known.table[poly] = _factored(poly)
     return _known.table[poly]
@@ -27,7 +31,7 @@ def _factored(poly: Poly) -> Factors:
     _, taken, rest = content(poly)
     if any(isinstance(e, Fraction) for m in rest for _, e in m):
         return None
-    if any(e < 0 for m in rest for _, e in m):
+    if any(not 0 <= e <= LARGEST_POWER for m in rest for _, e in m):
         return None
     atoms = sorted(atoms_of(rest), key=lambda a: a.key)
     if not atoms:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, poly_of
-from certgrad.obligations.terms.power import cleared
+from certgrad.obligations.terms.power import cleared, power
+from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
@@ -136,3 +137,9 @@ def test_a_captured_dummy():
     trace = sum(ENTRY("b", (k, k)) for k in range(SIZES["n"]))
     total = sum(ENTRY("a", (k,)) for k in range(SIZES["n"]))
     assert found.overlaps(arb(fmpq(trace) * fmpq(total)))
+
+
+def test_a_power_of_63_bits_is_not_factored():
+    """1 − x^(2⁶³ − 1), which integers at the end of their range make: flint does not survive it."""
+    assert factored(ONE - power(access("x", ()), 2**63 - 1)) is None
+    assert factored(ONE - power(access("x", ()), 2)) is not None

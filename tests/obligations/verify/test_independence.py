@@ -8,7 +8,8 @@ ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
 OUTSIDE = tuple(
     f"certgrad.{name}"
-    for name in "ops errors hypotheses _jax_compat _jax_loops _jax_lowerings _pallas _subject _threads".split()
+    for name in """ops errors hypotheses _complex _jax_calls _jax_compat _jax_loops _jax_lowerings _pallas _subject
+        _threads""".split()
 )
 
 
