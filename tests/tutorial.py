@@ -60,7 +60,13 @@ def _run(command: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-P", "-m", program, *plugin, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "-p no:cacheprovider", "JAX_PLATFORMS": "cpu"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTEST_ADDOPTS": "-p no:cacheprovider",
+            "JAX_PLATFORMS": "cpu",
+            "COLUMNS": "100",  # a process of pytest-xdist has a terminal of 80
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
