@@ -147,6 +147,7 @@ _UNARY: dict[str, Callable[[Pair], Any]] = {
     "log": _log,
     "log1p": lambda z: _log(_plus(z, 1)),
     "logistic": lambda z: _div(_one(z), _plus(_exp(Pair(-z.re, -z.im)), 1)),
+    "one_minus_square": lambda z: _plus(_mul(Pair(-z.re, -z.im), z), 1),
     "real": lambda z: z.re,
     "rsqrt": lambda z: _root(z, -0.5),
     "sign": _sign,

@@ -28,7 +28,9 @@ def _remembering() -> Callable[[np.ndarray], Any]:
 
 
 def keep_widths_apart() -> None:
-    """Have JAX remember constants of numpy's by the width of floats as well."""
+    """Have JAX remember constants of numpy's by the width of floats as well, in a version that remembers them."""
+    if not hasattr(_arrays, "weakref_lru_cache"):  # from 0.11 on it does not
+        return
     memories = {True: _remembering(), False: _remembering()}
     wide = partial(jax.config.read, "jax_enable_x64")
     _dtypes.register_canonicalize_value_handler(np.ndarray, lambda x: memories[bool(wide())](x))
