@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from certgrad._jax_loops import scan_counts
 from certgrad._solves import NAME as MARKED
 from certgrad.obligations.auditing.numeric import Numeric, numeric
 from certgrad.obligations.certificate import CaseClaim, Claim, sealed, worst
@@ -60,7 +61,7 @@ def _is_iteration(equation: Any) -> bool:
         return True
     if equation.primitive.name != "scan":
         return False
-    carried, constants = equation.params["num_carry"], equation.params["num_consts"]
+    constants, carried = scan_counts(equation.params)
     return len(equation.invars) == carried + constants and len(equation.outvars) == carried
 
 
