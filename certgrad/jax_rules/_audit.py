@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 import certgrad
-from certgrad._subject import OF_RULES
+from certgrad._subject import OF_RULES, Rules
 from certgrad.errors import CertgradError
 from certgrad.obligations.auditing.audit import audit as audited
 from certgrad.obligations.cache import Cache
@@ -34,7 +34,7 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.meaning.semantics._refused import REFUSED
-from certgrad.obligations.prove.problem import trace_rules
+from certgrad.obligations.prove.problem import Shapes, trace_rules
 from certgrad.obligations.tracing.jax_internals import primitives_of, versions, wide_floats
 from certgrad.rules._user_rule import UserRule
 
@@ -111,11 +111,22 @@ def _runs(subject: Subject, configuration: Configuration) -> bool:
     wanted = {subject.name} if subject.kind == PRIMITIVE else {"custom_jvp_call", "custom_vjp_call"}
     rule = _rule(subject, configuration)
     instance = family(rule, rule.cases[0]).prove[0]
+    rules, shapes = rule.rules(instance.statics), instance.shapes()
     try:
-        programs = trace_rules(rule.rules(instance.statics), instance.shapes(), 0, f"'{rule.name}'")
+        programs = trace_rules(rules, shapes, 0, f"'{rule.name}'")
     except CertgradError:
         return True
-    return any(primitives_of(program.jaxpr) & wanted for program in programs.all().values())
+    ran = {name for program in programs.all().values() for name in primitives_of(program.jaxpr)}
+    return bool((ran | _as_jax_has_it(rules, shapes)) & wanted)
+
+
+def _as_jax_has_it(rules: Rules, shapes: Shapes) -> set[str]:
+    """The primitives of a forward of floats before complex numbers are read as pairs."""
+    if set(shapes.dtypes) - {"float", "held"}:
+        return set()
+    with wide_floats():
+        arrays = [jax.ShapeDtypeStruct(shape, "float64") for shape in shapes.inputs]
+        return primitives_of(jax.make_jaxpr(lambda *xs: rules.forward(list(xs), []))(*arrays).jaxpr)
 
 
 def _shortened(reason: str) -> str:
