@@ -102,17 +102,12 @@ def _cos(z: Pair) -> Pair:
     return Pair(jnp.cos(z.re) * jnp.cosh(z.im), -jnp.sin(z.re) * jnp.sinh(z.im))
 
 
-def _turned(z: Pair) -> Pair:
-    """i·z."""
-    return Pair(-z.im, z.re)
-
-
 def _sinh(z: Pair) -> Pair:
     return Pair(jnp.sinh(z.re) * jnp.cos(z.im), jnp.cosh(z.re) * jnp.sin(z.im))
 
 
 def _cosh(z: Pair) -> Pair:
-    return _cos(_turned(z))
+    return Pair(jnp.cosh(z.re) * jnp.cos(z.im), jnp.sinh(z.re) * jnp.sin(z.im))
 
 
 def _plus(z: Pair, number: float) -> Pair:

@@ -56,6 +56,13 @@ def by_root(x):
 
 by_root.defvjp(lambda x: (by_root(x), x), lambda x, g: (g / math.sqrt(x.shape[-1]),))
 
+@certgrad.declare("n:complex -> n")
+@jax.custom_vjp
+def modulus(z):
+    return z.real**2 + z.imag**2
+
+modulus.defvjp(lambda z: (modulus(z), z), lambda z, g: (2 * g * z.conj(),))
+
 def logarithm(x):
     return jnp.log(x)
 
@@ -79,7 +86,7 @@ def certificate_of(found: Found) -> Certificate:
     return certificate
 
 
-@pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "logarithm"])
+@pytest.mark.parametrize("name", ["total", "power", "scaled", "held", "by_root", "modulus", "logarithm"])
 def test_what_is_proved_is_verified(rules: dict[str, Found], name: str) -> None:
     certificate = certificate_of(rules[name])
     checked = verify_rule(certificate, rules[name])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from certgrad._jax_compat import LINEAR
+from certgrad._jax_loops import scan_counts
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls._errors import NotDifferentiable, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
@@ -73,7 +74,7 @@ def _at(x: Value, step: int) -> Value:
 
 @primitive("scan")
 def _scan(ctx: Context, params: Params, *xs: Value) -> list[Value]:
-    consts, carried = _jaxpr.scan_counts(params)
+    consts, carried = scan_counts(params)
     fixed, carry, rows = list(xs[:consts]), list(xs[consts : consts + carried]), xs[consts + carried :]
     length = int(params["length"])
     steps = range(length - 1, -1, -1) if params["reverse"] else range(length)

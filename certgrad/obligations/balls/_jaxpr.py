@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -38,23 +38,23 @@ def is_dropped(var: Any) -> bool:
     return type(var).__name__ == "DropVar"
 
 
-def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a scan are constants, and how many are carried."""
-    if "num_consts" in params:
-        return params["num_consts"], params["num_carry"]
-    consts, carry, _ = params["ft_in"].unpack()
-    return len(consts), len(carry)
-
-
 def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct], wide: bool = True) -> Jaxpr:
     """Trace at concrete shapes in float64 or float32, leaving the caller's configuration as it is."""
     with jax.enable_x64(wide):
-        program = jax.make_jaxpr(function)(*arguments)
-        of_reals = on_pairs(*parts(program))
-        try:
-            return program if of_reals is None else jax.make_jaxpr(of_reals)(*arguments)
-        except NoPairsError as error:
-            raise Unsupported(f"{error} of complex numbers") from error
+        return of_reals(jax.make_jaxpr(function)(*arguments), arguments)
+
+
+def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
+    """A program with pairs of reals for the complex numbers in it, if there are any.
+
+    Raises:
+        Unsupported: a primitive of complex numbers that has no such reading.
+    """
+    function = on_pairs(*parts(program))
+    try:
+        return program if function is None else jax.make_jaxpr(function)(*arguments)
+    except NoPairsError as error:
+        raise Unsupported(f"{error} of complex numbers") from error
 
 
 def numbers(jaxpr: Jaxpr) -> Iterator[Fraction]:
@@ -79,24 +79,24 @@ def equations(jaxpr: Jaxpr) -> Iterator[Any]:
             yield from equations(program)
 
 
-def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
+def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
+    """The constants and literals of a program and its inner ones, with their dtypes."""
     inner, consts = parts(jaxpr)
-    held = [*consts, *(atom.val for eqn in inner.eqns for atom in eqn.invars if is_literal(atom))]
-    yield from (x for x in map(np.asarray, held) if x.ndim == 0)
+    yield from ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True))
     for eqn in inner.eqns:
+        yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
         for program in programs_in(eqn):
-            yield from _scalars(program)
+            yield from _held(program)
+
+
+def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
+    return (x for x in (np.asarray(value) for value, _ in _held(jaxpr)) if x.ndim == 0)
 
 
 @lru_cache(maxsize=256)
 def holds_long(jaxpr: Jaxpr) -> bool:
     """A program, or one in it, holds floats with as many digits as their dtype has."""
-    inner, consts = parts(jaxpr)
-    held = [(c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True)]
-    held += [(v.val, v.aval.dtype) for eqn in inner.eqns for v in eqn.invars if is_literal(v)]
-    return any(has_long(*one) for one in held) or any(
-        holds_long(program) for eqn in inner.eqns for program in programs_in(eqn)
-    )
+    return any(has_long(value, dtype) for value, dtype in _held(jaxpr))
 
 
 def programs_in(eqn: Any) -> Iterator[Jaxpr]:

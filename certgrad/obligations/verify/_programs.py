@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from jax import export
 
 from certgrad._subject import Subject
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._jaxpr import of_reals
 from certgrad.obligations.verify.digest import case_digest
 from certgrad.ops._declare import Case
 
@@ -84,6 +87,8 @@ def _trace(what: str, fn: Callable[..., Any], *specs: Any, returns: Sequence[Any
     except Exception as error:  # whatever a user's function raises
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DoesNotTraceError(f"the {what} does not trace at {_shown(specs[0])}: {first}") from error
+    with suppress(Unsupported):  # then what evaluates it says so
+        program = of_reals(program, jax.tree.leaves(specs))
     if returns is not None:
         found = [(tuple(a.shape), a.dtype) for a in _avals(program)]
         if found != [(tuple(a.shape), a.dtype) for a in returns]:
