@@ -171,7 +171,7 @@ ATTACKS = [
     of_g("a_modulus_of_the_cotangent", lambda g: jnp.abs(g) * 2 - g * 0.5),
     of_g("a_root_of_the_squared_cotangents", lambda g: jnp.sqrt(g * g + g[::-1] ** 2) / jnp.sqrt(2.0)),
     of_g("the_cotangent_of_the_neighbour", lambda g: jnp.where(g > g[::-1], g, g[::-1])),
-    of_g("a_sorted_cotangent", lambda g: jnp.sort(g)[::-1]),
+    of_g("a_sorted_cotangent", jnp.sort),
     of_g("a_rounded_cotangent", lambda g: jnp.round(g)),
     of_g("a_cotangent_in_half_precision", lambda g: g.astype(jnp.float16).astype(g.dtype) * 1.001),
     attack(
