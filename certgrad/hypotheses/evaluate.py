@@ -368,7 +368,7 @@ class _Reader:
         return self.a.mul(cofactor, self.a.power(self.determinant(rows), Fraction(-1)))
 
     def chosen(self, p: t.Chosen) -> Read:
-        """The first place of the greatest values; or which place comes where in their order."""
+        """The first place of the greatest values; which comes to a place in their order; or to which place one comes."""
         scopes, bodies = self.ranges(p.over, p.where), [self.term(b) for b in p.bodies]
         variable, places = p.over[p.component].variable, [self.term(ix) for ix in p.place]
 
@@ -381,12 +381,13 @@ class _Reader:
                 found.append(([body(inner) for body in bodies], inner.indices[variable]))
             if not found:
                 raise UndefinedError
-            if p.kind == "order":
+            if p.kind in ("order", "rank"):
                 found.sort(key=cmp_to_key(before))
                 place = self.a.index(places[0](scope))
                 if not 0 <= place < len(found):
                     raise UnfitError(f"no entry comes to the place {place}")
-                return self.a.number(found[place][1])
+                order = [index for _, index in found]
+                return self.a.number(order[place] if p.kind == "order" else order.index(place))
             best = found[0]
             for one in found[1:]:
                 best = one if before(one, best) > 0 else best

@@ -372,12 +372,13 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
 
 
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
-    """The first place of the greatest values; or which place comes where in their order."""
+    """The first place of the greatest values; or which comes to a place in their order; or to which place one comes."""
     values, kept = _flat(p.over, p.bodies, p.where, scope)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]
-    if p.kind == "order":
+    if p.kind in ("order", "rank"):
         order = jnp.lexsort([*reversed(values), ~kept])
+        order = order if p.kind == "order" else jnp.argsort(order, axis=-1)
         place = jnp.broadcast_to(jnp.asarray(_term(p.place[0], scope), int), scope.shape)
         chosen = jnp.take_along_axis(order, place[..., None], -1)[..., 0]
     else:

@@ -120,7 +120,8 @@ class Matrix(Node, frozen=True, tag="matrix"):
 
 
 class Chosen(Node, frozen=True, tag="chosen"):
-    """An index that a comparison chooses: where terms are greatest (`argmax`), or which comes to a place (`order`)."""
+    """An index that a comparison chooses: where terms are greatest (`argmax`), which comes to a place (`order`), or to
+    which place one comes (`rank`)."""
 
     kind: str
     over: tuple[Range, ...]

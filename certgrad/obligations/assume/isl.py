@@ -18,7 +18,7 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, where_equal
 from certgrad.obligations.terms.polynomials import Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
@@ -165,6 +165,7 @@ class Words:
 
     def condition(self, condition: Condition) -> str:
         ix, relation = condition
+        ix = where_equal(ix) if relation != ">=" else ix
         return f"{self.ix(ix)} {relation} 0"
 
 

@@ -12,7 +12,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import IntegerAtom, Ix, bound_key, of_const, of_term, of_var, whole_number
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import RANK, Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.session import Memo
@@ -79,7 +79,7 @@ class Piece:
             if a not in names:
                 v = names[a] = fresh()
                 self.dummies[v] = None
-                self.factors.append(Factor(_function_text(a), 1, [*inner, of_var(v)]))
+                self.factors.append(_defining(a, inner, of_var(v)))
                 if isinstance(a, Chosen):
                     known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
                 if isinstance(a, Entry):
@@ -93,6 +93,14 @@ class Piece:
             f.arguments = [plain(ix) for ix in f.arguments]
         while known:
             self.at_least.append(plain(known.pop()))
+
+
+def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
+    """That the integer has the value: σ⁻¹(i) = t says of a permutation what σ(t) = i says."""
+    if isinstance(a, Chosen) and a.comparison.kind == RANK:
+        index, *others = arguments
+        return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, [value, *others, index])
+    return Factor(_function_text(a), 1, [*arguments, value])
 
 
 def _function_text(a: IntegerAtom) -> str:

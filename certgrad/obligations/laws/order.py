@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
-from certgrad.obligations.terms.atoms import Access, Fn, Max, Product, Sum
+from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
 from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
-from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.integers import Chosen, Comparison
+from certgrad.obligations.terms.index_terms import as_index, index_equal
+from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, chosen, undone
 from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
@@ -23,7 +23,7 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
-from certgrad.obligations.terms.walk import deep_atoms, indices_of
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
 
 
 def comparison(
@@ -98,12 +98,36 @@ def sole_maximum(clause: Clause) -> Max | None:
 
 
 def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
-    """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably."""
+    """The index, among v < n, of the entry that comes to a place when entries are put in order by the keys, stably.
+
+    Where the key is a permutation of the axis, the entry that comes to place t is the one whose key is t; where it is
+    the negative of one, the one whose key is n − 1 − t.
+    """
+    if (found := _inverted(keys, v, n, place)) is not None:
+        return found
     level = 1 + max(k.level for k in keys)
     bound: Var = ("b", level, 0)
     rename = Rewriter({v: of_var(bound)})
-    rule, free = comparison("order", (bound,), (n,), tuple(rename(_without_stops(k)) for k in keys))
-    return of_atom(Chosen(rule, 0, (place, *free)))
+    rule, free = comparison(ORDER, (bound,), (n,), tuple(rename(_without_stops(k)) for k in keys))
+    return chosen(rule, 0, (place, *free))
+
+
+def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
+    """The place at which the first key has the value that comes to the place, where that key is a permutation."""
+    value = as_index(_without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
+    if value is None or len(value.terms) != 1:
+        return None
+    ((term, c),) = value.terms
+    place = place if c > 0 else place.scaled(-1).shifted(n - ONE)
+    if term == v:
+        return place
+    if not isinstance(term, Chosen) or not term.comparison.permutes or term.room != n:
+        return None
+    return undone(term, place) if term.arguments[0].variable() == v and _free_of(v, term.arguments[1:]) else None
+
+
+def _free_of(v: Var, parts: Sequence[Ix]) -> bool:
+    return not any(v in ix.free for ix in parts)
 
 
 def all_different(entry: Poly, v: Var, n: Poly) -> Clause:

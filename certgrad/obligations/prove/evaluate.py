@@ -16,7 +16,7 @@ from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import ORDER, Chosen, Entry, Quotient, Remainder, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.variables import Var
@@ -149,18 +149,19 @@ class _Evaluation:
         return found
 
     def chosen(self, a: Chosen, inner: list[int]) -> int:
-        """The first arg-maximum, or the entry that comes to a place in a stable order."""
+        """The first arg-maximum, or the entry that comes to a place in a stable order, or the place where one comes."""
         rule = a.comparison
-        place, arguments = (inner[0], inner[1:]) if rule.kind == "order" else (0, inner)
+        place, arguments = (inner[0], inner[1:]) if rule.permutes else (0, inner)
         env: dict[Var, int] = {("p", k, 0): i for k, i in enumerate(arguments)}
         columns = [self.entries(rule.variables, rule.ranges, b, rule.where, env) for b in rule.bodies]
         places = sorted(columns[0])
         if not places:
             raise UndecidedError("an arg-maximum over nothing")
-        if rule.kind == "order":
+        if rule.permutes:
             if not 0 <= place < len(places):
                 raise UndecidedError("a place beyond the axis")
-            return self.sorted([[c[k] for c in columns] for k in places])[place]
+            order = self.sorted([[c[k] for c in columns] for k in places])
+            return order[place] if rule.kind == ORDER else order.index(place)
         best = places[0]
         for k in places[1:]:
             if self.before(columns[0][best], columns[0][k]):

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from .atoms import Access, Dim, IndexNumber, access
 from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term
-from .integers import Chosen, Entry, Remainder, RowMajor
+from .integers import Chosen, Entry, Remainder, RowMajor, where_equal
 from .polynomials import ONE, ZERO, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
 from .session import intern
@@ -80,6 +80,7 @@ def index_condition(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
 
 def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     """[ix = 0], oriented so that its first variable has a positive coefficient."""
+    ix = where_equal(ix)
     if not ix.terms:
         return at_least(ix.const) * at_least(-ix.const)
     places = _row_major_places(ix)

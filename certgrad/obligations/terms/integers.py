@@ -78,6 +78,10 @@ class RowMajor(IntegerAtom):
         return row_major(parts[0], parts[1], self.stride)
 
 
+ORDER, RANK = "order", "rank"
+"""Which entry comes to a place, and to which place an entry comes: a permutation of an axis, and its inverse."""
+
+
 class Comparison(Holder):
     """A rule that chooses integers by comparing real numbers: an arg-maximum, or the order of the entries of an axis.
 
@@ -85,20 +89,33 @@ class Comparison(Holder):
     take part. Variables `(p, k, 0)` stand for the arguments. Nothing else is free, so that a rule is a constant.
     """
 
-    __slots__ = ("arity", "bodies", "key", "kind", "ranges", "variables", "where")
+    __slots__ = ("bodies", "data", "key", "kind", "ranges", "variables", "where")
 
     def __init__(
         self, kind: str, variables: tuple[Var, ...], ranges: tuple[Poly, ...], bodies: tuple[Poly, ...], where: Poly
     ) -> None:
         self.kind, self.variables, self.ranges, self.bodies, self.where = kind, variables, ranges, bodies, where
         bound = bound_key(variables, ranges)
-        self.key = f"{kind}[{bound}|{where.key}]({';'.join(b.key for b in bodies)})"
+        self.data = f"[{bound}|{where.key}]({';'.join(b.key for b in bodies)})"
+        """The key but for the kind."""
+        self.key = f"{kind}{self.data}"
+
+    @property
+    def permutes(self) -> bool:
+        """It is a permutation of an axis, whose first argument is a place or an index there."""
+        return self.kind in (ORDER, RANK)
+
+    def inverse(self) -> Comparison:
+        """The inverse permutation."""
+        kind = RANK if self.kind == ORDER else ORDER
+        return Comparison(kind, self.variables, self.ranges, self.bodies, self.where)
 
 
 class Chosen(IntegerAtom):
     """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
 
-    Of an order, the first argument is a place, and the value is the index of the entry that comes to that place.
+    Of an order, the first argument is a place, and the value is the index of the entry that comes to that place:
+    sorting is stable, so that this is a permutation of the axis. Of a rank it is the other way round.
     """
 
     __slots__ = ("arguments", "comparison", "component")
@@ -117,7 +134,37 @@ class Chosen(IntegerAtom):
         return self.arguments
 
     def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
-        return of_atom(Chosen(self.comparison, self.component, parts))
+        return chosen(self.comparison, self.component, parts)
+
+
+def chosen(rule: Comparison, component: int, arguments: tuple[Ix, ...]) -> Ix:
+    """What a comparison chooses. A permutation of an axis and its inverse undo each other: σ(σ⁻¹(i)) = i."""
+    if rule.permutes:
+        first = arguments[0].only_term()
+        if (
+            isinstance(first, Chosen)
+            and first.comparison.permutes
+            and first.comparison.kind != rule.kind
+            and first.comparison.data == rule.data
+            and first.arguments[1:] == arguments[1:]
+        ):
+            return first.arguments[0]
+    return of_atom(Chosen(rule, component, arguments))
+
+
+def undone(a: Chosen, value: Ix) -> Ix:
+    """The place at which the permutation has the value: σ(t) = i where t = σ⁻¹(i)."""
+    return chosen(a.comparison.inverse(), a.component, (value, *a.arguments[1:]))
+
+
+def where_equal(ix: Ix) -> Ix:
+    """An expression that is 0 where this one is: σ(s) = σ(t) where s = t, for places s and t of a permutation."""
+    if len(ix.terms) == 2 and ix.const.is_zero and {c for _, c in ix.terms} == {1, -1}:
+        (one, _), (other, _) = ix.terms
+        if isinstance(one, Chosen) and isinstance(other, Chosen) and one.comparison.permutes:
+            if one.comparison.key == other.comparison.key and one.arguments[1:] == other.arguments[1:]:
+                return where_equal(one.arguments[0].minus(other.arguments[0]))
+    return ix
 
 
 def quotient(ix: Ix, divisor: Poly) -> Ix:

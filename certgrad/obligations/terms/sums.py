@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .atoms import Sum
 from .exponents import Exponent
-from .index import Ix, of_const, of_var
+from .index import IntegerAtom, Ix, of_atom, of_const, of_var
 from .index_terms import index_condition, within
+from .integers import ORDER, Chosen, undone
 from .naming import canonical_order
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
-from .ranges import in_one_range, in_row_major_order, split_at_conditions
+from .ranges import Summed, in_one_range, in_row_major_order, split_at_conditions
 from .rewriting import Rewriter, ranges_of, rebuilds, replaced, with_names
 from .session import intern
 from .variables import Var, fresh
+from .walk import indices_of
 
 CONTRACTS: dict[type[Atom], Callable[[list[tuple[Atom, Exponent]], dict[Var, Poly]], Poly | None]] = {}
 """How a sum over a factor of the kind is carried out by the kind's own laws; None where it is not."""
@@ -69,6 +71,10 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
                 ranges.update(opened)
                 flat = flat * body
         return beside(sum_over(flat, list(ranges.items())))
+    if any(a.structured for a, _ in inside):
+        moved = _in_another_order(monomial(dict(inside)), ranges)
+        if moved is not None:
+            return beside(sum_over(*moved))
     for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
         carried_out = contract(inside, dict(ranges))
         if carried_out is not None:
@@ -111,11 +117,14 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
         if type(a) is not IxEq:
             continue
         for v, n in ranges.items():
-            c = a.ix.coefficient(v)
-            if abs(c) != 1 or any(v in t.free for t in a.ix.atoms):
+            found = _solved(a.ix, v)
+            if found is None:
                 continue
-            value = a.ix.plus(of_var(v).scaled(-c)).scaled(-c)
-            guard = within(value, n, {w: m for w, m in ranges.items() if w != v})
+            value, within_axis = found
+            others = {w: m for w, m in ranges.items() if w != v}
+            guard = within(value, n, others)
+            for ix, room in within_axis:
+                guard = guard * within(ix, room, others)
             rank = (guard != ONE, len(guard), n.key, a.key, v)
             if best is None or rank < best[0]:
                 best = (rank, a, v, value, guard)
@@ -126,6 +135,64 @@ def _eliminate(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) ->
     left = [(w, n) for w, n in ranges.items() if w != v]
     moved = Rewriter({v: value})(rest) * guard
     return sum_over(moved, left) if left else moved
+
+
+def _solved(ix: Ix, v: Var) -> tuple[Ix, list[tuple[Ix, Poly]]] | None:
+    """The value of v at which the expression is 0, and which expressions must be places of which axes for it to be.
+
+    σ(±v + r) = e for a permutation σ of an axis where e is an index there and v = ±(σ⁻¹(e) − r).
+    """
+    c = ix.coefficient(v)
+    hosts = [(t, k) for t, k in ix.terms if isinstance(t, IntegerAtom) and v in t.free]
+    if not hosts:
+        return (ix.plus(of_var(v).scaled(-c)).scaled(-c), []) if abs(c) == 1 else None
+    ((t, k), *more) = hosts
+    if c or more or abs(k) != 1 or not isinstance(t, Chosen) or not t.comparison.permutes:
+        return None
+    place, *rest = t.arguments
+    if any(v in r.free for r in rest) or place.atoms or abs(d := place.coefficient(v)) != 1:
+        return None
+    value = ix.plus(of_atom(t).scaled(-k)).scaled(-k)
+    return undone(t, value).minus(place).plus(of_var(v).scaled(d)).scaled(d), [(value, t.room)]
+
+
+def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
+    """Σ_t f(σ(t), t) = Σ_i f(i, σ⁻¹(i)) for a permutation σ of the range, unless the places t alone are simpler.
+
+    An order is written by its ranks; Σ_i f(σ⁻¹(i)) is Σ_t f(t). So it is with σ(n − 1 − t), for t < n.
+    """
+    for v, n in ranges.items():
+        permutations: dict[str, Chosen] = {}
+        for ix in indices_of(body):
+            for t in _nested_atoms(ix):
+                if (
+                    isinstance(t, Chosen)
+                    and t.comparison.permutes
+                    and t.room == n
+                    and _all_places(t.arguments[0], v, n)
+                ):
+                    if not any(v in r.free for r in t.arguments[1:]):
+                        permutations.setdefault(t.key, t)
+        for key in sorted(permutations, key=lambda k: (permutations[k].comparison.kind, k)):
+            t, w = permutations[key], fresh()
+            place = undone(t, of_var(w))
+            place = place if t.arguments[0].coefficient(v) == 1 else place.scaled(-1).shifted(n - ONE)
+            moved = Rewriter({v: place})(body)
+            if t.comparison.kind == ORDER or not any(w in a.free for ix in indices_of(moved) for a in ix.atoms):
+                return moved, [*((u, m) for u, m in ranges.items() if u != v), (w, n)]
+    return None
+
+
+def _all_places(ix: Ix, v: Var, n: Poly) -> bool:
+    """The expression is v or n − 1 − v: as v runs from 0 to n, so does it."""
+    return ix.variable() == v or (ix.terms == ((v, -1),) and ix.const == n - ONE)
+
+
+def _nested_atoms(ix: Ix) -> Iterator[IntegerAtom]:
+    for a in ix.atoms:
+        yield a
+        for part in a.parts():
+            yield from _nested_atoms(part)
 
 
 def bounded_above(poly: Poly) -> Poly:

@@ -321,8 +321,7 @@ class Writer:
         rule = v.comparison
         bodies = [*rule.bodies, rule.where]
         inner, over = self.inside(rule.variables, rule.ranges, bodies)
-        ordered = rule.kind == "order"
-        place, arguments = (v.arguments[:1], v.arguments[1:]) if ordered else ((), v.arguments)
+        place, arguments = (v.arguments[:1], v.arguments[1:]) if rule.permutes else ((), v.arguments)
         inner.given = {**self.given, **{("p", k, 0): self.index(ix) for k, ix in enumerate(arguments)}}
         return t.Chosen(
             rule.kind,

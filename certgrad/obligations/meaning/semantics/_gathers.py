@@ -192,10 +192,10 @@ def _scatter_sub(
 
 @rule("scatter")
 def _scatter(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
-    """Entries replaced by updates, where one window is written: an entry is hit once at most."""
+    """Entries replaced by updates, where no entry is written twice."""
     (shape,) = shapes
-    hit, several, conditions = _hits(params, x, indices, update, shape)
-    if several:
+    hit, twice, conditions = _hits(params, x, indices, update, shape)
+    if twice:
         raise UnprovedError("a scatter that may write an entry twice: which write wins is not defined")
     total, covered = NOTHING, NOTHING
     for guard, entry, dummies in hit:
@@ -217,10 +217,10 @@ def _scatter(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: T
 
 def _scatter_by(name: str, combined: Rule) -> None:
     def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
-        """Entries combined with updates, where one window is written: an entry is hit once at most."""
+        """Entries combined with updates, where no entry is hit twice."""
         (shape,) = shapes
-        hit, several, conditions = _hits(params, x, indices, update, shape)
-        if several:
+        hit, twice, conditions = _hits(params, x, indices, update, shape)
+        if twice:
             raise UnprovedError(f"primitive {name} of several windows, which may hit an entry twice")
         total, signs = x.body, x.signs
         for guard, entry, dummies in hit:
@@ -247,7 +247,7 @@ def _hits(
 ) -> tuple[list[Hit], bool, Clauses]:
     """For each case of the start position: [v = start(b) + w], the update's entry, and the variables b and w.
 
-    Also whether several windows are written, and the conditions on the indices.
+    Also whether an entry may be hit twice, and the conditions on the indices.
     """
     spec, mode = params["dimension_numbers"], params["mode"]
     _readable(mode)
@@ -268,6 +268,7 @@ def _hits(
     _promised(params, axes, start, batch, dict(dummies), spec.scatter_indices_batching_dims)
     ranges = {**{template(k): n for k, n in enumerate(shape)}, **dict(dummies)}
     out: list[Hit] = []
+    targets: list[list[Ix]] = []
     for case, begin in start.cases:
         target = [of_const(NOTHING)] * x.rank
         for a, k in windows.items():
@@ -276,12 +277,22 @@ def _hits(
             target[a] = batch[b]
         for a, ix in zip(axes, begin, strict=True):
             target[a] = target[a].plus(ix)
+        targets.append(target)
         guard = case
         for a, ix in enumerate(target):
             guard = guard * index_equal(axis_index(a, shape[a]).minus(ix), ranges)
         out.append((guard, update.indexed(position, shape), dummies))
     several = any(update.shape[k] != ONE for k in batch_axes)
-    return out, several, for_all(start.conditions, [v for v, _ in dummies])
+    twice = several and (len(targets) > 1 or _may_meet(targets[0], position, dict(dummies)))
+    return out, twice, for_all(start.conditions, [v for v, _ in dummies])
+
+
+def _may_meet(target: Sequence[Ix], position: Sequence[Ix], ranges: dict[Var, Poly]) -> bool:
+    """Two entries of an update at different positions may come to one target."""
+    other = {v: of_var(fresh()) for v in ranges}
+    ranges = ranges | {w: ranges[v] for v, ix in other.items() for w in ix.free}
+    same: list[Condition] = [(ix.minus(ix.subst(other)), "=") for ix in target]
+    return any(feasible([*order, *same], ranges) for order in _earlier([(p, p.subst(other)) for p in position]))
 
 
 def _everywhere(hits: Sequence[Hit]) -> tuple[Clauses, Clauses]:

@@ -48,11 +48,22 @@ from ._infinite import MOVES, finite, known_after, looked_at
 from ._opaque import opaque
 from ._refused import REFUSED
 from ._registry import CONTROL, LIBRARY, RULES, Context, UnprovedError
-from ._tables import table
+from ._tables import LargeTableError, named_table, table
+
+
+def _constant(ctx: Context, value: Any) -> Tensor:
+    """A constant of a program; a large array by its name, where the context can follow a value that has only that."""
+    try:
+        return constant(value, ctx.reading)
+    except LargeTableError as error:
+        if not ctx.names_tables:
+            raise
+        array = np.asarray(value)
+        return named_table(ctx, array, kind_of(array.dtype), str(error))
 
 
 def constant(value: Any, reading: Reading | None = None) -> Tensor:
-    """A concrete number, an array that holds one number throughout, or a small array of finite numbers."""
+    """A concrete number, an array that holds one number throughout, or an array of finite numbers that is not large."""
     if kind_of(getattr(value, "dtype", np.dtype(bool))) == "k":
         return _keys(value)
     array = np.asarray(value)
@@ -118,14 +129,14 @@ def _run(
     wanted_constants.update(v for v, n in zip(jaxpr.outvars, needed, strict=True) if n and not is_literal(v))
     for v, c in zip(jaxpr.constvars, program.consts, strict=True):
         if v in wanted_constants:
-            env[v] = constant(c, ctx.reading)
+            env[v] = _constant(ctx, c)
             ctx.untouched[id(env[v])] = env[v]
     held = dict(zip(jaxpr.constvars, program.consts, strict=True))
     for eqn, use in equations:
         budget.spend(10)
         if (rounded := _rounded_constant(eqn, held)) is not None:
             held[eqn.outvars[0]] = rounded
-            env[eqn.outvars[0]] = constant(rounded, ctx.reading)
+            env[eqn.outvars[0]] = _constant(ctx, rounded)
             ctx.untouched[id(env[eqn.outvars[0]])] = env[eqn.outvars[0]]
             continue
         for v, x in zip(eqn.outvars, _followed(ctx, eqn, use, env, read), strict=True):
@@ -240,7 +251,7 @@ def _literal(ctx: Context, value: Any) -> Tensor:
     array = np.asarray(value)
     key = "literal", array.dtype, array.shape, array.tobytes()
     if key not in ctx.known:
-        known = constant(value, ctx.reading)
+        known = _constant(ctx, value)
         ctx.known[key] = [], [known]
         ctx.untouched[id(known)] = known
     return ctx.known[key][1][0]

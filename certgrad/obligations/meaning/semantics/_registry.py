@@ -50,6 +50,8 @@ class Context:
         self.opaque: dict[str, Any] = {} if opaque is None else opaque
         self.everything_followed = opaque is None
         """Whether an equation that cannot be followed ends the interpretation: also inside loops and branches."""
+        self.names_tables = opaque is not None
+        """Whether a large table may be a value of which nothing is known but its name (`_tables`)."""
         self.notes: dict[str, None] = {}
         self.used_facts: dict[str, None] = {}
         self.primitives: dict[str, None] = {}
