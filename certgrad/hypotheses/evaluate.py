@@ -368,7 +368,7 @@ class _Reader:
         return self.a.mul(cofactor, self.a.power(self.determinant(rows), Fraction(-1)))
 
     def chosen(self, p: t.Chosen) -> Read:
-        """The first place of the greatest values; which comes to a place in their order; or to which place one comes."""
+        """The first place of the greatest values; which comes to a place in order; or to which place one comes."""
         scopes, bodies = self.ranges(p.over, p.where), [self.term(b) for b in p.bodies]
         variable, places = p.over[p.component].variable, [self.term(ix) for ix in p.place]
 
