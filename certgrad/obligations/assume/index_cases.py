@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from certgrad.obligations.terms.atoms import Access
-from certgrad.obligations.terms.index import IntegerAtom, Ix, of_var
-from certgrad.obligations.terms.index_terms import as_index, divided
+from certgrad.obligations.terms.atoms import Access, IndexNumber, access
+from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
+from certgrad.obligations.terms.index_terms import as_index, divided, index_condition, index_equal, index_number
 from certgrad.obligations.terms.integers import Entry, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
-from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
@@ -170,8 +170,60 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
                 c = a.ix.coefficient(v)
                 mapping = {v: a.ix.plus(of_var(v).scaled(-c)).scaled(-c)}
                 part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
+            elif (equal := _named(a.ix)) is not None:
+                part = at_equal_place(part, *equal)
         out.append((part, here, mapping))
     return out
+
+
+def _named(ix: Ix) -> tuple[IntegerAtom, Ix] | None:
+    """An integer atom that ix = 0 determines, with its value."""
+    for t, c in reversed(ix.terms):
+        if isinstance(t, IntegerAtom) and abs(c) == 1:
+            value = ix.plus(of_atom(t).scaled(-c)).scaled(-c)
+            if t not in _atoms_in(value):
+                return t, value
+    return None
+
+
+def _atoms_in(ix: Ix) -> list[IntegerAtom]:
+    return [b for a in ix.atoms for b in (a, *(c for part in a.parts() for c in _atoms_in(part)))]
+
+
+def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
+    """The term where an integer is equal to another: what stands at the one stands at the other.
+
+    As a = e, x[a] = x[e], and [a ≥ i] = [e ≥ i].
+    """
+
+    def moved(ix: Ix) -> Ix:
+        if atom not in _atoms_in(ix):
+            return ix
+        parts = [(1, of_const(ix.const))]
+        for t, c in ix.terms:
+            inner = (
+                value if t == atom else t.rebuilt(tuple(map(moved, t.parts()))) if isinstance(t, IntegerAtom) else None
+            )
+            parts.append((c, of_term(t) if inner is None else inner))
+        return combine(parts)
+
+    def replace(a: Atom) -> Poly | None:
+        if isinstance(a, Access):
+            if isinstance(atom, Entry) and (a.tensor, a.index) == (atom.tensor, atom.index):
+                return index_number(value)
+            index = tuple(map(moved, a.index))
+            return access(a.tensor, index) if index != a.index else None
+        if isinstance(a, (IxPred, IxEq)):
+            ix = moved(a.ix)
+            if ix == a.ix:
+                return None
+            return index_condition(ix) if isinstance(a, IxPred) else index_equal(ix)
+        if isinstance(a, IndexNumber):
+            ix = moved(of_term(a.var))
+            return index_number(ix) if ix != of_term(a.var) else None
+        return None
+
+    return replaced(poly, replace)
 
 
 def _determined(ix: Ix) -> Var | None:
