@@ -2,7 +2,14 @@
 
 from collections import Counter
 
+import jax
 import pytest
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked `gpu` are skipped, with the reason, where JAX sees no GPU."""
+    if item.get_closest_marker("gpu") is not None and jax.default_backend() != "gpu":
+        pytest.skip(f"JAX sees no GPU here; it runs on {jax.default_backend()}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -20,7 +20,7 @@ class Context:
 
     parameters: Mapping[str, Any]
     gradients: Mapping[str, Any]
-    """Of the last step, at the parameters before it; empty before the first."""
+    """Of the last step, at the parameters before it; empty before the first, or where the step does not keep them."""
     state: Mapping[str, Any]
     hyperparameters: Mapping[str, Any]
     key: Any

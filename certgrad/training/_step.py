@@ -36,10 +36,16 @@ class TrainingStep:
     """
 
     def __init__(
-        self, certificate: StepCertificate, loss: Certification, update: Update, arguments: Arguments, run: Run
+        self,
+        certificate: StepCertificate,
+        loss: Certification,
+        update: Update,
+        arguments: Arguments,
+        run: Run,
+        keep_gradients: bool = True,
     ) -> None:
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
-        self.trained = list(certificate.trained)
+        self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
         self._compiled = compile_graph(loss)
         self._program = jax.jit(self._take)
 
@@ -68,6 +74,15 @@ class TrainingStep:
 
         Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
         """
+        given = self._data(context, data)
+        parameters, state, loss, gradients = self._program(
+            context.parameters, context.state, context.hyperparameters, given
+        )
+        ordered = {n: parameters[n] for n in context.parameters}
+        gradients = {n: gradients[n] for n in gradients and self.trained}
+        return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
+
+    def _data(self, context: Context, data: Mapping[str, Any]) -> dict[str, Any]:
         given = self.arguments.named(data)
         missing = [n for n in self.arguments.names if n not in given and n not in context.parameters]
         if missing:
@@ -77,12 +92,12 @@ class TrainingStep:
         both = [n for n in given if n in context.parameters]
         if both:
             raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
-        parameters, state, loss, gradients = self._program(
-            context.parameters, context.state, context.hyperparameters, given
-        )
-        ordered = {n: parameters[n] for n in context.parameters}
-        gradients = {n: gradients[n] for n in self.trained}
-        return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
+        return given
+
+    def program(self, context: Context, /, **data: Any) -> Any:
+        """The step at these data, lowered by JAX anew: `.compile()` for what it costs, `.as_text()` to read it."""
+        given = self._data(context, data)
+        return jax.jit(self._take).lower(context.parameters, context.state, context.hyperparameters, given)
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Named) -> Any:
         values = {**parameters, **data}
@@ -96,7 +111,7 @@ class TrainingStep:
         gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
         hyper = {k: jnp.asarray(v, loss.dtype) for k, v in hyper.items()}
         new, kept = applied(self.run, parameters, gradients, state, hyper)
-        return new, kept, loss, gradients
+        return new, kept, loss, gradients if self.keep_gradients else {}
 
     def _hyperparameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         table = self.update.hyperparameters
@@ -152,8 +167,12 @@ def training_step(
     frozen: Sequence[str] = (),
     run: Run | None = None,
     domain: Sequence[str] = (),
+    keep_gradients: bool = True,
 ) -> TrainingStep:
     """The certified step as a program. Arguments and errors are those of `certify_step`.
+
+    Without `keep_gradients` the context has none after a step: they are then no results of the program, which need
+    memory of their own.
 
     Raises StepNotCertifiedError, with the findings, for a step that is not proved.
     """
@@ -164,7 +183,7 @@ def training_step(
             f"The training step of {certificate.loss} is {certificate.verdict}, so it is not run: "
             f"{'; '.join(certificate.findings)}. Mend what is named, or train with JAX alone."
         )
-    return TrainingStep(certificate, loss, update, arguments, update.run if run is None else run)
+    return TrainingStep(certificate, loss, update, arguments, update.run if run is None else run, keep_gradients)
 
 
 def _certified(

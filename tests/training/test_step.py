@@ -75,6 +75,18 @@ def test_steps_are_those_of_the_formula_with_the_gradients_of_jax(update: Update
     assert np.array_equal(context.parameters["b2"], arrays["b2"])
 
 
+def test_gradients_that_are_not_kept_are_no_results_of_the_program(graph: Any, arrays: dict) -> None:
+    steps = [training_step(graph, SGD, ["W1"], frozen=["b2"], keep_gradients=keep) for keep in (True, False)]
+    data = {n: x for n, x in arrays.items() if n not in PARAMETERS}
+    contexts = [s.start({n: arrays[n] for n in PARAMETERS}, hyperparameters={"lr": 0.05}) for s in steps]
+    plans = [s.program(c, **data).compile().memory_analysis() for s, c in zip(steps, contexts, strict=True)]
+    size = arrays["W1"].size * arrays["W1"].dtype.itemsize
+    assert plans[0].output_size_in_bytes - plans[1].output_size_in_bytes >= size
+    after = [s(c, **data)[0] for s, c in zip(steps, contexts, strict=True)]
+    assert (list(after[0].gradients), list(after[1].gradients)) == (["W1"], [])
+    assert np.array_equal(after[0].parameters["W1"], after[1].parameters["W1"])
+
+
 def test_the_certificate_says_what_holds_and_why(graph: Any) -> None:
     certificate = certify_step(graph, ADAM, ["W1", "b1", "W2"], frozen=["b2"])
     assert certificate.verdict == "proved under hypotheses"
