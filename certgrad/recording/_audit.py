@@ -7,7 +7,7 @@ import re
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from jax._src import config
 
 from certgrad._closures import kind_of_rule
 from certgrad.obligations.certificate import ORDER, PROOFS
+from certgrad.rules._at_sizes import at_these
 from certgrad.rules._by_name import Examination, examined, not_audited
 from certgrad.rules._configuration import nearest
 from certgrad.rules._declaration import Declaration, declaration_of
@@ -128,7 +129,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
 
 def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examination, Declaration]:
     """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
-    apart = examined(found, {found.name: (claim.apart,)}, conformance)
+    apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
     if _verdict(apart) in PROOFS or claim.joined.signature == claim.apart.signature:
         return apart, claim.apart
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
@@ -140,6 +141,15 @@ def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> 
         f"({shown(claim.apart)}) it is {what}"
     )
     return joined, claim.joined
+
+
+def _at_these(examination: Examination, kept: Mapping[str, int]) -> Examination:
+    """What is proved with sizes that are numbers, though the rule runs at others, is proved at these sizes."""
+    if not kept or _verdict(examination) not in PROOFS:
+        return examination
+    assert examination.report is not None
+    reason = f"{', '.join(kept)} stayed as in the calls, and the rule runs at other lengths too"
+    return replace(examination, report=at_these(examination.report, kept, reason))
 
 
 def _verdict(examination: Examination) -> str:

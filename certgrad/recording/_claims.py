@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -33,6 +33,8 @@ class Claim:
     apart: Declaration
     joined: Declaration
     calls: int
+    kept: Mapping[str, int] = field(default_factory=dict)
+    """Sizes that are numbers in `apart`, by the axis, though the rule runs at others: it is about these alone."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _claim(custom: Any, calls: list[Call]) -> Claim:
         Declaration(_signature(held, t), said, sizes=lengths.sizes(t), origin=RECORDED)
         for t in (lengths.apart(), lengths.joined())
     )
-    return Claim(apart, replace(joined, sizes=None), count)
+    return Claim(apart, replace(joined, sizes=None), count, lengths.kept)
 
 
 def _said(name: str, argument: Static) -> Any:
@@ -260,7 +262,10 @@ def _merged(claims: list[Claim]) -> list[Claim]:
         name = _joins(out[k].apart, claim.apart)
         values = claim.apart.static.get(name) if name else None
         out[k] = Claim(
-            _with(out[k].apart, name, values), _with(out[k].joined, name, values), out[k].calls + claim.calls
+            _with(out[k].apart, name, values),
+            _with(out[k].joined, name, values),
+            out[k].calls + claim.calls,
+            {**out[k].kept, **claim.kept},
         )
     return out
 

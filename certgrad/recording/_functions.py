@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from certgrad.errors import CertgradError
 from certgrad.graph import certify, trace
 from certgrad.graph._report import excluded, grouped
+from certgrad.obligations.tracing.jax_internals import weakly_typed
 from certgrad.rules._layers import plain_function, unwrapped
 
 from ._audit import located
@@ -40,6 +41,7 @@ class Point:
     tree: Any
     """Of the arguments by position, and those by name."""
     leaves: tuple[Any, ...]
+    """A number of Python's is weakly typed here, and is handed on so: beside bfloat16 it makes no float32."""
     arrays: tuple[Any, ...] | None
     """Copies of the arrays, where they are known and small: the hypotheses are evaluated at them."""
 
@@ -53,7 +55,8 @@ class Point:
     def filled(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """With arrays for their shapes, those nested as in `specs`."""
         arrays = iter(jax.tree.leaves(list(values)))
-        args, kwargs = jax.tree.unflatten(self.tree, [next(arrays) if _is_shape(x) else x for x in self.leaves])
+        leaves = [_as(x, next(arrays)) if _is_shape(x) else x for x in self.leaves]
+        args, kwargs = jax.tree.unflatten(self.tree, leaves)
         return list(args), kwargs
 
 
@@ -124,8 +127,13 @@ def _shape(x: Any) -> Any:
     """The shape and dtype of an array, without its values; numbers are arrays here, as JAX takes them."""
     if isinstance(x, (bool, int, float)) or (hasattr(x, "shape") and hasattr(x, "dtype")):
         kind = jax.typeof(x)
-        return jax.ShapeDtypeStruct(kind.shape, kind.dtype)
+        return jax.ShapeDtypeStruct(kind.shape, kind.dtype, weak_type=bool(getattr(kind, "weak_type", False)))
     return x
+
+
+def _as(shape: Any, value: Any) -> Any:
+    """The array in the type of the call."""
+    return weakly_typed(value) if shape.weak_type else value
 
 
 def _copies(leaves: Sequence[Any], shapes: Sequence[Any]) -> tuple[Any, ...] | None:

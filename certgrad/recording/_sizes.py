@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from math import gcd
+from math import gcd, isqrt
 
 from certgrad.ops._signature import Dim
 
@@ -51,6 +51,8 @@ class Lengths:
         self.together = list(agreeing.values())
         """The axes that agree in every call."""
         self.traces = runs(self.base)
+        self.kept: dict[str, int] = {}
+        """Lengths that stay numbers in `apart`, by the axis, though the rule runs at others as well."""
 
     def apart(self) -> list[str]:
         """The shapes, with as many different names as the rule runs with."""
@@ -129,7 +131,12 @@ class Lengths:
         for factor in (f for f in (2, 4, 8, 16, 32, 64, 128, common) if common % f == 0 and f > 1):
             if self._changes(part, factor):
                 return f"{factor}*{{}}"
-        return str(values[0]) if len({*values}) == 1 and self._tries > 0 else "{}"
+        if len({*values}) > 1 or self._tries <= 0:
+            return "{}"
+        if values[0] > 1 and any(self._at(_all(part, other)) for other in _like(values[0])):
+            array, axis = part[0]
+            self.kept[f"axis {axis} of array {array + 1}"] = values[0]
+        return str(values[0])
 
     def _changes(self, part: list[Axis], factor: int = 1) -> bool:
         return self._at(_all(part, factor * self._fresh[0]))
@@ -164,6 +171,11 @@ class Lengths:
 
 _SAME = "\0"
 """Marks a length that is written with the name of the set before it."""
+
+
+def _like(length: int) -> list[int]:
+    """Lengths that code which takes no prime may take as well: twice or half of one, the next square."""
+    return sorted({2 * length, 4 * length, (isqrt(length) + 1) ** 2, *({length // 2} if length % 2 == 0 else ())} - {1})
 
 
 def _all(part: list[Axis], length: int) -> dict[Axis, int]:

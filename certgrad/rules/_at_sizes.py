@@ -124,9 +124,17 @@ def at_sizes(
     reason = report.reason + ("" if first or given else NOT_TELLING)
     certificate = merged([_about(r.certificate, sizes, proved, reason) for sizes, r in proofs])
     certificate = sealed(msgspec.structs.replace(certificate, signature=report.certificate.signature))
-    one = proofs[0][1]
-    arguments = tuple(replace(a, verdict=AT_SIZES) for a in one.arguments)
-    return replace(one, certificate=certificate, arguments=arguments, left_out=tuple(left_out))
+    return _with_sizes(replace(proofs[0][1], left_out=tuple(left_out)), certificate)
+
+
+def at_these(report: Report, sizes: Sizes, reason: str) -> Report:
+    """The report of a rule that is proved with some sizes as numbers, which says that it is about these alone."""
+    return _with_sizes(report, _about(report.certificate, sizes, [sizes], reason))
+
+
+def _with_sizes(report: Report, certificate: Certificate) -> Report:
+    arguments = tuple(replace(a, verdict=AT_SIZES) for a in report.arguments)
+    return replace(report, certificate=certificate, arguments=arguments)
 
 
 def _kinds(report: Report) -> list[str]:

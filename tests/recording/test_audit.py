@@ -158,6 +158,16 @@ def test_sizes_that_agree_are_joined_where_they_must(monkeypatch):
     assert 'audited as "n n"' in found.result.notes[-1]
 
 
+def test_a_number_that_stays_one_is_not_taken_for_every_size():
+    """The rule runs at powers of 2: what is proved at the one that was called says so, and for all rows."""
+    (right,) = recorded(lambda: rules.of_two(jnp.ones((3, 8)))).values()
+    (wrong,) = recorded(lambda: rules.of_two_wrong(jnp.ones((3, 8)))).values()
+    certificate = json.decode(right.result.certificate)
+    assert (certificate.verdict, certificate.sizes) == ("proved at sizes", [{"axis 1 of array 1": 8}])
+    assert certificate.signature == ["n 8 -> "]
+    assert verdict(wrong) == "refuted"
+
+
 def test_an_audit_that_takes_too_long_is_left_out():
     (found,) = recorded(
         lambda: rules.affine({"w": jnp.ones((3, 4)), "b": jnp.ones(4)}, jnp.ones((2, 3))), seconds=0.001

@@ -34,3 +34,13 @@ def test_what_does_not_run_at_all_is_taken_as_it_was_called():
 
 def test_names_that_mean_something_else_are_not_taken():
     assert Lengths([[[4, 3]]], lambda s: True, ["n"]).apart() == ["d m"]
+
+
+def test_a_number_is_the_whole_claim_only_where_the_code_runs_at_no_other():
+    """A vector of three has no other length; a transform of powers of two has, and the claim is then about one."""
+    three = Lengths([[[10, 3]]], lambda s: s[0][1] == 3)
+    assert (three.apart(), three.kept) == (["n 3"], {})
+    power = Lengths([[[10, 16]]], lambda s: (s[0][1] & (s[0][1] - 1)) == 0)
+    assert (power.apart(), power.kept) == (["n 16"], {"axis 1 of array 1": 16})
+    square = Lengths([[[9]]], lambda s: s[0][0] in (1, 4, 9, 16, 25))
+    assert (square.apart(), square.kept) == (["9"], {"axis 0 of array 1": 9})

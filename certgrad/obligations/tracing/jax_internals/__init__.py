@@ -52,6 +52,7 @@ from ._values import (
     literal_value,
     shape_polys,
     stands_for,
+    weakly_typed,
 )
 
 keep_widths_apart()

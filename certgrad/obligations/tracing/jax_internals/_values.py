@@ -12,6 +12,7 @@ import numpy as np
 from jax._src import core as _core
 from jax._src import dtypes as _dtypes
 from jax._src.export import shape_poly as _shape_poly
+from jax._src.lax import lax as _lax
 
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
@@ -80,6 +81,11 @@ def keys_from(numbers: np.ndarray) -> Any:
     """Random keys in place of integers."""
     seeds = np.asarray(numbers).astype(np.uint32)
     return jax.random.key(seeds) if not seeds.shape else jax.vmap(jax.random.key)(seeds.ravel()).reshape(seeds.shape)
+
+
+def weakly_typed(value: Any) -> Any:
+    """The same array with the dtype of a Python number, which gives way to that of what it meets."""
+    return _lax._convert_element_type(value, weak_type=True)
 
 
 def data_of(value: Any) -> np.ndarray:
