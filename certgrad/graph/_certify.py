@@ -19,6 +19,7 @@ from certgrad.graph._induction import NO_NUMBER, Induction, Shared, no_number
 from certgrad.graph._jaxpr import bytes_of
 from certgrad.graph._negligible import with_open_sets
 from certgrad.graph._regions import with_regions
+from certgrad.graph._right_where import again_where_right, said
 from certgrad.graph._run import Place
 from certgrad.graph._satisfiable import TRIES, satisfiable
 from certgrad.graph._subject import measured, unlike_its_graph
@@ -100,6 +101,10 @@ def _certificate(induction: Induction, compare: bool) -> GraphCertificate:
     findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
     asked: VerdictName = "unproved" if unanswered else "proved"
     verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), asked])
+    if verdict == "refuted" and (found := again_where_right(induction)) is not None:
+        again, nodes = found
+        if _certificate(again, compare).verdict in PROOFS:
+            findings.append(said(again, nodes))
     assumptions = list(ASSUMPTIONS)
     if verdict in PROOFS:
         point = satisfiable(traced, induction.asked)

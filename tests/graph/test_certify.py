@@ -95,6 +95,10 @@ def test_right_rules_of_every_kind(activation) -> None:
     assert texts(found) == ["every element of `x @ W1 + b1` ≠ 0"]
 
 
+WHERE_ZERO = "relu at models.py:18: every element of `x @ W1 + b1` < 0"
+"""Where a rule's factor has nothing to multiply."""
+
+
 @pytest.mark.parametrize(
     "activation, name, kind",
     [
@@ -107,9 +111,10 @@ def test_right_rules_of_every_kind(activation) -> None:
 def test_a_planted_wrong_rule_is_refuted_by_name(activation, name: str, kind: str) -> None:
     found = certificate(mlp_with(activation), *MLP)
     assert found.verdict == "refuted"
-    (finding,) = found.findings
+    finding, *where = found.findings
     assert finding.startswith(f"%9 {name} at models.py:")
     assert f"is refuted: {kind}: the two sides differ at the witness" in finding
+    assert not where or where == [f"the graph is proved under hypotheses where %9 {name} is right: {WHERE_ZERO}"]
     assert not any(c.holds for c in found.conclusions)
     assert sum(s.verdict == "proved" for s in found.steps) == len(found.steps) - 1
 
