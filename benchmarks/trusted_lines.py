@@ -34,6 +34,7 @@ FLOORS = {
     "auditing": "a verdict or hypothesis lost on the way",
     "wording": "a hypothesis that reads as another one",
     "../_pallas": "a Pallas kernel that means something else",
+    "../_devices": "a map over devices that means something else",
     "../_complex": "complex numbers that mean something else",
 }
 """What stands between a rule and a wrong `proved`, with what an error there would be."""

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax._src.core import jaxprs_in_params
 from jax._src.lax.lax import _ragged_dot_general_impl
 
-from certgrad import _pallas
+from certgrad import _devices, _pallas
 
 
 def _over_positions(reduction: Callable[..., Any], axes: Sequence[Any], groups: Any) -> Callable[..., Any] | None:
@@ -33,6 +33,7 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
     "pmax": _collective(jnp.max),
     "pmin": _collective(jnp.min),
     "pallas_call": _pallas.program,
+    "shard_map": _devices.program,
 }
 """By name, what the parameters make of it: a function of the operands, as JAX runs it on a CPU."""
 
@@ -59,6 +60,9 @@ def why_not(eqn: Any) -> str:
 @lru_cache(maxsize=512)
 def idealised(eqn: Any) -> tuple[str, ...]:
     """What is taken for granted where an equation is read as another program."""
+    if eqn.primitive.name == "shard_map":
+        along = ", ".join(f"{n} along {name}" for name, n in _devices.devices(eqn.params).items())
+        return (f"devices: {along}; another number of them is another program",)
     if eqn.primitive.name != "pallas_call":
         return ()
     order = ("the steps of a Pallas kernel's grid are taken to run one after another",)
@@ -76,7 +80,7 @@ def _read(eqn: Any) -> tuple[Any, str]:
     with jax.enable_x64(any(str(getattr(a, "dtype", "")) in _WIDE for a in (*avals, *inside))):
         try:
             return jax.make_jaxpr(function)(*avals), ""
-        except _pallas.KernelError as error:
+        except (_pallas.KernelError, _devices.DevicesError) as error:
             return None, str(error)
         except Exception as error:  # an operation that JAX's own compilers know, and nothing else does
             return None, f"reading it raises {type(error).__name__}: {str(error).partition(chr(10))[0]}"

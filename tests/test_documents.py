@@ -55,11 +55,18 @@ def test_the_example_of_the_graphs_page_runs() -> None:
     assert len(scope["gradients"]) == len(shapes)
 
 
-def test_the_example_of_the_page_on_pallas_runs() -> None:
-    page = (_ROOT / "docs/pallas.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("pallas", "what compilers make of a Pallas kernel is not looked at"),
+        ("devices", "devices: 4 along i; another number of them is another program"),
+    ],
+)
+def test_the_example_of_a_page_is_proved(page: str, said: str) -> None:
+    text = (_ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     done = subprocess.run([sys.executable, "-"], input=_as_file(program), capture_output=True, text=True, cwd=_ROOT)
-    assert done.stdout.splitlines() == ["proved", "['what compilers make of a Pallas kernel is not looked at']"]
+    assert done.stdout.splitlines() == ["proved", f"['{said}']"]
 
 
 def test_the_example_of_the_builder_page_runs() -> None:

@@ -18,8 +18,9 @@ import numpy as np
 from jax import lax
 
 from certgrad._jax_loops import scan_counts
+from certgrad._jax_numbers import no_number
 
-from ._memory import Cell, KernelError, Value, no_number, read, written
+from ._memory import Cell, KernelError, Value, read, written
 
 MAX_STEPS = 4096
 """Of a grid, and of a loop in a kernel that is gone through."""

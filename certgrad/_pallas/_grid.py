@@ -12,8 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from certgrad._jax_numbers import no_number
+
 from ._body import MAX_EQUATIONS, MAX_STEPS, Body, new_cell, number
-from ._memory import Cell, KernelError, Value, is_size, no_number
+from ._memory import Cell, KernelError, Value, is_size
 
 Index = tuple[int, ...]
 

@@ -14,6 +14,8 @@ import numpy as np
 from jax import lax
 from jax._src.core import is_symbolic_dim
 
+from certgrad._jax_numbers import no_number
+
 
 class KernelError(Exception):
     """A kernel that is not read. The message says why."""
@@ -52,12 +54,6 @@ BEYOND = "a write beyond the end of what its reference holds"
 
 Place = Span | Value
 """Along one axis: a slice, or one number or more."""
-
-
-def no_number(shape: Sequence[int], dtype: Any) -> Any:
-    """What memory holds that nothing was written to."""
-    nothing = jnp.full(tuple(shape), jnp.nan, jnp.result_type(float))
-    return nothing > 0 if jnp.issubdtype(dtype, jnp.bool_) else nothing.astype(dtype)
 
 
 def is_size(n: Any) -> bool:

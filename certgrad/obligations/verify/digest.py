@@ -96,6 +96,8 @@ class _Writer:
             return "{" + self.program(inner, tuple(getattr(value, "consts", ()) or ())) + "}"
         if isinstance(value, tuple | list):
             return "(" + ",".join(map(self.param, value)) + ")"
+        if isinstance(value, frozenset | set):
+            return "{" + ",".join(sorted(map(self.param, value))) + "}"
         if isinstance(value, np.ndarray | np.generic):
             return self.array(value)
         return "callable" if callable(value) and not isinstance(value, type) else str(value)

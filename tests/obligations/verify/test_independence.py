@@ -8,8 +8,8 @@ ROOT = Path(__file__).parents[3]
 ALLOWED = ("certgrad.obligations.verify", "certgrad.obligations.balls", "certgrad.obligations.certificate")
 OUTSIDE = tuple(
     f"certgrad.{name}"
-    for name in """ops errors hypotheses _complex _jax_calls _jax_compat _jax_loops _jax_lowerings _pallas _subject
-        _threads""".split()
+    for name in """ops errors hypotheses _complex _devices _jax_calls _jax_compat _jax_loops _jax_lowerings _jax_numbers
+        _jax_programs _pallas _subject _threads""".split()
 )
 
 

@@ -217,8 +217,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         finally:
             ctx.everything_followed = outside
     rule = RULES.get(name)
-    if rule is None and name in REFUSED:
-        raise UnprovedError(f"primitive {name}: {REFUSED[name]}")
+    if rule is None and (why := why_not(eqn) or REFUSED.get(name)):
+        raise UnprovedError(f"primitive {name}: {why}")
     values = [read(v) for v in eqn.invars]
     key = _key(ctx, eqn, values)
     if key is not None and key in ctx.known:
@@ -230,8 +230,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     for v in eqn.outvars:
         _refuse_wrapping(v.aval, name)
     if rule is None:
-        why = why_not(eqn)
-        raise UnprovedError(f"primitive {name}: {why}" if why else f"primitive {name}")
+        raise UnprovedError(f"primitive {name}")
     ctx.dtypes = tuple(v.aval.dtype for v in eqn.invars)
     inputs = looked_at(name, values)
     shapes = [shape_polys(v.aval) for v in eqn.outvars]

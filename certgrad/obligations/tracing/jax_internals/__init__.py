@@ -4,7 +4,7 @@ Supports jax 0.10 (ClosedJaxpr) and 0.11 (one Jaxpr class). The rest of the kern
 dimensions as polynomials.
 """
 
-from certgrad._jax_calls import CALLS
+from certgrad._jax_programs import CALLS
 
 from ._approximations import approximation, inlined, with_ideals
 from ._constants import keep_widths_apart

@@ -1,0 +1,172 @@
+"""What collectives mean: sums, moves and copies along the axes of devices.
+
+Each is JAX's definition of it (`jax.lax.psum` and the others), and what it lowers to: along several axes of the mesh at
+once, devices are counted with the last one fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from ._shards import DevicesError, Mesh, Shards
+
+Collective = Callable[[Mesh, Mapping[str, Any], Shards], Shards]
+_BY_NAME: dict[str, Collective] = {}
+
+
+def _collective(*names: str) -> Callable[[Collective], Collective]:
+    def register(meaning: Collective) -> Collective:
+        _BY_NAME.update(dict.fromkeys(names, meaning))
+        return meaning
+
+    return register
+
+
+_UNREAD = frozenset(
+    """all_gather_reduced preduced psend precv ragged_all_to_all reduced_vary_cast_p unreduced_psum
+    unreduced_reduce_scatter vary_unreduced_cast_p all_gather_start all_gather_reduced_start psum_start
+    psum_invariant_start unreduced_psum_start reduce_scatter_start unreduced_reduce_scatter_start all_to_all_start
+    pbroadcast_start ppermute_start all_gather_done psum_done reduce_scatter_done all_to_all_done pbroadcast_done
+    ppermute_done""".split()
+)
+NAMES = frozenset({*_UNREAD, "axis_index"})
+"""Primitives that are about devices; those of `_BY_NAME` are added below."""
+
+
+def meaning(mesh: Mesh, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
+    """What each device holds after an equation of `NAMES`.
+
+    Raises:
+        DevicesError: it is not read.
+    """
+    name, params = eqn.primitive.name, eqn.params
+    if params.get("axis_index_groups") is not None:
+        raise DevicesError(f"{name} within groups of devices")
+    if name == "axis_index":
+        names = _names(params["axis_name"])
+        return [mesh.back(lax.iota(jnp.int32, mesh.count(names)), names, ())]
+    if name not in _BY_NAME:
+        raise DevicesError(f"{name} is not read")
+    return [_BY_NAME[name](mesh, params, x) for x in operands]
+
+
+def _names(axis_name: Any) -> tuple[str, ...]:
+    return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
+
+
+@_collective("pvary", "pcast")
+def _vary(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """The value stays; JAX's type of it changes."""
+    return x
+
+
+def _reduction(reduce: Callable[..., Any]) -> Collective:
+    """The same on all devices: the sum (maximum, minimum) of what they hold, over axes of the array too."""
+
+    def reduced(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+        names = [axis for axis in params["axes"] if not isinstance(axis, int)]
+        x = mesh.along(x, names)
+        over = [x.axes.index(name) for name in names]
+        over += [len(x.axes) + axis for axis in params["axes"] if isinstance(axis, int)]
+        return Shards(reduce(x.array, tuple(over)), tuple(name for name in x.axes if name not in names))
+
+    return reduced
+
+
+_collective("psum", "psum_invariant")(_reduction(lambda x, axis: jnp.sum(x, axis, dtype=x.dtype)))
+_collective("pmax")(_reduction(jnp.max))
+_collective("pmin")(_reduction(jnp.min))
+
+
+@_collective("ppermute")
+def _permuted(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """Each device holds what is sent to it, and zeros where nothing is. Where axes are given in another order than that
+    of the mesh, JAX 0.10 counts devices as the mesh does, and JAX 0.11 raises unless it is told not to."""
+    names = _names(params["axis_name"])
+    if names != mesh.ordered(names):
+        raise DevicesError("ppermute along axes in another order than that of the mesh")
+    array, rest = mesh.front(x, names)
+    count = mesh.count(names)
+    source: list[int | None] = [None] * count
+    for sender, receiver in params["perm"]:
+        if source[receiver % count] is not None:
+            raise DevicesError("ppermute to a device from two others")
+        source[receiver % count] = sender % count
+    pieces = [
+        jnp.zeros((length, *array.shape[1:]), array.dtype)
+        if start is None
+        else lax.slice_in_dim(array, start, start + length)
+        for start, length in _runs(source)
+    ]
+    return mesh.back(pieces[0] if len(pieces) == 1 else lax.concatenate(pieces, 0), names, rest)
+
+
+def _runs(source: Sequence[int | None]) -> Iterator[tuple[int | None, int]]:
+    """Numbers that follow one another, and runs of None, each with its length."""
+    start = 0
+    for k in range(1, len(source) + 1):
+        first = source[start]
+        follows = None if first is None else first + k - start
+        if k == len(source) or source[k] != follows:
+            yield first, k - start
+            start = k
+
+
+@_collective("pbroadcast")
+def _from_one(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """What one device holds, on all."""
+    array, rest = mesh.front(x, _names(params["axis_name"]))
+    return Shards(lax.index_in_dim(array, params["source"], keepdims=False), rest)
+
+
+def _merged(array: Any, axis: int) -> Any:
+    """The axis and the next one as one, the next one fastest."""
+    shape = list(array.shape)
+    return lax.reshape(array, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def _split(array: Any, axis: int, count: int) -> Any:
+    """An axis as `count` blocks."""
+    shape = list(array.shape)
+    return lax.reshape(array, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
+
+
+@_collective("all_gather", "all_gather_invariant")
+def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """What all devices hold, on each: stacked, or one after another along an axis."""
+    array, rest = mesh.front(x, _names(params["axis_name"]))
+    axis = len(rest) + params["all_gather_dimension"]
+    array = jnp.moveaxis(array, 0, axis)
+    return Shards(_merged(array, axis) if params["tiled"] else array, rest)
+
+
+@_collective("reduce_scatter")
+def _scattered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """Each device holds its block, or its entry, of the sum of what all hold."""
+    names = _names(params["axis_name"])
+    array, rest = mesh.front(x, names)
+    total = jnp.sum(array, 0, dtype=array.dtype)
+    axis = len(rest) + params["scatter_dimension"]
+    if params["tiled"]:
+        total = _split(total, axis, mesh.count(names))
+    return mesh.back(jnp.moveaxis(total, axis, 0), names, rest)
+
+
+@_collective("all_to_all")
+def _exchanged(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """Device j holds the j-th block of each device along one axis, one after another along another."""
+    names = _names(params["axis_name"])
+    array, rest = mesh.front(x, names)
+    outside = 1 + len(rest)
+    split, concat = outside + params["split_axis"], outside + params["concat_axis"]
+    array = _split(array, split, mesh.count(names))
+    array = jnp.moveaxis(array, split, 0)  # the receiver, the sender, the rest, and what each sees
+    array = jnp.moveaxis(array, 1, concat)
+    return mesh.back(_merged(array, concat), names, rest)
+
+
+NAMES |= frozenset(_BY_NAME)

@@ -1,0 +1,178 @@
+"""The body of a `shard_map`, on all devices at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax._src.core import jaxprs_in_params
+
+from certgrad._jax_loops import scan_counts
+from certgrad._jax_programs import held
+
+from ._collectives import NAMES, meaning
+from ._shards import DevicesError, Mesh, Shards
+
+
+def program(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
+    """A function of the operands of the `shard_map`. Raises DevicesError when it is traced."""
+    return lambda *operands: [x.array for x in _Run(Mesh({})).mapped(params, [Shards(x) for x in operands])]
+
+
+def devices(params: Mapping[str, Any]) -> dict[str, int]:
+    """How many devices there are along each axis that the body sees."""
+    return {name: n for name, n in dict(params["mesh"].shape).items() if name in params["newly_manual_axes"]}
+
+
+class _Run:
+    """Evaluates programs on the devices of a mesh."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.mesh = mesh
+
+    def mapped(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        inside, sizes = devices(params), dict(params["mesh"].shape)
+        known = {**self.mesh.sizes, **inside}
+        inner = _Run(Mesh({name: known[name] for name in {**sizes, **known} if name in known}))
+        cut = [inner.mesh.cut(x, spec) for x, spec in zip(operands, params["in_specs"], strict=True)]
+        found = inner.open(params["jaxpr"], (), cut)
+        specs = zip(found, params["out_specs"], strict=True)
+        return [inner.mesh.joined(x, spec, tuple(inside), params["check_vma"]) for x, spec in specs]
+
+    def closed(self, jaxpr: Any, args: Sequence[Shards]) -> list[Shards]:
+        return self.open(getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ()), args)
+
+    def open(self, jaxpr: Any, consts: Sequence[Any], args: Sequence[Shards]) -> list[Shards]:
+        values = dict(zip(jaxpr.constvars, map(Shards, consts), strict=True))
+        values.update(zip(jaxpr.invars, args, strict=True))
+
+        def get(atom: Any) -> Shards:
+            return Shards(np.asarray(atom.val, atom.aval.dtype)) if hasattr(atom, "val") else values[atom]
+
+        for eqn in jaxpr.eqns:
+            values.update(zip(eqn.outvars, self.equation(eqn, [get(atom) for atom in eqn.invars]), strict=True))
+        return [get(atom) for atom in jaxpr.outvars]
+
+    def equation(self, eqn: Any, operands: Sequence[Shards]) -> list[Shards]:
+        name = eqn.primitive.name
+        if name in NAMES:
+            return meaning(self.mesh, eqn, operands)
+        if name == "shard_map":
+            return self.mapped(eqn.params, operands)
+        if (inner := held(eqn)) is not None:
+            return self.closed(inner, operands)
+        if any(map(_communicates, jaxprs_in_params(eqn.params))):
+            if name not in _LOOPS:
+                raise DevicesError(f"a collective inside of {name}")
+            return _LOOPS[name](self, eqn.params, operands)
+
+        def bound(*arrays: Any) -> Sequence[Any]:
+            found = eqn.primitive.bind(*arrays, **eqn.primitive.get_bind_params(eqn.params))
+            return found if eqn.primitive.multiple_results else [found]
+
+        return self.mesh.each(bound, operands)
+
+    def steady(self, step: Callable[[list[Shards]], list[Shards]], carried: Sequence[Shards]) -> list[Shards]:
+        """What a loop carries, with the axes along which it differs after any number of steps."""
+        carried = list(carried)
+        while True:
+            axes: list[tuple[str, ...]] = []
+
+            def after(*arrays: Any, before: Sequence[Shards] = carried, axes: list = axes) -> list[Any]:
+                found = step([Shards(a, x.axes) for a, x in zip(arrays, before, strict=True)])
+                axes += [x.axes for x in found]
+                return [x.array for x in found]
+
+            jax.eval_shape(after, *(x.array for x in carried))
+            wider = [self.mesh.along(x, more) for x, more in zip(carried, axes, strict=True)]
+            if all(a.axes == b.axes for a, b in zip(wider, carried, strict=True)):
+                return carried
+            carried = wider
+
+    def scan(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        consts_of, carries = scan_counts(params)
+        consts, others = operands[:consts_of], operands[consts_of:]
+        init, rows = others[:carries], others[carries:]
+        some = [Shards(lax.index_in_dim(x.array, 0, len(x.axes), keepdims=False), x.axes) for x in rows]
+
+        def step(carried: Sequence[Shards], of_rows: Sequence[Shards]) -> list[Shards]:
+            return self.closed(params["jaxpr"], [*consts, *carried, *of_rows])
+
+        start = self.steady(lambda carried: step(carried, some)[:carries], init)
+        axes: list[tuple[str, ...]] = []
+
+        def body(carried: Sequence[Any], of_rows: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            now = [Shards(a, x.axes) for a, x in zip(carried, start, strict=True)]
+            found = step(now, [Shards(a, x.axes) for a, x in zip(of_rows, rows, strict=True)])
+            after = [self.mesh.along(x, known.axes).array for x, known in zip(found[:carries], start, strict=True)]
+            axes[:] = [x.axes for x in found[carries:]]
+            return after, [x.array for x in found[carries:]]
+
+        by_step = [jnp.moveaxis(x.array, len(x.axes), 0) for x in rows]
+        last, ys = lax.scan(body, [x.array for x in start], by_step, length=params["length"], reverse=params["reverse"])
+        made = [Shards(jnp.moveaxis(y, 0, len(of)), of) for y, of in zip(ys, axes, strict=True)]
+        return [*(Shards(a, x.axes) for a, x in zip(last, start, strict=True)), *made]
+
+    def switch(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        which, *args = operands
+        if which.axes:
+            raise DevicesError("a branch with a collective that some devices may not take")
+        axes: list[list[tuple[str, ...]]] = []
+        branches = params["branches"]
+
+        def run(branch: Any, arrays: Sequence[Any]) -> list[Shards]:
+            return self.closed(branch, [Shards(a, x.axes) for a, x in zip(arrays, args, strict=True)])
+
+        def noted(found: Sequence[Shards]) -> None:
+            axes.append([x.axes for x in found])
+
+        for branch in branches:
+            jax.eval_shape(
+                lambda *a, branch=branch: axes.append([x.axes for x in run(branch, a)]), *(x.array for x in args)
+            )
+        every = [self.mesh.ordered({name for one in of for name in one}) for of in zip(*axes, strict=True)]
+
+        def taken(branch: Any) -> Callable[..., list[Any]]:
+            return lambda *a: [self.mesh.along(x, of).array for x, of in zip(run(branch, a), every, strict=True)]
+
+        found = lax.switch(which.array, [taken(branch) for branch in branches], *(x.array for x in args))
+        return [Shards(a, of) for a, of in zip(found, every, strict=True)]
+
+    def loop(self, params: Mapping[str, Any], operands: Sequence[Shards]) -> list[Shards]:
+        of_test, of_body = params["cond_nconsts"], params["body_nconsts"]
+        for_test, for_body = operands[:of_test], operands[of_test : of_test + of_body]
+
+        def step(carried: Sequence[Shards]) -> list[Shards]:
+            return self.closed(params["body_jaxpr"], [*for_body, *carried])
+
+        start = self.steady(step, operands[of_test + of_body :])
+
+        def known(arrays: Sequence[Any]) -> list[Shards]:
+            return [Shards(a, x.axes) for a, x in zip(arrays, start, strict=True)]
+
+        def test(arrays: Sequence[Any]) -> Any:
+            (found,) = self.closed(params["cond_jaxpr"], [*for_test, *known(arrays)])
+            if found.axes:
+                raise DevicesError("a loop with a collective that some devices may leave before others")
+            return found.array
+
+        def body(arrays: Sequence[Any]) -> list[Any]:
+            after = zip(step(known(arrays)), start, strict=True)
+            return [self.mesh.along(x, first.axes).array for x, first in after]
+
+        return known(lax.while_loop(test, body, [x.array for x in start]))
+
+
+_LOOPS: dict[str, Callable[..., list[Shards]]] = {"scan": _Run.scan, "cond": _Run.switch, "while": _Run.loop}
+"""What runs programs and may hold collectives."""
+
+
+def _communicates(jaxpr: Any) -> bool:
+    """Whether devices see each other in a program, or where they stand."""
+    eqns = getattr(jaxpr, "jaxpr", jaxpr).eqns
+    inner = (one for eqn in eqns for one in jaxprs_in_params(eqn.params))
+    return any(eqn.primitive.name in NAMES for eqn in eqns) or any(map(_communicates, inner))
