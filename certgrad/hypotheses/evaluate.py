@@ -332,7 +332,7 @@ class _Reader:
     def matrix(self, p: t.Matrix) -> Read:
         values, sizes = self.values(p.over, p.body, ()), [self.term(r.size) for r in p.over]
         places = [self.term(ix) for ix in p.index]
-        if p.kind not in ("determinant", "smallest minor", "inverse"):
+        if p.kind not in ("determinant", "smallest minor", "inverse", "discriminant"):
             raise UnfitError(f"the {p.kind} of a matrix")
 
         def value(scope: Scope) -> Any:
@@ -345,6 +345,8 @@ class _Reader:
                 return self.determinant(rows)
             if p.kind == "inverse":
                 return self.inverse(rows, *(self.a.index(place(scope)) for place in places))
+            if p.kind == "discriminant":
+                return self.discriminant(rows)
             minors = [self.determinant([row[:k] for row in rows[:k]]) for k in range(1, n + 1)]
             minus = self.a.number(-1)
             return self.a.mul(minus, self.greatest([self.a.mul(minus, x) for x in minors]))
@@ -360,6 +362,19 @@ class _Reader:
             minor = self.determinant([[*row[:k], *row[k + 1 :]] for row in rows[1:]])
             total = self.a.add(total, self.a.mul(self.a.number((-1) ** k), self.a.mul(x, minor)))
         return total
+
+    def discriminant(self, rows: list[list[Any]]) -> Any:
+        """Π_{k<l} (λ_k − λ_l)² is the determinant of the sums of powers Σ_k λ_k^(i+j), which are the traces of Aⁱ⁺ʲ."""
+        n, power = len(rows), [[self.a.number(int(i == j)) for j in range(len(rows))] for i in range(len(rows))]
+        traces = []
+        for _ in range(2 * n - 1):
+            traces.append(reduce(self.a.add, [power[i][i] for i in range(n)]))
+            columns = list(zip(*power, strict=True))
+            power = [
+                [reduce(self.a.add, [self.a.mul(x, y) for x, y in zip(row, c, strict=True)]) for c in columns]
+                for row in rows
+            ]
+        return self.determinant([traces[i : i + n] for i in range(n)])
 
     def inverse(self, rows: list[list[Any]], i: int, j: int) -> Any:
         """An entry of the inverse, by Cramer's rule."""

@@ -364,6 +364,10 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
     if p.kind == "smallest minor":
         minors = [jnp.linalg.det(rows[..., :k, :k]) for k in range(1, rows.shape[-1] + 1)]
         return jnp.min(jnp.stack(minors), axis=0)
+    if p.kind == "discriminant":
+        values = jnp.linalg.eigvalsh(rows, symmetrize_input=False)
+        gaps = values[..., :, None] - values[..., None, :]
+        return jnp.prod(jnp.where(jnp.tril(jnp.ones_like(gaps), -1) > 0, gaps**2, 1.0), axis=(-2, -1))
     if p.kind == "inverse":
         i, j = (jnp.broadcast_to(jnp.asarray(_term(ix, scope), int), scope.shape)[..., None, None] for ix in p.index)
         row = jnp.take_along_axis(jnp.linalg.inv(rows), jnp.broadcast_to(i, (*scope.shape, 1, rows.shape[-1])), -2)

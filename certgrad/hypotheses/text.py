@@ -197,6 +197,13 @@ class _Printer:
         if isinstance(matrix, t.Matrix) and matrix.kind == "smallest minor" and relation == ">" and s.right == t.ZERO:
             inside = self.matrix_inside(matrix)
             return rf"{inside} \succ 0" if self.latex else f"the matrix {inside} is positive definite"
+        if isinstance(matrix, t.Matrix) and matrix.kind == "discriminant" and relation == "≠" and s.right == t.ZERO:
+            inside = self.matrix_inside(matrix)
+            return (
+                rf"{inside}\text{{ has no repeated eigenvalue}}"
+                if self.latex
+                else f"the matrix {inside} has no repeated eigenvalue"
+            )
         if s.right != t.ZERO:
             return f"{self.term(s.left)} {self.sign(relation)} {self.term(s.right)}"
         summands = t.linear(s.left)

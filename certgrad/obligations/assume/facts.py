@@ -16,6 +16,7 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, mon
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.session import Memo
+from certgrad.obligations.terms.spectra import apart, determinants, of_spectrum
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, instances
@@ -82,6 +83,8 @@ class Facts(LinearSigns):
     def _signs(self, poly: Poly) -> int:
         if isinstance(a := poly.atom(), Matrix) and self._of_positive_definite(a):
             return POS
+        if self.facts and (value := apart(poly)) is not None and self._says(of_spectrum(value), NONZERO):
+            return NONZERO
         poly = _number(poly)
         c = poly.constant()
         if c is not None:
@@ -114,9 +117,27 @@ class Facts(LinearSigns):
             return self.signs(u) & NONZERO
         return ANY if larger & NEG else self.by_form(w) & NONZERO if larger == POS else self.by_form(w) | ZERO
 
+    def _says(self, poly: Poly, signs: int) -> bool:
+        """An assumption about this very term says as much, or it is a number that says it."""
+        c = poly.constant()
+        return any(f.poly == poly and not f.signs & ~signs for f in self.facts) or (c is not None and c > 0)
+
+    def _of_full_rank(self, a: Matrix) -> bool:
+        """It is a singular value of a matrix that is assumed to have full rank: a square one has a determinant."""
+        return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
+
+    def atom_signs(self, a: Atom) -> int:
+        out = super().atom_signs(a)
+        if isinstance(a, Matrix):
+            if a.name == "singular value":
+                out &= POS if self._of_full_rank(a) else NONNEG
+            elif self._of_positive_definite(a):
+                out &= POS
+        return out
+
     def _of_positive_definite(self, a: Matrix) -> bool:
-        """It is the determinant of a positive multiple of a matrix that is assumed to be positive definite."""
-        if a.name != "determinant":
+        """It is the determinant or an eigenvalue of a multiple of a matrix assumed to be positive definite."""
+        if a.name not in ("determinant", "eigenvalue"):
             return False
         minors = [m for f in self.facts if f.signs == POS and isinstance(m := f.poly.atom(), Matrix)]
         if not any(m.name == "smallest minor" for m in minors):

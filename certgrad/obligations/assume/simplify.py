@@ -6,16 +6,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd, lcm
+from typing import TypeGuard
 
 from flint import fmpq
 
 from certgrad.obligations.terms.atoms import Base, Exp, Fn
+from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_number
-from certgrad.obligations.terms.polynomials import ONE, Poly, monomial, poly_of
+from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, log_of
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.rational import factored
+from certgrad.obligations.terms.spectra import SPECTRA, apart, of_spectrum, smallest_minor
+from certgrad.obligations.terms.walk import deep_atoms
 
 from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
 from .facts import Facts
@@ -44,11 +49,36 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
     holds_itself = a.poly.atom()
     if isinstance(holds_itself, Pred) and a.relation in ("> 0", "!= 0"):
         return [replace(clause, alternatives=(Atomic("> 0", holds_itself.poly),))]
+    of_all = _of_all_values(a)
+    if of_all is not None:
+        return [replace(clause, alternatives=(of_all,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
     whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
+
+
+def _of_all_values(a: Atomic) -> Atomic | None:
+    """What is asked of all eigenvalues or singular values as one condition on the matrix.
+
+    All eigenvalues are positive where it is positive definite; none is repeated where the discriminant is not 0.
+    """
+    value = a.poly.atom()
+    if a.relation == "> 0" and isinstance(value, Matrix) and value.name == "eigenvalue" and _any_place(value.index[0]):
+        return Atomic("> 0", smallest_minor(value.body, *value.vars, value.ranges[0]))
+    between = apart(a.poly) if a.relation == "!= 0" else None
+    if between is not None and all(map(_any_place, (b.index[0] for b in deep_atoms(a.poly) if _is_value(b)))):
+        return Atomic("!= 0", of_spectrum(between))
+    return None
+
+
+def _any_place(ix: Ix) -> bool:
+    return ix.variable() is not None
+
+
+def _is_value(a: Atom) -> TypeGuard[Matrix]:
+    return isinstance(a, Matrix) and a.name in SPECTRA
 
 
 def _exponents(a: Atomic) -> Atomic:

@@ -5,6 +5,7 @@ from certgrad.obligations.balls._distance import Distance, compared, distance
 from certgrad.obligations.balls._draw import seeded
 from certgrad.obligations.balls._errors import BallError, MalformedRule, NotDifferentiable, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import PRECISION, Evaluation, evaluate
+from certgrad.obligations.balls._factorisations import FACTORS, factor
 from certgrad.obligations.balls._gaps import (
     Gap,
     Point,

@@ -6,6 +6,7 @@ from certgrad.obligations.balls import (  # noqa: F401
     _contractions,
     _control,
     _elementwise,
+    _factorisations,
     _indexing,
     _linear_algebra,
     _logic,

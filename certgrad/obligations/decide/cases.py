@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from flint import fmpq
+
 from certgrad.obligations.assume.conditions import Atomic, Clause, polys
 from certgrad.obligations.assume.decided import decided, predicates, rounded
 from certgrad.obligations.assume.fact import Fact, match, unbound
@@ -20,6 +22,7 @@ from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
+from certgrad.obligations.terms.index_terms import index_equal
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Poly, monomial, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
@@ -303,7 +306,31 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     plain, groups = by_summand(poly)
     if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
         return False
-    return all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups)
+    if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
+        return True
+    one = _over_pairs(groups)
+    return one is not None and nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is None
+
+
+def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:
+    """One summand for sums over a range and over pairs of its values, which vanishes only if they do together.
+
+    Σ_k f(k) = Σ_kl [k = l]·f(k), and Σ_kl f(k, l) = Σ_kl ½(f(k, l) + f(l, k)).
+    """
+    pairs = next((v for _, v in groups if len(v) == 2), None)
+    if pairs is None or any(len(v) > 2 or n != pairs[0][1] for _, v in groups for _, n in v):
+        return None
+    (k, _), (l, _) = pairs
+    total = NOTHING
+    for summand, variables in groups:
+        if len(variables) == 1:
+            same = index_equal(of_var(k).minus(of_var(l)))
+            total = total + same * Rewriter({variables[0][0]: of_var(k)})(summand)
+            continue
+        (v, _), (w, _) = variables
+        for there in ({v: of_var(k), w: of_var(l)}, {v: of_var(l), w: of_var(k)}):
+            total = total + Rewriter(there)(summand).scale(fmpq(1, 2))
+    return total, pairs
 
 
 def facts_of(clauses: Iterable[Clause]) -> tuple[list[Fact], tuple[Clause, ...]]:

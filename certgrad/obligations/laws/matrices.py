@@ -17,7 +17,7 @@ close A·X = B, whatever B is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import permutations, product
 from math import prod
@@ -36,6 +36,7 @@ from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, 
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
 from certgrad.obligations.terms.session import Memo, intern
+from certgrad.obligations.terms.spectra import gram, smallest_minor
 from certgrad.obligations.terms.sums import CONTRACTS, open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms
@@ -47,6 +48,13 @@ SYMMETRIC = frozenset({"inverse"})
 """Names for which the value of the transpose is the transpose of the value."""
 INVARIANT = frozenset({"determinant"})
 """Names for which the transpose has the same value."""
+Made = Callable[[str, Poly, Var, Var, tuple[Poly, Poly], tuple[Ix, ...]], Poly]
+MADE: dict[str, Made] = {}
+"""How atoms are made whose laws stand elsewhere, by name: of matrices that need not be square."""
+DERIVATIVES: dict[str, Callable[[Matrix, Var, Var, Poly], Poly]] = {}
+"""Their derivatives, where the matrix inside has a differential at a row and column."""
+FURTHER: list[Callable[[Factors, Ranges], Poly | None]] = []
+"""Their laws for sums over a shared row or column."""
 
 
 def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
@@ -62,8 +70,12 @@ def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tupl
     return _opaque(name, body, row, column, size, index)
 
 
-def rebuilt(a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
+def rebuilt(
+    a: Matrix, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...], columns: Poly | None = None
+) -> Poly:
     """The same function of another matrix, or another entry of it. (The determinant in a condition keeps its name.)"""
+    if a.name in MADE:
+        return MADE[a.name](a.name, body, row, column, (size, columns or size), index)
     if not index and whole_number(size) is not None:
         return _opaque(a.name, body, row, column, size, index)
     return matrix(a.name, body, row, column, size, index)
@@ -212,6 +224,11 @@ def triangle(body: Poly, row: Var, column: Var, strict: bool) -> Poly:
 
 def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
     """The matrix has an inverse: its determinant is not zero; for a triangular one, no entry of its diagonal is."""
+    inner = body.atom()
+    if isinstance(inner, Matrix) and inner.name == "upper factor":  # R of A = Q·R, where A has full rank
+        whole = (inner.body, *inner.vars)
+        square = inner.ranges[0] == inner.ranges[1]
+        return invertible(*(whole + (inner.ranges[0],) if square else gram(*whole, inner.ranges)), origin)
     if is_triangular(body, row, column) or is_triangular(body, column, row):
         place = of_const(ZERO) if size == ONE else of_var(fresh("q"))
         return condition("!= 0", substitute(body, {row: place, column: place}), origin)
@@ -220,10 +237,7 @@ def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Cl
 
 def positive_definite(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
     """The symmetric matrix is positive definite: its smallest leading principal minor is positive (Sylvester)."""
-    _, taken, rest = content(body, only_positive=True)
-    kept = monomial({a: e for a, e in taken.items() if a.free & {row, column}})
-    value = _opaque("smallest minor", kept * rest, row, column, size, ())
-    return (Clause((Atomic("> 0", value),), origin=origin),)
+    return (Clause((Atomic("> 0", smallest_minor(body, row, column, size)),), origin=origin),)
 
 
 # --- derivatives ---------------------------------------------------------------------------------------------------
@@ -233,6 +247,8 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
     """d of the entry, where the matrix inside has the differential `inner` at row k and column m; None if unknown."""
     if inner.is_zero:
         return ZERO
+    if a.name in DERIVATIVES:
+        return DERIVATIVES[a.name](a, k, m, inner)
     size = a.ranges[0]
     dummies = [(k, size), (m, size)]
 
@@ -281,12 +297,17 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
             if product is not None:
                 rest = monomial({a: e for a, e in factors if k not in a.free}) * product
                 return sum_over(rest, [(v, n) for v, n in ranges.items() if v != k])
-    return None
+    return next((found for law in FURTHER if (found := law(factors, ranges)) is not None), None)
 
 
 def _product(a: Matrix, b: Matrix, k: Var) -> Poly | None:
     """Σ_k a·b for a Cholesky factor L of S: L·Lᵀ = S, L⁻ᵀ·L⁻¹ = S⁻¹, S⁻¹·L = L⁻ᵀ."""
-    if k in a.body.free | b.body.free or any(k in ix.free and ix.variable() != k for ix in (*a.index, *b.index)):
+    if (
+        len(a.index) != 2
+        or len(b.index) != 2
+        or k in a.body.free | b.body.free
+        or any(k in ix.free and ix.variable() != k for ix in (*a.index, *b.index))
+    ):
         return None
     here, there = [ix.variable() == k for ix in a.index], [ix.variable() == k for ix in b.index]
     if sum(here) != 1 or sum(there) != 1:
@@ -351,7 +372,7 @@ def _applied(a: Matrix, place: int, other: Matrix, turned: bool, factors: Factor
             rest = monomial(dict(remaining))
             left = {v: n for v, n in ranges.items() if v != k and v not in used}
             if other is a:
-                total = _delta(i, j, rest, left, size)
+                total = delta(i, j, rest, left, size)
             else:
                 total = sum_over(matrix("cholesky", other.body, *other.vars, size, (j, i)) * rest, list(left.items()))
             if not others.is_zero:
@@ -433,7 +454,7 @@ def _flattened(mono: Mono) -> tuple[Poly | None, list[tuple[Var, Poly]]]:
     return (flat if len(flat) == 1 else None), own
 
 
-def _delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges, size: Poly) -> Poly:
+def delta(i: Ix, j: Ix, rest: Poly, ranges: Ranges, size: Poly) -> Poly:
     """Σ over the ranges of [i = j]·rest, where i and j are indices of a matrix of this size."""
     if i == j:
         return sum_over(rest, list(ranges.items()))
@@ -453,8 +474,8 @@ def _rebuilt(a: Matrix, rewriter: Rewriter) -> Poly:
     row, column = fresh(), fresh()
     names = dict(zip(a.vars, (row, column), strict=True))
     body = Rewriter(rewriter.indices, rewriter.replace)(with_names(names)(a.body))
-    size = a.ranges[0] if rewriter.replace is None else rewriter(a.ranges[0])
-    return rebuilt(a, body, row, column, size, index)
+    size, columns = a.ranges if rewriter.replace is None else (rewriter(n) for n in a.ranges)
+    return rebuilt(a, body, row, column, size, index, columns)
 
 
 CONTRACTS[Matrix] = contracted

@@ -7,10 +7,12 @@ from fractions import Fraction
 from functools import cmp_to_key, reduce
 from itertools import product
 from math import prod
+from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
 from certgrad.hypotheses.size_texts import size_at
+from certgrad.obligations.balls import FACTORS, Undecided, factor
 from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum
 from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
@@ -49,6 +51,7 @@ class _Evaluation:
     def __init__(self, dims: Mapping[str, int], values: Values) -> None:
         self.dims, self.values = dims, values
         self.carried: dict[str, dict[tuple[int, ...], arb]] = {}
+        self.factors: dict[tuple[Any, ...], Any] = {}
 
     def poly(self, p: Poly, env: dict[Var, int]) -> arb:
         total = arb(0)
@@ -188,20 +191,35 @@ class _Evaluation:
         raise UndecidedError("an order that the precision does not decide")
 
     def matrix(self, a: Matrix, env: dict[Var, int]) -> arb:
-        n = self.size(a.ranges[0], env)
+        n, m = (self.size(r, env) for r in a.ranges)
         row, column = a.vars
-        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(n)] for i in range(n)])
+        inside = arb_mat([[self.poly(a.body, {**env, row: i, column: j}) for j in range(m)] for i in range(n)])
         where = tuple(self.index(ix, env) for ix in a.index)
         if a.name == "determinant":
             return inside.det()
         if a.name == "smallest minor":
             minors = [arb_mat([[inside[i, j] for j in range(k)] for i in range(k)]).det() for k in range(1, n + 1)]
             return reduce(arb.min, minors)
+        if a.name == "discriminant":
+            traces = [sum(((inside**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
+            return arb_mat([traces[i : i + n] for i in range(n)]).det()
+        if a.name in FACTORS:
+            return self.factor(a, inside, env)[where]
         if a.name == "inverse":
             return inside.inv()[where]
         if a.name == "cholesky":
             return _cholesky(inside)[where]
         raise UndecidedError(f"the {a.name} of a matrix is not evaluated")
+
+    def factor(self, a: Matrix, inside: arb_mat, env: dict[Var, int]) -> Any:
+        """A factor of a matrix, once for all its entries."""
+        key = (a.name, a.body, a.ranges, *((v, env[v]) for v in sorted(a.body.free - set(a.vars))))
+        if key not in self.factors or self.carried:
+            try:
+                self.factors[key] = factor(a.name, inside)
+            except Undecided as error:
+                raise UndecidedError(str(error)) from None
+        return self.factors[key]
 
     def carry(self, a: Rec, env: dict[Var, int]) -> arb:
         """A carry's entry, by running the loop up to its time."""

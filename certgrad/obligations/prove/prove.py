@@ -473,11 +473,12 @@ def _residue(
 
 
 def _left(poly: Poly, region: Region) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """What does not vanish of a term, its sums over roots of unity carried out where that is needed."""
+    """What does not vanish of a term, with sums over roots of unity and over ends of ranges otherwise where needed."""
     left = nonzero_part(poly, region)
-    if left is None or (further := carried_out(poly, region.indices.ranges)) == poly:
-        return left
-    return nonzero_part(further, region)
+    for further in (carried_out(poly, region.indices.ranges), bounded_above(poly)):
+        if left is not None and further != poly:
+            left = nonzero_part(further, region)
+    return left
 
 
 def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:

@@ -40,10 +40,15 @@ class Matrix(Confined):
         return None if self.triangle is None else self.triangle[0].minus(self.triangle[1])
 
     def _triangle(self) -> tuple[Ix, Ix] | None:
-        """(e, f) where the entry vanishes unless e ≥ f: a Cholesky factor and the inverse of a lower one are lower."""
+        """(e, f) where the entry vanishes unless e ≥ f: a Cholesky factor and the inverse of a lower one are lower.
+
+        The factor R of a QR decomposition is upper triangular.
+        """
         i, j = self.index
         if self.name == "cholesky":
             return i, j
+        if self.name == "upper factor":
+            return j, i
         if self.name == "inverse" and is_triangular(self.body, *self.vars):
             return i, j
         if self.name == "inverse" and is_triangular(self.body, *self.vars[::-1]):

@@ -298,6 +298,9 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=1), (T,)),
     "tanh's vjp": (lambda x, g: jax.vjp(jnp.tanh, x)[1](g), (M, M * M)),
     "cholesky": (lambda x: jnp.linalg.cholesky(x @ x.T + 2 * jnp.eye(2)), (M,)),
+    "eigh": (lambda x: jnp.linalg.eigh(x @ x.T + x[:, :2]), (M,)),
+    "svd": (lambda x: (lax.linalg.svd(x, full_matrices=False), lax.linalg.svd(x.T, full_matrices=False)), (N,)),
+    "qr": (lambda x: lax.linalg.qr(x, full_matrices=False), (N.T,)),
     "triangular": (
         lambda a, b: [
             lax.linalg.triangular_solve(

@@ -6,6 +6,7 @@ from . import (  # registration
     _cumulative,
     _division,
     _elementwise,
+    _factorisations,
     _gathers,
     _integers,
     _linear_algebra,

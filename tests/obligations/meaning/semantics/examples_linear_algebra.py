@@ -22,6 +22,26 @@ def gram(a):
     return a @ a.T
 
 
+def eigenvectors(a):
+    w, v = jnp.linalg.eigh(a)
+    return w + jnp.outer(w, w) * v
+
+
+def eigenvectors_undone(a):
+    w, v = jnp.linalg.eigh(a)
+    return (v * jnp.exp(w)) @ v.T + v.T @ v
+
+
+def singular_vectors_undone(a):
+    u, s, v = jnp.linalg.svd(a)
+    return (u * s) @ v @ a.T
+
+
+def orthogonal_undone(a):
+    q, r = jnp.linalg.qr(a)
+    return jnp.linalg.solve(r, q.T @ a) @ q
+
+
 def solve(name, program, *arguments):
     return example("custom_linear_solve", program, *arguments, name=name, largest=3)
 
@@ -82,6 +102,14 @@ LINEAR_ALGEBRA: list[Example] = [
         name="undone from the left",
         largest=2,
     ),
+    example("eigh", eigenvectors, S, largest=2),
+    example("eigh", eigenvectors_undone, S, name="undone", largest=2),
+    example("svd", lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)), S, largest=2),
+    example("svd", singular_vectors_undone, S, name="undone", largest=2),
+    example("svd", lambda a: tuple(lax.linalg.svd(a, full_matrices=False)), real("a", "2 3"), name="wide"),
+    example("qr", lambda a: tuple(jnp.linalg.qr(a)), S, largest=2),
+    example("qr", orthogonal_undone, S, name="undone", largest=2),
+    example("qr", lambda a: tuple(lax.linalg.qr(a, full_matrices=False)), real("a", "3 2"), name="tall"),
     example("jax.numpy.linalg.slogdet", lambda a: tuple(jnp.linalg.slogdet(a)), S),
     example("jax.numpy.linalg.det", lambda a: jnp.linalg.det(a), S),
 ]

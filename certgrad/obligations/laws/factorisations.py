@@ -1,0 +1,221 @@
+"""Factorisations of matrices by orthogonal ones: eigenvectors, singular vectors, QR.
+
+Each is known by its equations, for a matrix A with r the smaller of its sizes:
+
+    eigh   A = V·Λ·Vᵀ    VᵀV = VVᵀ = I, Λ = diag(λ), A symmetric
+    svd    A = U·Σ·Vᵀ    UᵀU = VᵀV = I, Σ = diag(σ); UUᵀ = I if A has r rows, VVᵀ = I if it has r columns
+    qr     A = Q·R       QᵀQ = I, R upper triangular, A with at least as many rows as columns; QQᵀ = I if it is square
+
+Where the λ are all different, the σ too and none is 0, and R has no 0 on its diagonal, differentiating the equations
+determines the differentials of the factors. With P = VᵀdA·V, or UᵀdA·V, or C = QᵀdA·R⁻¹:
+
+    dλ_k = P_kk                       dV = V·(F∘P),  F_lk = 1/(λ_k − λ_l) off the diagonal, 0 on it
+    dσ_k = P_kk                       dU = U·(F∘(PΣ + ΣPᵀ)) + (I − UUᵀ)·dA·V·Σ⁻¹,  F_lk = 1/(σ_k² − σ_l²)
+                                      dV = V·(F∘(ΣP + PᵀΣ)) + (I − VVᵀ)·dAᵀ·U·Σ⁻¹
+    dQ = Q·Ω + (I − QQᵀ)·dA·R⁻¹       dR = (C − Ω)·R,  where Ω is antisymmetric and equal to C below the diagonal
+
+The equations leave the signs of vectors open (of the columns of V; of those of U and V together; of the rows of R with
+the columns of Q). What a program returns is one choice; its derivative is this one where the choice does not jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import Ix, of_var
+from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.polynomials import ONE, Poly, monomial
+from certgrad.obligations.terms.power import power, pred
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.spectra import of_matrix
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+
+from .matrices import DERIVATIVES, FURTHER, MADE, Factors, Ranges, at, delta, matrix
+
+VALUE, VECTOR = "eigenvalue", "eigenvector"
+SINGULAR, LEFT, RIGHT = "singular value", "left singular vector", "right singular vector"
+ORTHOGONAL, UPPER = "orthogonal factor", "upper factor"
+
+
+def factor(name: str, a: Matrix, *index: Ix) -> Poly:
+    """An entry of another factor of the same matrix."""
+    return made(name, a.body, *a.vars, a.ranges, index)
+
+
+def made(name: str, body: Poly, row: Var, column: Var, ranges: tuple[Poly, Poly], index: tuple[Ix, ...]) -> Poly:
+    """An entry of the named factor of a matrix. That of one number is what LAPACK makes of it."""
+    if ranges == (ONE, ONE):
+        value = substitute(body, {row: index[0], column: index[0]})
+        if name in (VALUE, UPPER):
+            return value
+        sign = ONE - pred(-value).scale(2)
+        return sign * value if name == SINGULAR else sign if name == LEFT else ONE
+    return of_matrix(name, body, row, column, ranges, index)
+
+
+def _least(a: Matrix) -> Poly:
+    """The smaller of the two sizes."""
+    return a.ranges[0] if (a.ranges[1] - a.ranges[0]).positive else a.ranges[1]
+
+
+# --- derivatives ---------------------------------------------------------------------------------------------------
+
+
+def _between(a: Matrix, left: str, right: str, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
+    """(i, j) ↦ (XᵀdA·Y)_ij for the factors X and Y."""
+    dummies = [(k, a.ranges[0]), (m, a.ranges[1])]
+    return lambda i, j: sum_over(factor(left, a, of_var(k), i) * inner * factor(right, a, of_var(m), j), dummies)
+
+
+def _gap(name: str, a: Matrix, here: Ix, there: Ix) -> Poly:
+    """1/(λ_here − λ_there), and 0 where both are the same: of squares, for singular values."""
+    same = index_equal(there.minus(here))
+    e = 1 if name == VALUE else 2
+    return (ONE - same) * power(power(factor(name, a, here), e) - power(factor(name, a, there), e) + same, -1)
+
+
+def _of_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    return _between(a, VECTOR, VECTOR, inner, k, m)(a.index[0], a.index[0])
+
+
+def _of_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    (i, j), between = a.index, fresh()
+    there = of_var(between)
+    inside = _between(a, VECTOR, VECTOR, inner, k, m)(there, j)
+    return sum_over(factor(VECTOR, a, i, there) * _gap(VALUE, a, j, there) * inside, [(between, a.ranges[0])])
+
+
+def _of_singular_value(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    return _between(a, LEFT, RIGHT, inner, k, m)(a.index[0], a.index[0])
+
+
+def _of_singular_vector(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    (i, j), between, size = a.index, fresh(), _least(a)
+    there = of_var(between)
+    p, left = _between(a, LEFT, RIGHT, inner, k, m), a.name == LEFT
+    here, other = factor(SINGULAR, a, j), factor(SINGULAR, a, there)
+    one, two = (p(there, j), p(j, there)) if left else (p(j, there), p(there, j))
+    rotated = factor(a.name, a, i, there)
+    total = sum_over(rotated * _gap(SINGULAR, a, j, there) * (one * here + other * two), [(between, size)])
+    if a.ranges[0 if left else 1] == size:
+        return total
+    moved = (
+        sum_over(substitute(inner, {k: i}) * factor(RIGHT, a, of_var(m), j), [(m, a.ranges[1])])
+        if left
+        else sum_over(substitute(inner, {m: i}) * factor(LEFT, a, of_var(k), j), [(k, a.ranges[0])])
+    )
+    return total + (moved - sum_over(rotated * one, [(between, size)])) * power(here, -1)
+
+
+def _solved(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
+    """(i, j) ↦ (dA·R⁻¹)_ij."""
+    p, q = fresh(), fresh()
+    entry, size = factor(UPPER, a, of_var(p), of_var(q)), a.ranges[1]
+
+    def value(i: Ix, j: Ix) -> Poly:
+        return sum_over(substitute(inner, {k: i}) * matrix("inverse", entry, p, q, size, (of_var(m), j)), [(m, size)])
+
+    return value
+
+
+def _turned(a: Matrix, inner: Poly, k: Var, m: Var) -> Callable[[Ix, Ix], Poly]:
+    """(i, j) ↦ C_ij = (QᵀdA·R⁻¹)_ij."""
+    solved = _solved(a, inner, k, m)
+    return lambda i, j: sum_over(factor(ORTHOGONAL, a, of_var(k), i) * solved(of_var(k), j), [(k, a.ranges[0])])
+
+
+def _below(i: Ix, j: Ix) -> Poly:
+    """[i > j]."""
+    return index_condition(i.minus(j).shifted(-ONE))
+
+
+def _of_orthogonal(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    (i, j), between = a.index, fresh()
+    p, c = of_var(between), _turned(a, inner, k, m)
+    turning = _below(p, j) * c(p, j) - _below(j, p) * c(j, p)
+    square = a.ranges[0] == a.ranges[1]
+    within = turning if square else turning - c(p, j)
+    total = sum_over(factor(ORTHOGONAL, a, i, p) * within, [(between, a.ranges[1])])
+    return total if square else total + _solved(a, inner, k, m)(i, j)
+
+
+def _of_upper(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    (i, j), between = a.index, fresh()
+    q, c = of_var(between), _turned(a, inner, k, m)
+    kept = index_equal(i.minus(q)) * c(i, q) + _below(q, i) * (c(i, q) + c(q, i))
+    return sum_over(kept * factor(UPPER, a, q, j), [(between, a.ranges[1])])
+
+
+# --- sums over a shared row or column ------------------------------------------------------------------------------
+
+
+def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
+    """Σ_k of a product of factors of one matrix, by the equations above; None where none of them says it."""
+    for k, size in ranges.items():
+        beside = [(a, e) for a, e in factors if k in a.free]
+        if not all(isinstance(a, Matrix) and a.name in WHOLE and e in (1, 2) for a, e in beside):
+            continue
+        atoms = [a for a, e in beside for _ in range(e) if isinstance(a, Matrix)]  # type: ignore[arg-type]
+        one = atoms[0] if 1 < len(atoms) < 4 else None
+        if one is None or any((a.body, a.ranges) != (one.body, one.ranges) for a in atoms) or k in one.body.free:
+            continue
+        if any(k in ix.free and ix.variable() != k for a in atoms for ix in a.index):
+            continue
+        left = {v: n for v, n in ranges.items() if v != k}
+        rest = monomial({a: e for a, e in factors if k not in a.free})
+        found = _orthogonality(atoms, k, size, rest, left) or _whole(atoms, k, size, rest, left)
+        if found is not None:
+            return found
+    return None
+
+
+def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
+    """Σ_k X_ki·X_kj = [i = j] for a factor X with orthonormal columns; Σ_k X_ik·X_jk = [i = j] where it is square."""
+    if len(atoms) != 2 or atoms[0].name != atoms[1].name or atoms[0].name not in ORTHONORMAL:
+        return None
+    x, y = atoms
+    rows, columns = x.ranges[0 if x.name != RIGHT else 1], _least(x)
+    for place, count, other in ((0, rows, columns), (1, columns, rows)):
+        if place == 1 and rows != columns:
+            continue
+        if all(a.index[place].variable() == k and k not in a.index[1 - place].free for a in atoms) and size == count:
+            return delta(x.index[1 - place], y.index[1 - place], rest, left, other)
+    return None
+
+
+def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
+    """V·Λ·Vᵀ, U·Σ·Vᵀ and Q·R are the matrix."""
+    if size != _least(atoms[0]):
+        return None
+    atoms = sorted(atoms, key=lambda a: WHOLE.index(a.name))
+    names = tuple(a.name for a in atoms)
+    if names not in PRODUCTS:
+        return None
+    outer = atoms[-2:]
+    places = (1, 0) if names == (ORTHOGONAL, UPPER) else (1, 1)
+    if any(a.index[0].variable() != k for a in atoms[:-2]):
+        return None
+    if any(a.index[p].variable() != k or k in a.index[1 - p].free for a, p in zip(outer, places, strict=True)):
+        return None
+    i, j = (a.index[1 - p] for a, p in zip(outer, places, strict=True))
+    return sum_over(at(atoms[0], i, j) * rest, list(left.items()))
+
+
+WHOLE = (VALUE, VECTOR, SINGULAR, LEFT, RIGHT, ORTHOGONAL, UPPER)
+"""The factors, in the order in which they stand in a product."""
+PRODUCTS = {(VALUE, VECTOR, VECTOR), (SINGULAR, LEFT, RIGHT), (ORTHOGONAL, UPPER)}
+ORTHONORMAL = {VECTOR, LEFT, RIGHT, ORTHOGONAL}
+
+DERIVATIVES |= {
+    VALUE: _of_value,
+    VECTOR: _of_vector,
+    SINGULAR: _of_singular_value,
+    LEFT: _of_singular_vector,
+    RIGHT: _of_singular_vector,
+    ORTHOGONAL: _of_orthogonal,
+    UPPER: _of_upper,
+}
+MADE |= dict.fromkeys(WHOLE, made)
+FURTHER.append(contracted)
