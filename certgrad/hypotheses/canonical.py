@@ -6,7 +6,7 @@ is not promised where variables can be told apart by nothing but their names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -46,11 +46,13 @@ def canonical(statement: t.Statement) -> Any:
     return _Renaming(taken).node(found, {})
 
 
-def ordered(term: t.Term) -> Any:
-    """The term with sums and products in the order in which they are shown, and letters for what it binds."""
+def ordered(term: t.Term, reserved: Collection[str] = ()) -> Any:
+    """The term with sums and products in the order in which they are shown, and letters for what it binds: none that is
+    free in it, or reserved for what stands beside it.
+    """
     bound = {*_bound(term)}
     free = {n.name for n in t.walk(term) if isinstance(n, t.Index)} - bound
-    return _Renaming(_named(term) | free).node(_ordered(term, {}), {})
+    return _Renaming(_named(term) | free | {*reserved}).node(_ordered(term, {}), {})
 
 
 def letters(taken: set[str], alphabet: str = LETTERS) -> Iterator[str]:

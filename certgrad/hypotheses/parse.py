@@ -35,12 +35,12 @@ FUNCTIONS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str, names: tuple[str, ...], where: str = "") -> Statement:
-    """The statement over these names.
+def parse(text: str, names: tuple[str, ...], where: str = "", sizes: tuple[str, ...] = ()) -> Statement:
+    """The statement over these names; `sizes` are those of a signature, of which a condition cannot speak.
 
     Raises DomainError with what was written, where, and what can be written instead.
     """
-    return _Reader(text, names, where).statement()
+    return _Reader(text, names, where, sizes).statement()
 
 
 def conjuncts(statement: Statement) -> tuple[Statement, ...]:
@@ -49,8 +49,8 @@ def conjuncts(statement: Statement) -> tuple[Statement, ...]:
 
 
 class _Reader:
-    def __init__(self, text: str, names: Sequence[str], where: str) -> None:
-        self.text, self.names, self.where = text, names, where
+    def __init__(self, text: str, names: Sequence[str], where: str, sizes: Sequence[str]) -> None:
+        self.text, self.names, self.where, self.sizes = text, names, where, sizes
 
     def statement(self) -> Statement:
         if len(self.text) > MAX_LENGTH:
@@ -118,6 +118,11 @@ class _Reader:
     def name(self, name: str) -> Term:
         if name in self.names:
             return Array(name)
+        if name in self.sizes:
+            raise self.error(
+                f"names '{name}', which is a size: what is asked of sizes stands in the signature, where '{name}+1' is "
+                f"every size of at least 2 and '2*{name}' every even one"
+            )
         raise self.error(f"names '{name}', but there is only {', '.join(self.names) or 'nothing'}")
 
     def error(self, problem: str) -> DomainError:

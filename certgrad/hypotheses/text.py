@@ -246,7 +246,7 @@ class _Printer:
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
         up: list[str] = []
         down: list[str] = []
-        for f in factors:
+        for f in _roots_together(factors):
             if isinstance(f, t.Power) and Fraction(f.exponent) < 0:
                 down.append(self.power(f.base, -Fraction(f.exponent)))
             elif isinstance(f, t.Power):
@@ -452,6 +452,22 @@ def _whole(r: t.Range, *bodies: t.Node) -> bool:
     entries = [n for body in bodies for n in t.walk(body) if isinstance(n, t.Entry)]
     numbered = [(n.name, k) for n in entries for k, ix in enumerate(n.index) if ix == t.Index(r.variable)]
     return bool(numbered) and min(numbered) == (r.size.array, r.size.position)
+
+
+def _roots_together(factors: Sequence[t.Term]) -> list[t.Term]:
+    """Equal roots of positive whole numbers as one, where the first of them stands: √2·√5 is √10."""
+    found: dict[str, int] = {}
+    for f in factors:
+        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
+            found[f.exponent] = found.get(f.exponent, 1) * int(f.base.value)
+    out: list[t.Term] = []
+    for f in factors:
+        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
+            if f.exponent not in found:
+                continue
+            f = t.Power(t.Number(str(found.pop(f.exponent))), f.exponent)
+        out.append(f)
+    return out
 
 
 def _constant(summands: Summands) -> bool:

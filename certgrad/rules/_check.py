@@ -39,6 +39,7 @@ from ._numeric import checked_numerically, pointed_to_solves
 from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._reproduction import of_failure, reproduction
 from ._second import gradients_of
+from ._standing import LEFT_OUT, of_defaults, standing
 from ._user_rule import UserRule
 
 SURROGATE_SECONDS = 10.0
@@ -121,7 +122,12 @@ def check(
         )
 
     whole = alone(signature, static)
+    stands = standing(whole.made())
+    if stands is not None:
+        function, whole = stands, replace(whole, function=stands)
     report = _looked_at(whole, surrogate, sizes)
+    if stands is not None and report.verdict != "unproved":
+        report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(whole.made())))))
     if surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
     # Of the shapes of outputs the author speaks at the defaults alone.

@@ -91,12 +91,16 @@ def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[
 
 
 def _as_declared(rule: UserRule, outs: list[Any]) -> bool:
-    """The float outputs have the shapes of the signature: where code broadcasts to others, nothing is claimed."""
+    """The float outputs have the shapes of the signature, with at least one entry along each axis: where code broadcasts
+    to others, or `l-2` is no size, nothing is claimed.
+    """
     declared = [s for s in rule.outputs_declared or () if s.dtype == "float"]
     if rule.outputs_declared is None or len(declared) != len(outs) or any(s.stars for s in declared):
         return True
     expected = [[str(d) for d in s.dims] for s in declared]
-    return not all(d.isdigit() for s in expected for d in s) or expected == [[*map(str, y.shape)] for y in outs]
+    if not all(d.removeprefix("-").isdigit() for s in expected for d in s):
+        return True
+    return all(int(d) > 0 for s in expected for d in s) and expected == [[*map(str, y.shape)] for y in outs]
 
 
 def _point(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[float]] | None:

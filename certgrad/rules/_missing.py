@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.decide.pairing import paired
+from certgrad.hypotheses.canonical import letters
+from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.prove import adjoint_of_derivative_obligation, differentiated
@@ -41,14 +42,16 @@ def _term(one: UserRule, k: int) -> str:
         return ""
     ((returned, right, _),) = adjoint_of_derivative_obligation(problem, found).pairs
     difference = right - returned
-    groups = paired(difference, sorted(problem.tangents.values()), [])
+    (tangent,) = problem.tangents.values()
     argument = problem.inputs[problem.differentiable[0]]
-    if len(groups) != 1 or len(groups[0][1]) != len(argument.shape):
+    groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
+    if len(groups) != 1 or extent(groups[0][0]) > LONGEST:
         return ""
-    if extent(groups[0][0]) > LONGEST:
+    coefficient, places = groups[0]
+    if len(places) != len(argument.shape) or coefficient.free - {*places}:
         return ""
-    text = show(groups[0][0])
-    letters = ",".join("ijklmn"[: len(argument.shape)])
-    entry = f"{one.moving[0]}[{letters}]" if letters else one.moving[0]
+    names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
+    text = show(coefficient, names=names)
+    entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
     what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
     return f"add to {what} of {entry}: {text}" if len(text) <= LONGEST else ""

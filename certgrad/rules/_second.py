@@ -32,13 +32,13 @@ def gradients_of(rule: UserRule) -> list[tuple[Callable, str, list[str]]]:
                 f"order=2 looks at the cotangents of {rule.name} ({rule.where}), which do not trace: {made}"
             )
         shapes = [" ".join(map(str, shape)) for shape in made.programs.out_shapes]
-        if rule.signature.stars:
-            declared = rule.outputs_declared
-            if declared is None or len(declared) != len(shapes):
-                raise UsageError(
-                    f"order=2 needs the shapes of the outputs of {rule.name} ({rule.where}): write them behind '->'."
-                )
+        declared = rule.outputs_declared
+        if declared is not None and len(declared) == len(shapes):
             shapes = [" ".join(map(str, spec.dims)) for spec in declared]
+        elif rule.signature.stars:
+            raise UsageError(
+                f"order=2 needs the shapes of the outputs of {rule.name} ({rule.where}): write them behind '->'."
+            )
         taken = {*rule.arg_names}
         seeds = [_unused("seed" if len(shapes) == 1 else f"seed{j}", taken) for j in range(len(shapes))]
         inputs = [_text(spec) for spec in case.signature.inputs] + shapes

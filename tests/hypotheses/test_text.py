@@ -3,8 +3,8 @@
 import pytest
 
 from certgrad.hypotheses.platform import PLATFORM, number_of
-from certgrad.hypotheses.text import text
-from certgrad.hypotheses.tree import ONE, UNKNOWN, ZERO, Add, Compare, Entry, ForAll, Index, Mul, Number, Range, Truth
+from certgrad.hypotheses.text import term_text, text
+from certgrad.hypotheses.tree import ONE, UNKNOWN, ZERO, Add, Compare, Entry, ForAll, Index, Mul, Number, Power, Range, Truth
 
 OTHER = Mul((Number("-1"), Entry(PLATFORM)))
 
@@ -23,3 +23,12 @@ def test_a_range_that_is_not_known_is_said_in_words() -> None:
     entry = Entry("x", (Add((Index("i"), ONE)),))
     statement = ForAll((Range("i", UNKNOWN),), Compare(">", entry, ZERO))
     assert text(statement) == "x[i+1] > 0 for every i that numbers an entry of the program"
+
+
+def test_equal_roots_of_numbers_are_one_root() -> None:
+    def root(n: int, exponent: str = "1/2") -> Power:
+        return Power(Number(str(n)), exponent)
+
+    assert term_text(Mul((Number("100"), root(2), root(5)))) == "100·√10"
+    assert term_text(Mul((root(2, "-1/2"), root(5, "-1/2"), root(3)))) == "√3/√10"
+    assert term_text(Mul((root(2, "1/3"), root(5)))) == "2^(1/3)·√5"

@@ -102,7 +102,7 @@ FORMULAS = {
     "intended:wrong_undeclared_reversal": None,  # meant: nothing is to be added
     "linear:wrong_bias": "add to the cotangent of b[i]: (Σj seed[j,i])",
     "linear:wrong_matmul": "add to the cotangent of a[i,j]: (Σk b[j,k]·seed[i,k]) − (Σk b[i,k]·seed[j,k])",
-    "norms:wrong_layer_norm": "add to the cotangent of x[i,j]: −(Σj seed[i,j])/sqrt(",
+    "norms:wrong_layer_norm": "add to the cotangent of x[i,j]: −(Σk seed[i,k])/sqrt(",
     "pointwise:wrong_swish": "add to the transpose, the cotangent of x[i]: ",
 }
 

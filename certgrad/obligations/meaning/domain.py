@@ -13,10 +13,11 @@ from certgrad.hypotheses.parse import conjuncts, parse
 from certgrad.obligations.assume.conditions import Atomic, Clause, Relation
 from certgrad.obligations.assume.tensor import axis_index
 from certgrad.obligations.laws.functions import FUNCTIONS
-from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.atoms import Dim, access
 from certgrad.obligations.terms.index import of_const
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.power import power
+from certgrad.obligations.terms.walk import deep_atoms
 
 _RELATIONS: dict[str, Relation] = {">": "> 0", ">=": ">= 0", "!=": "!= 0", "=": "= 0"}
 _SETS: dict[str, Relation] = {"integers": "not integer", "nonpositive integers": "not pole"}
@@ -29,9 +30,10 @@ def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], 
     """
     rank = max((len(s) for s in shapes.values()), default=0)
     reader = _Reader(shapes, rank)
+    sizes = tuple(sorted({a.name for shape in shapes.values() for n in shape for a in deep_atoms(n) if isinstance(a, Dim)}))
     out: list[Clause] = []
     for text in texts:
-        for one in conjuncts(parse(text, tuple(shapes), where)):
+        for one in conjuncts(parse(text, tuple(shapes), where, sizes)):
             parts = one.parts if isinstance(one, t.Either) else (one,)
             try:
                 out.append(Clause(tuple(map(reader.atomic, parts)), origin="domain"))
