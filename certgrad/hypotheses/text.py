@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm
 from typing import Literal
 
 from certgrad.hypotheses import tree as t
@@ -138,6 +139,8 @@ class _Printer:
 
     def guard(self, g: t.Statement) -> str:
         """A guard on a 0/1-valued term: the term, or that it is 0."""
+        if isinstance(g, t.Compare) and g.right == t.ZERO and isinstance(g.left, t.Truth):
+            return f"[{self.truth(_in_whole_numbers(g.left.statement))}]" + ("" if g.relation == "!=" else " = 0")
         if isinstance(g, t.Compare) and g.right == t.ZERO:
             return self.term(g.left) + ("" if g.relation == "!=" else " = 0")
         return self.statement(g)
@@ -468,6 +471,15 @@ def _roots_together(factors: Sequence[t.Term]) -> list[t.Term]:
             f = t.Power(t.Number(str(found.pop(f.exponent))), f.exponent)
         out.append(f)
     return out
+
+
+def _in_whole_numbers(s: t.Statement) -> t.Statement:
+    """A comparison with 0 times the least number that makes its coefficients whole."""
+    if not isinstance(s, t.Compare) or s.right != t.ZERO:
+        return s
+    summands = t.linear(s.left)
+    factor = lcm(*(c.denominator for c, _ in summands))
+    return t.Compare(s.relation, _sum_of((factor * c, f) for c, f in summands), t.ZERO)
 
 
 def _constant(summands: Summands) -> bool:

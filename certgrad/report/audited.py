@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import (
     AT_SIZES,
@@ -98,12 +100,26 @@ class Finding:
 
 
 def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
-    """Every hypothesis of the certificate once, in the order of its claims."""
+    """Every hypothesis of the certificate once, in the order of its claims. Where several sizes were looked at, one
+    that not all of them need says at which it is one.
+    """
     seen: dict[Statement, Hypothesis] = {}
     for claim in certificate.claims:
         for hypothesis in claim.hypotheses:
             seen.setdefault(hypothesis.tree, hypothesis)
-    return list(seen.values())
+    sizes = list(dict.fromkeys(case.scope for claim in certificate.claims for case in claim.cases))
+    if not certificate.sizes or len(sizes) < 2:
+        return list(seen.values())
+    needed: dict[Statement, dict[str, None]] = {tree: {} for tree in seen}
+    for case in (case for claim in certificate.claims for case in claim.cases):
+        for hypothesis in case.hypotheses:
+            needed.setdefault(hypothesis.tree, {})[case.scope] = None
+    return [
+        msgspec.structs.replace(h, text=f"{h.text} at {'; '.join(needed[tree])}")
+        if 0 < len(needed[tree]) < len(sizes)
+        else h
+        for tree, h in seen.items()
+    ]
 
 
 def conditions(certificate: Certificate) -> list[str]:

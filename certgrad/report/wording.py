@@ -49,12 +49,18 @@ def number(text: str) -> str:
     return _LONG_RATIONAL.sub(lambda found: f"≈{float(Fraction(found[0])):.5g}", text)
 
 
+_STRONGER = {" ≠ ": (" > ", " < "), " ≥ ": (" > ",), " ≤ ": (" < ",)}
+
+
 def without_implied(conditions: Sequence[str]) -> list[str]:
-    """The conditions, less each `a ≠ b` that stands beside `a > b` or `a < b`."""
+    """The conditions, less each `a ≠ b` that stands beside `a > b` or `a < b`, and each `a ≥ b` beside `a > b`."""
 
     def implied(text: str) -> bool:
-        left, mark, right = text.partition(" ≠ ")
-        return bool(mark) and any(f"{left} {relation} {right}" in conditions for relation in "><")
+        for mark, stronger in _STRONGER.items():
+            left, found, right = text.partition(mark)
+            if found and any(f"{left}{relation}{right}" in conditions for relation in stronger):
+                return True
+        return False
 
     return [text for text in conditions if not implied(text)]
 

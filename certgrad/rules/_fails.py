@@ -91,8 +91,8 @@ def _called(rule: UserRule, instance: Instance) -> tuple[list[np.ndarray], list[
 
 
 def _as_declared(rule: UserRule, outs: list[Any]) -> bool:
-    """The float outputs have the shapes of the signature, with at least one entry along each axis: where code broadcasts
-    to others, or `l-2` is no size, nothing is claimed.
+    """The float outputs have the shapes of the signature, with at least one entry along each axis: where code
+    broadcasts to others, or `l-2` is no size, nothing is claimed.
     """
     declared = [s for s in rule.outputs_declared or () if s.dtype == "float"]
     if rule.outputs_declared is None or len(declared) != len(outs) or any(s.stars for s in declared):

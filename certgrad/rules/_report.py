@@ -113,8 +113,10 @@ class Report(Judged):
 
     @property
     def hypotheses(self) -> list[str]:
-        """The conditions under which the claims hold, as formulas."""
-        return sorted({h.text for claim in self.claims for h in claim.hypotheses})
+        """The conditions under which the claims hold, as formulas; not x ≠ 0 beside x > 0."""
+        from certgrad.report.wording import without_implied
+
+        return without_implied(sorted({h.text for claim in self.claims for h in claim.hypotheses}))
 
     @property
     def sizes(self) -> list[dict[str, int]]:
@@ -152,7 +154,8 @@ class Report(Judged):
 
     def __str__(self) -> str:
         from certgrad.report import text
-        from certgrad.report.audited import findings_of
+        from certgrad.report.audited import findings_of, hypotheses_of
+        from certgrad.report.wording import without_implied
 
         lines = [f"{self.name} ({self.where}): {stated(self.certificate)}"]
         if self.surrogate:
@@ -160,7 +163,8 @@ class Report(Judged):
         if self.approximates:
             lines.append(self.approximates)
         if self.hypotheses:
-            lines.append("under: " + ", ".join(self.hypotheses))
+            listed = sorted({h.text for h in hypotheses_of(self.certificate)})
+            lines.append("under: " + ", ".join(without_implied(listed)))
         if why := not_for_all(self.certificate):
             lines.append(why)
         if self.dtypes:

@@ -4,7 +4,21 @@ import pytest
 
 from certgrad.hypotheses.platform import PLATFORM, number_of
 from certgrad.hypotheses.text import term_text, text
-from certgrad.hypotheses.tree import ONE, UNKNOWN, ZERO, Add, Compare, Entry, ForAll, Index, Mul, Number, Power, Range, Truth
+from certgrad.hypotheses.tree import (
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Add,
+    Compare,
+    Entry,
+    ForAll,
+    Index,
+    Mul,
+    Number,
+    Power,
+    Range,
+    Truth,
+)
 
 OTHER = Mul((Number("-1"), Entry(PLATFORM)))
 

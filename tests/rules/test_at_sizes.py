@@ -317,3 +317,20 @@ def test_an_entry_that_is_never_a_number_is_no_hypothesis(signature):
     found = certgrad.check(f, signature)
     assert found.verdict == "unproved"
     assert "an entry is undefined whatever the input is" in found.reason
+
+
+def test_what_one_size_asks_is_not_said_of_the_others():
+    """y ≤ d − 1 is y ≤ 2 at d = 3 and y ≤ 0 at d = 1."""
+
+    @jax.custom_vjp
+    def taken(x, y):
+        return jnp.take_along_axis(x, y[:, None], 1)[:, 0]
+
+    def bwd(saved, seed):
+        shape, y = saved  # numbers among the residuals: at sizes left open they are tracers
+        return jnp.zeros(shape).at[jnp.arange(shape[0]), y].add(seed), None
+
+    taken.defvjp(lambda x, y: (taken(x, y), (x.shape, y)), bwd)
+    text = str(certgrad.check(taken, "n d, n:int -> n", sizes=[{"n": 2, "d": 3}], conformance=False))
+    assert "y ≤ 0 at d = 1, n = 1" in text
+    assert "y ≤ 2 at d = 3, n = 2" in text

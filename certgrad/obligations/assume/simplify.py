@@ -40,7 +40,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
 
 
 def _split(clause: Clause, facts: Facts) -> list[Clause]:
-    clause = _without_idle_guards(clause)
+    clause = _either_side(_without_idle_guards(clause))
     if len(clause.alternatives) != 1 or clause.guards:
         return [clause]
     (a,) = clause.alternatives
@@ -54,7 +54,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
         return [replace(clause, alternatives=(of_all,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
-    whole = Atomic(a.relation, _whole(a.poly)) if a.relation == ">= 0" else a
+    whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
 
@@ -79,6 +79,14 @@ def _any_place(ix: Ix) -> bool:
 
 def _is_value(a: Atom) -> TypeGuard[Matrix]:
     return isinstance(a, Matrix) and a.name in SPECTRA
+
+
+def _either_side(clause: Clause) -> Clause:
+    """p > 0 or p < 0 is p ≠ 0."""
+    if len(clause.alternatives) != 2 or {a.relation for a in clause.alternatives} != {"> 0"}:
+        return clause
+    p, q = (coprime(a.poly) for a in clause.alternatives)
+    return replace(clause, alternatives=(Atomic("!= 0", p),)) if (p + q).is_zero else clause
 
 
 def _exponents(a: Atomic) -> Atomic:
@@ -160,7 +168,7 @@ def _between(a: Atomic, facts: Facts) -> list[Atomic]:
         return [a]
     (f, _), (g, _) = split[1]
     f = f.scale(split[0])
-    f, g = _whole(f), _whole(g)
+    f, g = coprime(f), coprime(g)
     for one, other in ((f, g), (-f, -g)):
         if facts.signs(one + other) == POS:
             return [Atomic(a.relation, one), Atomic(a.relation, other)]
@@ -186,7 +194,7 @@ def _strict(clauses: list[Clause]) -> list[Clause]:
 
 def _always_in_range(clause: Clause) -> Clause:
     (a,) = clause.alternatives
-    clause = replace(clause, alternatives=(Atomic(a.relation, _whole(a.poly)),))
+    clause = replace(clause, alternatives=(Atomic(a.relation, coprime(a.poly)),))
     ix = as_index(clause.alternatives[0].poly)
     if ix is None:
         return clause
@@ -254,7 +262,7 @@ def _nonzero_factors(poly: Poly) -> list[Poly]:
     if rest.constant() is None:
         split = factored(rest) if len(rest) < 40 else None
         out += [_root(f) for f, _ in split[1]] if split else [rest]
-    return [_whole(p) for p in dict.fromkeys(out)]
+    return [coprime(p) for p in dict.fromkeys(out)]
 
 
 def _root(poly: Poly) -> Poly:
@@ -290,11 +298,11 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
             odd.append((a, 1))
     remaining = left * monomial(dict(odd)) if odd else left
     if remaining.constant() is None or remaining.constant() <= 0:  # type: ignore[operator]
-        parts.append(Atomic("> 0", _whole(remaining)))
+        parts.append(Atomic("> 0", coprime(remaining)))
     return parts
 
 
-def _whole(poly: Poly) -> Poly:
+def coprime(poly: Poly) -> Poly:
     """The term scaled by a positive number to coprime integer coefficients."""
     denominators = [int(c.q) for _, c in poly.items()]
     scaled = poly.scale(fmpq(lcm(*denominators))) if denominators else poly

@@ -19,7 +19,7 @@ from certgrad.obligations.laws.range_products import others
 from certgrad.obligations.laws.recurrences import System, fresh_carry, open_loop, solve
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError, derivative_of
 from certgrad.obligations.laws.solutions import Solution, solution_of
-from certgrad.obligations.terms.atoms import Access, Base, Exp, Fn, Max, Product, Sum, access
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, Max, Num, Product, Sum, access
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import of_var
@@ -176,3 +176,17 @@ def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
 def without_stops(poly: Poly) -> Poly:
     """The value with `stop_gradient` markers removed."""
     return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
+
+
+def polynomial(poly: Poly, inputs: Collection[str]) -> bool:
+    """The term is a polynomial in entries of the inputs, at places that no value decides: it is smooth everywhere."""
+
+    def of(mono: Mono) -> bool:
+        return all(isinstance(a, (Dim, Num)) or (isinstance(e, int) and e > 0 and plain(a)) for a, e in mono)
+
+    def plain(a: Atom) -> bool:
+        if isinstance(a, Sum):
+            return of(a.body)
+        return isinstance(a, Access) and a.tensor in inputs and not any(ix.atoms for ix in a.index)
+
+    return all(of(mono) for mono in poly)

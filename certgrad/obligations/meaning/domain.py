@@ -30,7 +30,9 @@ def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], 
     """
     rank = max((len(s) for s in shapes.values()), default=0)
     reader = _Reader(shapes, rank)
-    sizes = tuple(sorted({a.name for shape in shapes.values() for n in shape for a in deep_atoms(n) if isinstance(a, Dim)}))
+    sizes = tuple(
+        sorted({a.name for shape in shapes.values() for n in shape for a in deep_atoms(n) if isinstance(a, Dim)})
+    )
     out: list[Clause] = []
     for text in texts:
         for one in conjuncts(parse(text, tuple(shapes), where, sizes)):

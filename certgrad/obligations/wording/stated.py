@@ -85,8 +85,8 @@ class Reads:
 
 
 def term(poly: Poly, names: Mapping[Var, str] | None = None) -> t.Term:
-    """A term as a tree. Free index variables are named i, j, k … unless `names` says otherwise; what it binds has none of
-    these names, also where the variable is not in the term.
+    """A term as a tree. Free index variables are named i, j, k … unless `names` says otherwise; what it binds has none
+    of these names, also where the variable is not in the term.
     """
     known = dict(name_variables([poly]) if names is None else names)
     return ordered(Writer(known, {}).poly(poly), known.values())

@@ -1,0 +1,173 @@
+"""Hypotheses with predicates inside, region by region: what is long as one formula is short where each sign is known.
+
+"[x > 0]·y > 0 or [x > 0] = 0" is "y > 0 wherever [x > 0]". Nothing but the wording changes: the regions of all signs of
+a predicate cover every point, in each the predicates are the numbers that they are there, and a region that the other
+hypotheses exclude, or in which the clause holds anyway, is left out. So together with the others the new clauses hold
+exactly where the clause does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.power import UndefinedTermError, pred
+from certgrad.obligations.terms.walk import mentions
+
+from .conditions import Atomic, Clause, holds, polys
+from .decided import decided, predicates
+from .fact import Fact
+from .facts import Facts
+from .signs import NEG, POS, ZERO
+from .simplify import coprime, simplified
+
+DEPTH = 4
+"""So many predicates are decided one after the other."""
+MOST = 2
+"""As more clauses than this a clause is no easier to read."""
+
+
+def by_region(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+    """The clauses, those with predicates in them as shorter ones where the regions of these are few."""
+    others = [c for c in clauses if not _piecewise(c)]
+    known = facts.extended([f for c in others if (f := _fact(c)) is not None])
+    return _each_once(one for c in clauses for one in (_shorter(c, known) if _piecewise(c) else (c,)))
+
+
+def off_flat_parts(clauses: Sequence[Clause], facts: Facts, moving: Collection[str]) -> list[Clause]:
+    """Conditions of differentiability; that a term is not an integer is not asked of a region where it does not move.
+
+    Rounding jumps where its argument passes an integer. In a region of strict signs, which is open, an argument without
+    entries of what is differentiated is constant: its rounding is as well, and has the derivative 0. So
+    `clip(x, 0, 255).astype(int)` asks nothing of x > 255, although 255 is an integer.
+    """
+
+    def flat(one: _Region) -> bool:
+        open_ = all(sign != ZERO for _, sign in one.signs)
+        return open_ and any(a.relation == "not integer" and not mentions(a.poly, {*moving}) for a in one.alternatives)
+
+    def asked(clause: Clause) -> Sequence[Clause]:
+        if not _piecewise(clause) or all(a.relation != "not integer" for a in clause.alternatives):
+            return [clause]
+        found = _regions_of(clause, facts)
+        left = [one for one in found or () if not flat(one)]
+        return [clause] if found is None or len(left) == len(found) else [_guarded(clause, one, facts) for one in left]
+
+    return _each_once(one for c in clauses for one in asked(c))
+
+
+def _each_once(clauses: Iterable[Clause]) -> list[Clause]:
+    return list({c.key: c for c in clauses}.values())
+
+
+def _piecewise(clause: Clause) -> bool:
+    return any(predicates(p) for p in polys(clause))
+
+
+def _fact(clause: Clause) -> Fact | None:
+    """What a clause of one relation says of a sign."""
+    if len(clause.alternatives) != 1 or clause.guards or (signs := clause.alternatives[0].signs) is None:
+        return None
+    return Fact(clause.alternatives[0].poly, signs)
+
+
+def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
+    """The clause region by region; itself where that is no shorter, or something may lie on a boundary."""
+    found = _regions_of(clause, facts)
+    if found is None or any(sign == ZERO for one in found for _, sign in one.signs):
+        return [clause]
+    same = {one.alternatives for one in found}
+    if len(same) == 1 and len(found) > 1 and _complete(found, facts):
+        return simplified([replace(clause, alternatives=found[0].alternatives)], facts)
+    guarded = [_guarded(clause, one, facts) for one in found]
+    return [clause] if len(guarded) > MOST else guarded
+
+
+def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
+    """The clause in a region."""
+    guards: list[tuple[Poly, bool]] = []
+    for p, sign in _telling(region.signs, facts):
+        p = coprime(p)
+        guards += [(pred(p), sign == POS)] if sign != NEG else []
+        guards += [(pred(-p), sign == NEG)] if sign != POS else []
+    return replace(clause, alternatives=region.alternatives, guards=tuple(guards))
+
+
+def _regions_of(clause: Clause, facts: Facts) -> list[_Region] | None:
+    """The regions in which something is asked; None where they are too many, or a guard is not decided in one."""
+    off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
+    try:
+        return list(_regions(clause.alternatives, off, facts, (), DEPTH))
+    except (UndefinedTermError, _NotDecidedError):
+        return None
+
+
+class _NotDecidedError(Exception):
+    """More predicates stand in a clause than are decided, or guards that are none."""
+
+
+@dataclass(frozen=True)
+class _Region:
+    """The signs of terms, of which predicates speak, and what the alternatives are there."""
+
+    signs: tuple[tuple[Poly, int], ...]
+    alternatives: tuple[Atomic, ...]
+
+
+def _regions(
+    alternatives: tuple[Atomic, ...],
+    off: tuple[Atomic, ...],
+    facts: Facts,
+    signs: tuple[tuple[Poly, int], ...],
+    depth: int,
+) -> Iterator[_Region]:
+    """The regions in which the alternatives do not hold anyway, and where no guard is `off`."""
+    if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
+        return
+    inside = [p for a in (*alternatives, *off) for p in predicates(a.poly)]
+    if not inside:
+        if not all(_fails(a, facts) for a in off):
+            raise _NotDecidedError
+        able = tuple(dict.fromkeys(a for a in alternatives if not _fails(a, facts)))
+        yield _Region(signs, able or alternatives[:1])
+        return
+    if depth == 0:
+        raise _NotDecidedError
+    p = inside[0].poly
+    for sign in (POS, ZERO, NEG):
+        here = facts.extended([Fact(p, sign, universal=False)])
+        if facts.signs(p) & sign and not here.contradictory:
+            there, off_there = (
+                tuple(Atomic(a.relation, decided(a.poly, here)) for a in some) for some in (alternatives, off)
+            )
+            yield from _regions(there, off_there, here, (*signs, (p, sign)), depth - 1)
+
+
+def _no_integer(a: Atomic) -> bool:
+    constant = a.poly.constant()
+    return a.relation == "not integer" and constant is not None and constant.q != 1
+
+
+def _fails(a: Atomic, facts: Facts) -> bool:
+    """The relation holds nowhere in the region."""
+    return a.signs is not None and not facts.signs(a.poly) & a.signs
+
+
+def _complete(found: Sequence[_Region], facts: Facts) -> bool:
+    """The regions are all that there are: those of one term, with every sign that it can have."""
+    terms = {p for one in found for p, _ in one.signs}
+    if len(terms) != 1 or any(len(one.signs) != 1 for one in found):
+        return False
+    (p,) = terms
+    return sum(one.signs[0][1] for one in found) == facts.signs(p)
+
+
+def _telling(signs: tuple[tuple[Poly, int], ...], facts: Facts) -> list[tuple[Poly, int]]:
+    """The signs of a region without those that follow from the others."""
+    kept = list(signs)
+    for one in signs:
+        rest = facts.extended([Fact(p, sign, universal=False) for p, sign in kept if (p, sign) != one])
+        if rest.signs(one[0]) == one[1]:
+            kept.remove(one)
+    return kept
