@@ -11,9 +11,10 @@ from certgrad.obligations.certificate import FORMAT, Certificate
 
 if TYPE_CHECKING:
     from certgrad.graph.certificate import GraphCertificate
+    from certgrad.report import json
 
 MAX_BYTES = 64 * 2**20
-"""A certificate is some kilobytes, and an audit has some hundreds. A larger file is refused before it is read."""
+"""An audit of thousands of rules is smaller. A larger file is refused before it is read."""
 
 
 class _Head(msgspec.Struct):
@@ -57,20 +58,26 @@ def read(path: Path) -> "list[Certificate | GraphCertificate]":
 
     Raises UsageError that says what the file is instead.
     """
+    found = load(path)
+    return list(found) if isinstance(found, list) else [*found.certificates]
+
+
+def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
+    """The certificate in a file, or the document of an audit.
+
+    Raises UsageError that says what the file is instead.
+    """
     try:
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise _unreadable(path, error) from None
     if len(data) > MAX_BYTES:
-        raise UsageError(
-            f"{path}: the file is larger than {MAX_BYTES // 2**20} MiB, and no certificate is. It was not read."
-        )
+        raise UsageError(f"{path}: the file is larger than {MAX_BYTES // 2**20} MiB, and no audit is. It was not read.")
     try:
+        msgspec.json.decode(data, type=msgspec.Raw)  # a page that begins with a number is no JSON
         head = msgspec.json.decode(data, type=_Head)
-        if head.certificates is not None and not head.op and not head.graph:
-            return [_decoded(path, bytes(one), *_of_one(path, bytes(one))) for one in head.certificates]
-        if not head.op and not head.graph:
+        if not head.op and not head.graph and head.certificates is None:
             raise msgspec.ValidationError
     except msgspec.ValidationError:
         raise UsageError(
@@ -83,6 +90,8 @@ def read(path: Path) -> "list[Certificate | GraphCertificate]":
             f"{path}: this is no JSON, or not the whole of it ({_brief(error)}). Fetch the file again, or write it "
             "anew with `certgrad report`."
         ) from None
+    if not head.op and not head.graph:
+        return _audit(path, data, head)
     if not head.op:
         from certgrad.graph import certificate as graphs
 
@@ -90,13 +99,24 @@ def read(path: Path) -> "list[Certificate | GraphCertificate]":
     return [_decoded(path, data, head, FORMAT, Certificate, "report")]
 
 
-def _of_one(path: Path, data: bytes) -> "tuple[_Head, int, type[Certificate], str]":
-    """What an entry of an audit is decoded as."""
+def _audit(path: Path, data: bytes, head: _Head) -> "json.Report":
+    """The document of an audit, whole and of this format."""
+    from certgrad.report import json
+
+    again = "Write it anew with `certgrad audit --output json=FILE`, or use the certgrad that wrote it."
+    if head.format != json.FORMAT:
+        has = f"format {head.format}" if head.format else "no format"
+        raise UsageError(f"{path}: this audit has {has}, and this certgrad reads format {json.FORMAT}. {again}")
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        formats = [msgspec.json.decode(one, type=_Head).format for one in head.certificates or ()]
+        other = next((one for one in formats if one != FORMAT), None)
+        if other is not None:
+            raise UsageError(
+                f"{path}: its certificates have format {other}, and this certgrad reads format {FORMAT}. {again}"
+            )
+        return msgspec.json.decode(data, type=json.Report)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: an entry of this audit is no certificate ({_brief(error)}).") from None
-    return head, FORMAT, Certificate, "audit --format json"
+        raise UsageError(f"{path}: this is not a whole audit ({_brief(error)}). {again}") from None
 
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,8 @@ class Rule:
     notes: tuple[str, ...]
     inferred: str = ""
     """The declaration that it was audited with, as TOML, where nobody made one."""
+    of: str = ""
+    """The rule that this is the rule of."""
 
     @property
     def file(self) -> str:
@@ -150,6 +152,7 @@ def audit(
     jobs: int | None = None,
     watch: Watch | None = None,
     cache: Path | None = None,
+    order: int = 1,
 ) -> Code:
     """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`.
 
@@ -166,7 +169,7 @@ def audit(
     problems: dict[str, str] = {}
     interrupted = False
     try:
-        for event in audit_targets(targets, budget, conformance, jobs, cache):
+        for event in audit_targets(targets, budget, conformance, jobs, cache, order):
             match event:
                 case Begun():
                     watch.began(event.kind, event.name)
@@ -181,18 +184,33 @@ def audit(
     except KeyboardInterrupt:
         interrupted = True
     out = Code(problems=[problems[t] for t in targets if t in problems], interrupted=interrupted)
-    order = dict.fromkeys(rule.name for target in targets if target in seen for rule in seen[target].rules)
+    every = dict.fromkeys(rule.name for target in targets if target in seen for rule in seen[target].rules)
     for one in (seen[t] for t in targets if t in seen):
         out.names += one.names
         out.files += one.files
         out.of_target[one.target] = [rule.name for rule in one.rules]
-    out.rules = [rule_of(results[name]) for name in dict.fromkeys([*order, *results]) if name in results]
+    out.rules = [
+        rule for name in dict.fromkeys([*every, *results]) if name in results for rule in rules_of(results[name])
+    ]
     if cache is not None and results:
         _library.tidy_cache(cache, next((r.cache_problem for r in results.values() if r.cache_problem), ""))
     if interrupted:
-        out.unreached = [name for name in order if name not in results]
+        out.unreached = [name for name in every if name not in results]
         out.unreached += [t for t in dict.fromkeys(targets) if t not in seen and t not in problems]
     return out
+
+
+def rules_of(result: "RuleResult") -> list[Rule]:
+    """What a process says of a rule, and of the rule of it."""
+    from certgrad.report import json
+
+    first = rule_of(result)
+    if not result.second:
+        return [first]
+    second = json.decode(result.second)
+    reproduction = result.second_reproduction
+    own = replace(first, name=second.op, certificate=second, reproduction=reproduction, remarks=(), notes=(), seconds=0)
+    return [first, replace(own, of=first.name)]
 
 
 def rule_of(result: "RuleResult") -> Rule:
@@ -223,11 +241,13 @@ def _place(where: str, file: str) -> "Place":
 
 
 def by_file(code: Code) -> list[str]:
-    """For each file how many rules it has, and which of them were left out."""
+    """For each file how many rules it has, and which of them were left out. Nothing after an interruption."""
+    if code.interrupted:
+        return []
     files = dict.fromkeys([*code.files, *(rule.file for rule in code.rules if ":" in rule.name)])
     lines, without = [], 0
     for file in filter(None, files):
-        rules = [rule for rule in code.rules if rule.file == file]
+        rules = [rule for rule in code.rules if rule.file == file and not rule.of]
         left = [rule.name.partition(":")[2] for rule in rules if rule.missing]
         if not rules:
             without += 1

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
 
 PREFIX = "CERTGRAD_"
-_KEYS = "targets select ignore strict fail_on timeout import_timeout jobs conformance format output cache_dir".split()
+_KEYS = (
+    "targets select ignore strict fail_on timeout import_timeout jobs conformance order format output cache_dir".split()
+)
 """What a flag, the environment and the file can say."""
 _FLAGS = "no_cache no_baseline quiet verbose".split()
 """What concerns one call, and is in no file."""
@@ -38,6 +40,7 @@ class Settings:
     import_timeout: float = 0.0
     jobs: int | None = None
     conformance: bool = True
+    order: int = 1
     format: Format = Format.text
     output: tuple[str, ...] = ()
     cache_dir: Path = DEFAULT_CACHE
@@ -105,6 +108,11 @@ def _of_file(configured: "Configuration", key: str) -> Any:
             )
         return Format(value)
     return value
+
+
+def cache_of(configured: "Configuration") -> Path:
+    """The folder of the cache where no flag says another."""
+    return configured.folder / configured.cache_dir if configured.cache_dir else DEFAULT_CACHE
 
 
 def _usual(configured: "Configuration", key: str) -> Any:

@@ -105,6 +105,15 @@ def audit(
             help="Compare the traces of rules in code with what happens at numbers and in calls.",
         ),
     ] = True,
+    order: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=2,
+            envvar="CERTGRAD_ORDER",
+            help="2: look at the rule of each rule in code as well, which second derivatives run.",
+        ),
+    ] = 1,
     quiet: _options.Quiet = False,
     verbose: _options.Verbose = False,
     cache_dir: _options.CacheDir = _options.DEFAULT_CACHE,
@@ -145,7 +154,7 @@ def audit(
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
-        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch, settings.cache)
+        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch, settings.cache, settings.order)
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
     selection = _selection(
@@ -214,6 +223,7 @@ def _in_order(
     for k, target in enumerate(asked):
         for name in code.of_target.get(target, (target, aliases.get(target, target))):
             places.setdefault(name, k)
+    places |= {rule.name: places[rule.of] for rule in code.rules if rule.of in places}
     return sorted(audited, key=lambda one: places.get(one.certificate.op, len(asked)))
 
 

@@ -44,8 +44,10 @@ def init() -> None:
     has = _starting.configured(file)
     if not has:
         _starting.appended(file, _starting.table(found.targets, {}, ()))  # whether it can be, before any work
-    rules = _looked_at(found.targets)
-    typer.echo(f"found {_code.counted(len(rules), 'rule')} in {joined(found.files)}")
+    rules, count = _looked_at(found.targets)
+    typer.echo(f"found {_code.counted(count, 'rule')} in {joined(found.files)}")
+    if len(rules) < count:
+        typer.echo(f"looked at {len(rules)} of them in {SECONDS:.0f} s; `certgrad audit` looks at all")
     if has:
         typer.echo("left pyproject.toml as it is: it has [tool.certgrad]")
     else:
@@ -78,8 +80,8 @@ def _check_place(folder: Path, root: Path | None) -> None:
         )
 
 
-def _looked_at(targets: Sequence[str]) -> "list[Rule]":
-    """What comes of the rules in a short time. Raises UsageError where none of the targets imports."""
+def _looked_at(targets: Sequence[str]) -> "tuple[list[Rule], int]":
+    """What comes of the rules in a short time, and how many there are. Raises UsageError where no target imports."""
     from certgrad.rules._crew import audit_targets
     from certgrad.rules._isolated import Budget
     from certgrad.rules._worker import Failure, RuleResult, Seen
@@ -106,7 +108,8 @@ def _looked_at(targets: Sequence[str]) -> "list[Rule]":
         typer.echo(f"note: {problem}", err=True)
     if problems and not order:
         raise UsageError(f"{problems[0]} Nothing was written.")
-    return [rules[name] for name in dict.fromkeys([*order, *rules]) if name in rules]
+    every = dict.fromkeys([*order, *rules])
+    return [rules[name] for name in every if name in rules], len(every)
 
 
 def _unsigned(rules: "Sequence[Rule]") -> list[str]:

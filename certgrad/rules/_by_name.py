@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
@@ -44,10 +45,15 @@ class Examination:
 
 def not_audited(reason: str, code: str = NOT_AUDITED) -> Remark:
     """That a rule, or a module, has no certificate."""
+    lines = reason.splitlines()
+    if lines and lines[-1].strip() == "^":  # which points to something in the line above
+        reason = f"{' '.join(lines[:-2])} It says: {lines[-2].strip()}"
     return Remark(code, f"not audited: {' '.join(reason.split())}")
 
 
-def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool = True) -> Examination:
+def examined(
+    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool = True, order: int = 1
+) -> Examination:
     """The audit of a rule that was found. Never raises: a rule can do anything while it is traced."""
     report: Report | None = None
     remarks: list[Remark] = []
@@ -59,7 +65,7 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
             if is_op(found.rule):
                 report = _op(found, conformance)
             else:
-                report, declared = _audited(found, table, conformance)
+                report, declared = _audited(found, table, conformance, order)
                 remarks += _remarks(report, declared)
         except _NotDeclaredError as error:
             remarks.append(not_audited(str(error)))
@@ -78,6 +84,9 @@ def examined(found: Found, table: Mapping[str, Sequence[Declaration]], conforman
     else:
         certificate, ignored = without_ignored(report.certificate, ignores)
         report, used = replace(report, certificate=certificate), codes | ignored
+        if report.second is not None:
+            second, ignored = without_ignored(report.second.certificate, ignores)
+            report, used = replace(report, second=replace(report.second, certificate=second)), used | ignored
     kept = [r for r in remarks if r.code not in ignores.reasons]
     notes = ignores.applied(used) if report else ignores.applied(codes)
     if report is not None and report.surrogate:
@@ -99,16 +108,25 @@ class _NotDeclaredError(UsageError):
     """Nothing says the shapes of a rule, and none was found that traces."""
 
 
-def _audited(found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> tuple[Report, Declaration]:
+def _audited(
+    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int
+) -> tuple[Report, Declaration]:
     """The report on a rule and what it was audited with: the worst of several, where its shapes are inferred."""
     rule: Callable = found.rule
     declarations = declarations_of(found, table)
     others = approximating(table)
-    reports = [
-        check(rule, d.signature, name=found.name, conformance=conformance, elsewhere=others, **d.options)
-        for d in declarations
-    ]
-    pairs = zip(reports, declarations, strict=True)
+
+    def checked(d: Declaration) -> Report:
+        run = partial(check, rule, d.signature, name=found.name, conformance=conformance, elsewhere=others)
+        if order <= d.order:
+            return run(**d.options)
+        try:  # asked for of all rules, whether or not it can be said of this one
+            return run(**{**d.options, "order": order})
+        except UsageError as error:
+            report = run(**d.options)
+            return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
+
+    pairs = zip(map(checked, declarations), declarations, strict=True)
     return max(pairs, key=lambda pair: ORDER.index(pair[0].verdict))
 
 
@@ -139,7 +157,9 @@ def approximating(table: Mapping[str, Sequence[Declaration]]) -> list[Declared]:
 
 def _remarks(report: Report, declared: Declaration) -> Iterator[Remark]:
     if declared.origin == INFERRED_BY:
-        shown = ", ".join(f'"{s.removesuffix(" -> ")}"' for s in report.certificate.signature)
+        from certgrad.report.audited import signatures
+
+        shown = ", ".join(f'"{s}"' for s in signatures(report.certificate))
         yield Remark(INFERRED, f"its shapes are inferred ({shown}), as nothing declares them; certgrad.declare does")
     if report.undifferentiated:
         yield Remark(LEFT_OUT, f"no claim is made about {', '.join(report.undifferentiated)}")

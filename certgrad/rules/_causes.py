@@ -122,11 +122,17 @@ def _shape_cause(reason: str) -> str:
 def _twin(one: UserRule, made: Callable[[dict[str, Any]], UserRule]) -> UserRule | None:
     """The same rule at other values of its real numbers: what is said of it has to be true there as well."""
     statics = one.cases[0].statics
-    others = {n: 1.5 * v + 0.25 for n, v in statics.items() if type(v) is float}
+    others = {n: _other(v) for n, v in statics.items() if type(v) is float}
     try:
         return made({**statics, **others}) if others else None
     except CertgradError:
         return None
+
+
+def _other(value: float) -> float:
+    """Another value, and none at which a factor or a power is idle: 0, 1, −1."""
+    found = 1.5 * value + 0.25
+    return found + 0.125 if found in (0.0, 1.0, -1.0) else found
 
 
 def _of_case(rule: UserRule, one: UserRule, k: int) -> str:

@@ -149,7 +149,8 @@ def check(
 
 def _with_second(report: Report, said: _Rule, sizes: Sizes | Sequence[Sizes] | None) -> Report:
     """The report with that on the cotangents as a function of their own: the worst, where there are several cases."""
-    name = f"gradient of {report.name}"
+    module, mark, own = report.name.rpartition(":")
+    name = f"{module}{mark}gradient of {own}"
     found = [
         check(
             f, shapes, differentiable=moving, domain=said.domain, name=name, conformance=said.conformance, sizes=sizes

@@ -36,9 +36,9 @@ from ._statics import from_table
 
 _KEYS = (
     "targets select ignore per-file-ignores strict fail-on baseline recorded timeout import-timeout jobs conformance "
-    "format output cache-dir signatures"
+    "order format output cache-dir signatures"
 ).split()
-_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates", "sizes")
+_OPTIONS = ("signature", "static", "differentiable", "domain", "surrogate", "approximates", "sizes", "order")
 FAILING = ("refuted", "unproved", "surrogate")
 RECORDED = "certgrad-recorded.toml"
 """The file that `certgrad run --save` is expected to write, beside pyproject.toml."""
@@ -66,6 +66,8 @@ class Configuration:
     jobs: int | None = None
     """How many processes; None for as many as are useful."""
     conformance: bool = True
+    order: int = 1
+    """2: the rule of each rule is looked at as well."""
     format: str = "text"
     output: tuple[str, ...] = ()
     """Reports to write, each FORMAT=PATH; paths are from `folder`."""
@@ -165,6 +167,7 @@ def _read(file: Path) -> Configuration:
         import_timeout=_seconds(table, "import-timeout", Budget.importing, file),
         jobs=_jobs(table, file),
         conformance=_truth(table, "conformance", True, file),
+        order=_order(table, _key("order", file)),
         format=_name(table, "format", "text", file),
         output=_texts(table.get("output", []), _key("output", file)),
         cache_dir=_name(table, "cache-dir", "", file),
@@ -172,6 +175,13 @@ def _read(file: Path) -> Configuration:
         file=str(file),
         folder=file.parent,
     )
+
+
+def _order(table: Mapping[str, Any], what: str) -> int:
+    found = table.get("order", 1)
+    if type(found) is not int or found not in (1, 2):
+        raise UsageError(f"{what} is {found!r}, and not 1 or 2.")
+    return found
 
 
 def _truth(table: Mapping[str, Any], key: str, usual: bool, file: Path) -> bool:
@@ -279,5 +289,6 @@ def _declared(name: str, value: Any, file: Path) -> Declaration:
     given = [given] if isinstance(given, dict) else given
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise UsageError(f"'sizes' of {where[0].lower()}{where[1:]} is no table such as {{ n = 128 }} and no list.")
+    _order(options, f"'order' of {where[0].lower()}{where[1:]}")
     static = {name: from_table(value) for name, value in options.get("static", {}).items()}
     return Declaration(**{**options, "static": static}, origin="configured")

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
+import msgspec
+
 from certgrad._processors import available
 
 from ._isolated import Budget, Ended, Worker
@@ -28,6 +30,7 @@ def audit_targets(
     conformance: bool = True,
     jobs: int | None = None,
     cache: Path | None = None,
+    order: int = 1,
 ) -> Iterator[Event]:
     """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
     could not be looked at.
@@ -37,11 +40,12 @@ def audit_targets(
         budget: the limits of time.
         conformance: compare what was traced with what happens.
         cache: the folder of what earlier audits found; None: everything is proved.
+        order: 2: look at the rule of each rule as well.
         jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
 
     Where the iteration is given up, all processes end.
     """
-    crew = _Crew(targets, budget or Budget(), conformance, jobs, cache)
+    crew = _Crew(Request("", conformance=conformance, order=order, cache=str(cache or "")), targets, budget, jobs)
     threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
     try:
         for thread in threads:
@@ -80,13 +84,10 @@ class _Target:
 class _Crew:
     """The processes, and what they do. Everything that threads share is used under `change`."""
 
-    def __init__(
-        self, targets: Sequence[str], budget: Budget, conformance: bool, jobs: int | None, cache: Path | None
-    ) -> None:
+    def __init__(self, request: Request, targets: Sequence[str], budget: Budget | None, jobs: int | None) -> None:
         self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
         self._targets = [_Target(t) for t in dict.fromkeys(targets)]
-        self._budget, self._conformance, self._jobs = budget, conformance, jobs
-        self._cache = "" if cache is None else str(cache)
+        self._request, self._budget, self._jobs = request, budget or Budget(), jobs
         self._change = threading.Condition()
         self._live: set[Worker] = set()
         self._stopped = False
@@ -150,7 +151,7 @@ class _Crew:
         with self._change:
             if self._stopped:
                 return False
-            worker = Worker(Request(target.text, list(target.skip), self._conformance, self._cache))
+            worker = Worker(msgspec.structs.replace(self._request, target=target.text, skip=list(target.skip)))
             self._live.add(worker)
         try:
             again = self._imported(target, worker)

@@ -32,12 +32,13 @@ class Declaration:
     surrogate: str = ""
     approximates: Callable | str | None = None
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = ()
+    order: int = 1
     origin: str = "declared"
 
     @property
     def options(self) -> dict[str, Any]:
         """The arguments of `check` beside the signature."""
-        names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes")
+        names = ("static", "differentiable", "domain", "surrogate", "approximates", "sizes", "order")
         return {name: getattr(self, name) for name in names}
 
 
@@ -50,6 +51,7 @@ def declare(
     surrogate: str = "",
     approximates: Callable | str | None = None,
     sizes: Mapping[str, int] | Sequence[Mapping[str, int]] | None = (),
+    order: int = 1,
 ) -> Callable[[F], F]:
     """Say beside a rule what `certgrad audit` needs to know of it; takes the arguments of `certgrad.check`.
 
@@ -57,7 +59,7 @@ def declare(
     @jax.custom_vjp
     def scale(x, w): ...
     """
-    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates, sizes)
+    found = Declaration(signature, dict(static or {}), differentiable, domain, surrogate, approximates, sizes, order)
 
     def mark(function: F) -> F:
         setattr(function, _ATTRIBUTE, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,7 +62,9 @@ def find(target: str, skip: Collection[str] = (), begin: Begin = lambda name, ta
         found: Any = one.module
         for part in attribute.split("."):
             if not hasattr(found, part):
-                raise UsageError(f"'{target}': {path} has no attribute '{attribute}'.")
+                near = get_close_matches(part, [n for n in dir(found) if not n.startswith("__")], n=1)
+                meant = f" Did you mean '{near[0]}'?" if near else ""
+                raise UsageError(f"'{target}': {path} has no attribute '{attribute}'.{meant}")
             found = getattr(found, part)
         if not callable(found):
             raise UsageError(f"'{target}' is no function: it is of type {type(found).__name__}.")

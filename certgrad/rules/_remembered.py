@@ -73,10 +73,12 @@ class Key:
 class Memory:
     """The verdicts in a folder. An entry that is damaged, foreign or out of date counts as none, and is replaced."""
 
-    def __init__(self, folder: Folder, table: Mapping[str, Sequence[Declaration]], conformance: bool) -> None:
+    def __init__(
+        self, folder: Folder, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int = 1
+    ) -> None:
         self.folder = folder
         self._table = table
-        self._conformance = conformance
+        self._conformance, self._order = conformance, order
         package_surroundings()  # read before anything is proved, so that an edit meanwhile is noticed
 
     def key(self, found: Found) -> Key | None:
@@ -100,7 +102,7 @@ class Memory:
             return None
         if not traces:
             return None
-        text = f"{found.name}\n{self._conformance}\n{identity.digest}\n{package_surroundings()}"
+        text = f"{found.name}\n{self._conformance} {self._order}\n{identity.digest}\n{package_surroundings()}"
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         places = hashlib.blake2b(f"{identity.places}{found.where}{found.file}".encode(), digest_size=20).hexdigest()
         return Key(found.name, digest, places, traces, frozenset(identity.codes), subjects)
@@ -127,7 +129,9 @@ class Memory:
 
         A rule that `holds`, and of which nothing is said that names a line, may move in its file.
         """
-        said = b"\n".join([result.certificate, *(r.text.encode() for r in result.remarks)]).decode(errors="replace")
+        said = b"\n".join([result.certificate, result.second, *(r.text.encode() for r in result.remarks)]).decode(
+            errors="replace"
+        )
         if not result.certificate or any(text in said for text in BY_THE_CLOCK):
             return
         if not package_is_as_it_was() or not _runs_only(key):

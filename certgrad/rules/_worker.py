@@ -38,6 +38,8 @@ class Request(msgspec.Struct, frozen=True):
     skip: list[str] = []
     conformance: bool = True
     """Compare what was traced with what happens."""
+    order: int = 1
+    """2: look at the rule of each rule as well."""
     cache: str = ""
     """The folder of what earlier audits found; none if empty."""
 
@@ -53,6 +55,9 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     notes: list[str] = []
     seconds: float = 0.0
     reproduction: str = ""
+    second: bytes = b""
+    """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
+    second_reproduction: str = ""
     cache_problem: str = ""
     """Why the cache could not be written, if it could not."""
     inferred: str = ""
@@ -137,7 +142,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     for line in commands:
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
-            yield _result(by_name[name], table, request.conformance, memory)
+            yield _result(by_name[name], table, request.conformance, memory, request.order)
         else:
             yield left_out(name, "it is not there when the target is imported again")
 
@@ -149,11 +154,15 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]]) -> Mem
 
     from ._remembered import Memory
 
-    return Memory(Folder(Path(request.cache)), table, request.conformance)
+    return Memory(Folder(Path(request.cache)), table, request.conformance, request.order)
 
 
 def _result(
-    found: Found, table: Mapping[str, Sequence[Declaration]], conformance: bool, memory: Memory | None
+    found: Found,
+    table: Mapping[str, Sequence[Declaration]],
+    conformance: bool,
+    memory: Memory | None,
+    order: int = 1,
 ) -> RuleResult:
     """What comes of a rule: as an earlier audit found it, where all is as it was then."""
     from ._by_name import examined
@@ -162,12 +171,14 @@ def _result(
     key = memory.key(found) if memory is not None else None
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
         return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
-    result = examined(found, table, conformance)
+    result = examined(found, table, conformance, order)
     out = result_of(found, result, time.perf_counter() - started)
     if memory is None:
         return out
     if key is not None:
-        memory.keep(key, out, holds=result.certificate is not None and result.certificate.verdict in HOLDS)
+        memory.keep(
+            key, out, holds=result.report is not None and result.report.verdict in HOLDS and bool(out.certificate)
+        )
     return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
 
 
@@ -176,6 +187,7 @@ def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
     from certgrad.report import json
 
     report, certificate = result.report, result.certificate
+    second = report.second if report is not None else None
     return RuleResult(
         name=found.name,
         where=found.where,
@@ -185,6 +197,8 @@ def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
         notes=list(result.notes),
         seconds=seconds,
         reproduction=report.reproduction if report is not None else "",
+        second=json.encode(second.certificate) if second is not None and second.claims else b"",
+        second_reproduction=second.reproduction if second is not None else "",
         inferred=_inferred(result),
     )
 

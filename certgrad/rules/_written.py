@@ -43,6 +43,8 @@ def entries(declared: Declaration) -> list[str]:
         given = [declared.sizes] if isinstance(declared.sizes, Mapping) else declared.sizes
         tables = ("{ " + ", ".join(f"{name} = {value}" for name, value in one.items()) + " }" for one in given)
         lines.append(f"sizes = [{', '.join(tables)}]")
+    if declared.order != 1:
+        lines.append(f"order = {declared.order}")
     return lines
 
 

@@ -109,6 +109,7 @@ def test_exit_1_for_what_is_not_verified(
         (b'{"format": 2, "op": "relu", ', "this is no JSON, or not the whole of it"),
         (b"\xff\xfe\x00", "this is no JSON, or not the whole of it"),
         (b"[" * 200_000, "JSON"),
+        (b"25 rules: 3 refuted", "this is no JSON, or not the whole of it"),
         (b"[1, 2]", "this is JSON, but no certificate and no audit"),
         (b'{"format": 1}', "this is JSON, but no certificate and no audit"),
         (b'{"format": "2", "op": "relu"}', "this is JSON, but no certificate and no audit"),

@@ -240,3 +240,18 @@ def test_a_single_step_that_is_wrong_is_named_with_its_line(name):
     assert report.cause.startswith(said), report.cause
     assert "in line" in report.cause
     assert "test_causes.py" in report.cause
+
+
+def test_a_forgotten_temperature_is_named_and_no_size_at_which_nothing_depends_on_it():
+    """With one entry a softmax is 1, and any multiple of its derivative is right."""
+
+    def soft(x, tau=0.5):
+        return jax.nn.softmax(x / tau, axis=-1)
+
+    def bwd(tau, y, g):
+        return (y * (g - jnp.sum(y * g, -1, keepdims=True)),)
+
+    rule = jax.custom_vjp(soft, nondiff_argnums=(1,))
+    rule.defvjp(lambda x, tau: (soft(x, tau), soft(x, tau)), bwd)
+    (argument,) = certgrad.check(rule, "n d -> n d", conformance=False).arguments
+    assert argument.cause == "a division by tau is missing"

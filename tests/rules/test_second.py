@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
+from certgrad.cli import _code
 from certgrad.errors import UsageError
+from certgrad.rules._configuration import nearest
 from certgrad.testing import assert_certified
 
 
@@ -67,3 +69,33 @@ def test_what_order_2_cannot_look_at():
         certgrad.check(RIGHT, "n d, d", order=3)
     with pytest.raises(UsageError, match="order=2 needs the shapes of the outputs"):
         certgrad.check(STOPPED, "*s", order=2, conformance=False)
+
+
+def test_a_declaration_asks_for_it(tmp_path, monkeypatch):
+    """A row of its own, from `declare`, from the configuration or for every rule from the command line."""
+    source = """
+import certgrad, jax
+
+def cube(x):
+    return x**3
+
+def made(order):
+    rule = jax.custom_vjp(cube)
+    rule.defvjp(lambda x: (cube(x), x), lambda x, g: (g * jax.lax.stop_gradient(3 * x**2),))
+    return certgrad.declare(" -> ", order=order)(rule)
+
+once, twice = made(1), made(2)
+"""
+    (tmp_path / "cubes.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    code = _code.audit(["cubes.py"], _code.Limits(300, 120), conformance=False)
+    found = {rule.name: rule.certificate.verdict for rule in code.rules}
+    assert found == {"cubes:once": "proved", "cubes:twice": "proved", "cubes:gradient of twice": "unproved"}
+    assert _code.by_file(code) == ["cubes.py: 2 rules found, all audited"]
+
+
+def test_what_order_a_file_cannot_say(tmp_path):
+    for line in ("order = 3", "order = true", "[tool.certgrad.signatures]\n'm:f' = { signature = 'n', order = 0 }"):
+        (tmp_path / "pyproject.toml").write_text(f"[tool.certgrad]\n{line}\n")
+        with pytest.raises(UsageError, match="and not 1 or 2"):
+            nearest(tmp_path)

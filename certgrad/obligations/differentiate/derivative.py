@@ -7,7 +7,7 @@ which it does not is differentiated where it is attained once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from flint import fmpq
@@ -27,7 +27,7 @@ from certgrad.obligations.terms.polynomials import ZERO, Accumulator, Atom, Mono
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, template
-from certgrad.obligations.terms.walk import tensors_in
+from certgrad.obligations.terms.walk import atoms_of, tensors_in
 
 ARBITRARY = "τ"
 """First letter of the tensors that stand for arbitrary tangents."""
@@ -178,15 +178,28 @@ def without_stops(poly: Poly) -> Poly:
     return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
 
 
-def polynomial(poly: Poly, inputs: Collection[str]) -> bool:
-    """The term is a polynomial in entries of the inputs, at places that no value decides: it is smooth everywhere."""
+def polynomial(poly: Poly, inputs: Mapping[str, Sequence[Poly]]) -> bool:
+    """The term is a polynomial in entries of the inputs, of which the shapes are given, at places and in numbers that
+    no value decides: it is smooth everywhere.
+
+    The only sizes are those of the inputs: a loop that ends by its values has a number of steps that jumps.
+    """
+    sizes = {a for shape in inputs.values() for n in shape for a in atoms_of(n)}
 
     def of(mono: Mono) -> bool:
-        return all(isinstance(a, (Dim, Num)) or (isinstance(e, int) and e > 0 and plain(a)) for a, e in mono)
+        return all(fixed(a) or (isinstance(e, int) and e > 0 and plain(a)) for a, e in mono)
+
+    def fixed(a: Atom) -> bool:
+        return isinstance(a, Num) or (isinstance(a, Dim) and a in sizes)
+
+    def size(n: Poly) -> bool:
+        return all(map(fixed, atoms_of(n)))
 
     def plain(a: Atom) -> bool:
         if isinstance(a, Sum):
-            return of(a.body)
-        return isinstance(a, Access) and a.tensor in inputs and not any(ix.atoms for ix in a.index)
+            return of(a.body) and all(map(size, a.ranges))
+        if not isinstance(a, Access) or a.tensor not in inputs:
+            return False
+        return not any(ix.atoms for ix in a.index) and all(size(ix.const) for ix in a.index)
 
     return all(of(mono) for mono in poly)

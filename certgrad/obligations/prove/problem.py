@@ -11,10 +11,11 @@ import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.errors import RuleError, TraceError
-from certgrad.obligations.assume.conditions import Clause
+from certgrad.obligations.assume.conditions import Clause, discharged
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.decide.cases import facts_of
+from certgrad.obligations.differentiate.derivative import polynomial
 from certgrad.obligations.laws.solutions import implicit, reserve
 from certgrad.obligations.meaning.domain import read_domain
 from certgrad.obligations.meaning.literals import Reading
@@ -192,6 +193,16 @@ class Problem:
     @property
     def differentiable(self) -> list[int]:
         return self.shapes.floats
+
+    def smooth_as_it_is(self, out: Tensor) -> bool:
+        """The output is a polynomial wherever the inputs are numbers: √(x² + y²)² needs no root to be differentiable.
+
+        The derivative is one of the value, which is this term at every point, and the steps of the program have no part
+        in it. What is not defined everywhere has an edge, at which it has a derivative on one side alone.
+        """
+        inputs = {name: x.shape for name, x in zip(self.names, self.inputs, strict=True)}
+        everywhere = not out.infinite and all(discharged(c, self.facts) for c in out.defined)
+        return everywhere and polynomial(out.body, inputs)
 
 
 def _unused(name: str, taken: set[str]) -> str:

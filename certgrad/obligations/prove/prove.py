@@ -34,7 +34,7 @@ from certgrad.obligations.decide.implicit import solution_forms, without_repeate
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.decide.products import split_products
-from certgrad.obligations.differentiate.derivative import Differentiator, depends, polynomial, without_stops
+from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
 from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained, attained_once, ordered, sole_maximum, unique
 from certgrad.obligations.laws.recurrences import has_loop
@@ -120,7 +120,7 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         once += [u for a in (*differentiate.maxima, *stated) if (u := unique(a, ranges)) is not None]
         moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
         smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
-        if _smooth_as_it_is(out, problem):  # √(x² + y²)² needs no root to be differentiable
+        if problem.smooth_as_it_is(out):
             smooth = ()
         value = split_products(without_stops(out.body))
         known = settle(merged(out.defined, smooth), facts)
@@ -146,11 +146,6 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         derivatives.append(_without(derivative, set(arbitrary)))
         conditions += [out.defined, smooth]
     return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
-
-
-def _smooth_as_it_is(out: Tensor, problem: Problem) -> bool:
-    """The value is that of a polynomial wherever its inputs are numbers: what the program's steps are is no matter."""
-    return not out.infinite and polynomial(out.body, problem.names) and not settle(out.defined, problem.facts)
 
 
 def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Differentiator, Poly]:

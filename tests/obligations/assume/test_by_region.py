@@ -76,3 +76,13 @@ def test_a_root_of_what_may_be_negative_is_no_polynomial() -> None:
         return jnp.sqrt(x) ** 2
 
     assert under(check(rule(squared, lambda r, g: (g,)), "n", conformance=False)) == ["x > 0"]
+
+
+def test_a_number_of_steps_that_values_decide_is_no_coefficient() -> None:
+    """x times the number of steps is a polynomial in name alone: the steps jump."""
+
+    def value(x: Any) -> Any:
+        return x * jax.lax.while_loop(lambda c: c < jnp.round(x), lambda c: c + 1, 0.0)
+
+    found = rule(value, lambda r, g: (g * value(r[0]) / r[0],))
+    assert "x − 1/2 is not an integer" in under(check(found, "", conformance=False, sizes=None))
