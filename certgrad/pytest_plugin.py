@@ -7,7 +7,12 @@ cannot be audited is skipped with the reason; with `--certgrad-strict`, or `stri
 
 from __future__ import annotations
 
+import signal
+import threading
+import time
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     from certgrad.rules._configuration import Configuration
     from certgrad.rules._find import Found
     from certgrad.rules._findings import Finding
+    from certgrad.rules._remembered import Memory
+    from certgrad.rules._worker import RuleResult
 
 
 _STATED = "certgrad verdict"
@@ -41,6 +48,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Fail for surrogates as well, for rules that cannot be audited, inferred shapes and missing gradients.",
     )
+    group.addoption(
+        "--certgrad-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="For the proof of one rule; it is skipped if it takes longer. As `timeout` of [tool.certgrad].",
+    )
+    group.addoption("--certgrad-no-cache", action="store_true", help="Prove everything anew, and remember nothing.")
     group.addoption(
         "--certgrad-record",
         action="store_true",
@@ -141,44 +155,67 @@ class Rules(pytest.Collector):
             targets = self.config.getoption("--certgrad-target") or configured.targets
             if not targets:
                 raise pytest.UsageError("--certgrad: [tool.certgrad] in pyproject.toml names no targets.")
+            memory = _memory(configured) if not self.config.getoption("--certgrad-no-cache") else None
+            seconds = self.config.getoption("--certgrad-timeout") or configured.timeout
             strict = bool(self.config.getoption("--certgrad-strict")) or configured.strict
             rules = {found.name: found for target in targets for found in find(target).rules}
         except CertgradError as error:
             raise pytest.UsageError(f"--certgrad: {error}") from None
         for name, found in rules.items():
             yield RuleItem.from_parent(
-                self, name=name, found=found, configured=configured, baseline=entries, strict=strict
+                self, name=name, found=found, asked=Asked(configured, entries, strict, seconds, memory)
             )
+
+
+def _memory(configured: Configuration) -> Memory:
+    from certgrad.obligations.cache import Folder
+    from certgrad.rules._remembered import Memory
+
+    folder = configured.folder / (configured.cache_dir or ".certgrad_cache")
+    return Memory(Folder(folder), configured.declarations, configured.conformance, configured.order)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run goes by."""
+
+    configured: Configuration
+    baseline: Collection[Finding]
+    strict: bool
+    seconds: float
+    """For one rule."""
+    memory: Memory | None
 
 
 class RuleItem(pytest.Item):
     """The proof of one rule."""
 
-    def __init__(
-        self, *, found: Found, configured: Configuration, baseline: Collection[Finding], strict: bool, **options: Any
-    ) -> None:
+    def __init__(self, *, found: Found, asked: Asked, **options: Any) -> None:
         super().__init__(**options)
         self.found = found
-        self.configured = configured
-        self.baseline = baseline
-        self.strict = strict
+        self.asked = asked
+        self.configured, self.baseline, self.strict = asked.configured, asked.baseline, asked.strict
 
     def runtest(self) -> None:
         """Prove it. A rule that cannot be audited is skipped with the reason, and one that the baseline covers is an
         expected failure.
         """
         from certgrad.obligations.certificate import ignoring, stated
-        from certgrad.rules._by_name import examined
+        from certgrad.report import json
         from certgrad.rules._findings import MISDECLARED, NOT_AUDITED, findings_of
 
-        result = examined(self.found, self.configured.declarations)
-        if result.certificate is not None:
-            shown = ignoring(result.certificate, {c.code for c in result.certificate.claims if not self._wants(c.code)})
+        result = self._audited()
+        own, second = (json.decode(one) if one else None for one in (result.certificate, result.second))
+        certificate = own if own is not None and own.claims else None
+        if certificate is not None:
+            shown = ignoring(certificate, {c.code for c in certificate.claims if not self._wants(c.code)})
             if shown.without_gradient or (shown.ignored and shown.claims):
                 self.user_properties.append((_STATED, f"{self.found.name}: {stated(shown)}"))
-        wanted = [f for f in findings_of(self.found.name, result.certificate, result.remarks) if self._wants(f.code)]
+        wanted = [f for f in findings_of(self.found.name, certificate, result.remarks) if self._wants(f.code)]
+        if second is not None:
+            wanted += [f for f in findings_of(second.op, second, ()) if self._wants(f.code)]
         known = {f.code for f in wanted if f in self.baseline}
-        if result.certificate is not None:
+        if certificate is not None:
             self._warn_of_stale({f for f in wanted if f.code in known})
         failing = {*(self.configured.fail_on or ("refuted", "unproved"))}
         failing |= {"surrogate", "proved up to rounding", "proved at sizes"} if self.strict else set()
@@ -186,15 +223,27 @@ class RuleItem(pytest.Item):
         texts = {r.code: r.text for r in result.remarks}
         said = [f"{f.code} {texts[f.code]}" for f in left if f.code in texts]
         if any(f.verdict in failing for f in left):
-            raise NotCertifiedError(str(result.report))
+            raise NotCertifiedError(result.report or f"{self.found.name} ({self.found.where}): {_verdicts(left)}")
         if said and (self.strict or any(f.code == MISDECLARED for f in left)):
             raise NotCertifiedError("\n".join([f"{self.found.name} ({self.found.where})", *said]))
         if known:
             pytest.xfail(f"in the baseline: {', '.join(sorted(known))}")
-        if result.certificate is None:
+        if certificate is None:
             pytest.skip(next((texts[c] for c in (NOT_AUDITED, MISDECLARED) if c in texts), "; ".join(result.notes)))
-        if not any(self._wants(claim.code) for claim in result.certificate.claims):
+        if not any(self._wants(claim.code) for claim in certificate.claims):
             pytest.skip("the configuration selects none of its obligations")
+
+    def _audited(self) -> RuleResult:
+        """What comes of the rule, or came of the very same before; or that the time was over."""
+        from certgrad.rules import _by_name  # noqa: F401  (what is imported now is not torn apart by the clock)
+        from certgrad.rules._worker import audited, left_out
+
+        said = self.configured
+        try:
+            with _limited(self.asked.seconds):
+                return audited(self.found, said.declarations, said.conformance, self.asked.memory, said.order)
+        except _OverError:
+            return left_out(self.found.name, f"it was given no more than {self.asked.seconds:g} s", self.found.where)
 
     def _wants(self, code: str) -> bool:
         return self.configured.wants(code, self.found.file)
@@ -216,6 +265,36 @@ class RuleItem(pytest.Item):
         number = self.found.where.rpartition(":")[2]
         line = int(number) - 1 if number.isdigit() else 0  # pytest counts from 0, and warns of no item without a line
         return self.found.file or str(self.path), line, f"certgrad {self.found.name}"
+
+
+def _verdicts(findings: Collection[Finding]) -> str:
+    return ", ".join(f"{f.code} {f.verdict}" for f in findings)
+
+
+class _OverError(BaseException):
+    """The time is over. No proof catches it."""
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raises _OverError where what is inside takes longer; only the main thread can be told."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def over(number: int, frame: object) -> None:
+        raise _OverError
+
+    started = time.monotonic()
+    before = signal.signal(signal.SIGALRM, over)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)  # of another plugin's clock, if it set one
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 0.01))
 
 
 class StaleBaselineWarning(pytest.PytestWarning):

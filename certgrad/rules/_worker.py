@@ -55,6 +55,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     notes: list[str] = []
     seconds: float = 0.0
     reproduction: str = ""
+    report: str = ""
+    """All that is said of it, where it is not proved."""
     second: bytes = b""
     """The certificate of the rule of the rule, where that was asked for, and its reproduction."""
     second_reproduction: str = ""
@@ -142,7 +144,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     for line in commands:
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
-            yield _result(by_name[name], table, request.conformance, memory, request.order)
+            yield audited(by_name[name], table, request.conformance, memory, request.order)
         else:
             yield left_out(name, "it is not there when the target is imported again")
 
@@ -157,7 +159,7 @@ def _memory(request: Request, table: Mapping[str, Sequence[Declaration]]) -> Mem
     return Memory(Folder(Path(request.cache)), table, request.conformance, request.order)
 
 
-def _result(
+def audited(
     found: Found,
     table: Mapping[str, Sequence[Declaration]],
     conformance: bool,
@@ -197,6 +199,7 @@ def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:
         notes=list(result.notes),
         seconds=seconds,
         reproduction=report.reproduction if report is not None else "",
+        report=str(report) if report is not None and report.verdict not in HOLDS else "",
         second=json.encode(second.certificate) if second is not None and second.claims else b"",
         second_reproduction=second.reproduction if second is not None else "",
         inferred=_inferred(result),

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 import certgrad
 from certgrad.errors import UsageError
+from certgrad.pytest_plugin import _limited, _OverError
 from certgrad.testing import assert_certified
 
 from .test_check import clip_rule, custom_vjp, energy, energy_bwd, energy_fwd, without_factor
@@ -147,6 +150,30 @@ def test_every_rule_is_a_test(project):
     assert "likely cause: half the derivative is returned" in done.stdout
     assert "Traceback" not in done.stdout
     assert "mine:half PASSED" in done.stdout
+
+
+def test_verdicts_are_remembered(project):
+    first, second = (pytest_with_plugin(project, "--certgrad", "-q") for _ in range(2))
+    assert list((project / ".certgrad_cache").glob("*"))
+    for done in (first, second):
+        assert "1 failed, 1 passed, 1 skipped" in done.stdout
+        assert "half the derivative is returned" in done.stdout
+
+
+def test_a_limit_of_time_leaves_the_clock_of_others_alone():
+    told = []
+    before = signal.signal(signal.SIGALRM, lambda *_: told.append("theirs"))
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(_OverError), _limited(0.05):
+            time.sleep(10)
+        with _limited(100):
+            assert not told
+        time.sleep(1)
+        assert told == ["theirs"]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_without_the_option_nothing_is_collected(project):
