@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._jax_lowerings import lowered
+from ._jax_lowerings import is_python, lowered
 from ._jax_programs import CALLS, held
 
 
 def called(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs on its operands; None for one that is run as it is."""
-    return held(eqn) if eqn.primitive.name in CALLS else lowered(eqn)
+    own = eqn.primitive.name in CALLS and not is_python(eqn.primitive)
+    return held(eqn) if own else lowered(eqn)

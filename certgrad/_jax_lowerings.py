@@ -1,4 +1,8 @@
-"""Primitives that JAX itself runs as programs of others: what one of them means is that program."""
+"""Primitives that JAX itself runs as programs of others: what one of them means is that program.
+
+These are some of JAX's own by name, and every primitive from outside JAX's core (sparse arrays, those of other
+packages) for which a Python function is registered that JAX traces in its place (`mlir.lower_fun`).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -7,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax._src.core import jaxprs_in_params
+from jax._src.interpreters import mlir
 from jax._src.lax.lax import _ragged_dot_general_impl
 
 from certgrad import _devices, _pallas
@@ -38,6 +43,39 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
 """By name, what the parameters make of it: a function of the operands, as JAX runs it on a CPU."""
 
 
+def _function_of(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
+    """What the parameters of a primitive make of it; None where JAX compiles it otherwise."""
+    return _registered(primitive) or _PROGRAMS.get(primitive.name)
+
+
+def is_python(primitive: Any) -> bool:
+    """JAX runs a Python function in place of the primitive, which its core does not define."""
+    return _registered(primitive) is not None
+
+
+@lru_cache(maxsize=512)
+def _registered(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
+    """The function that JAX traces on a CPU in place of a primitive that its core does not define."""
+    if primitive in mlir._platform_specific_lowerings["cpu"]:
+        return None
+    lowering = getattr(mlir._lowerings.get(primitive), "rule", None)
+    if getattr(lowering, "__qualname__", "") != _LOWER_FUN or lowering.__module__ != mlir.__name__:
+        return None
+    held = dict(zip(lowering.__code__.co_freevars, (cell.cell_contents for cell in lowering.__closure__), strict=True))
+    function = held["fun"]
+    inner = function.func if isinstance(function, partial) else function
+    own = str(getattr(inner, "__module__", "jax._src")).startswith("jax._src")
+    return None if own else lambda params: partial(function, **params)
+
+
+_LOWER_FUN = f"{mlir.lower_fun.__qualname__}.<locals>.f_lowered"
+
+
+def _elsewhere(primitive: Any) -> list[str]:
+    """The platforms on which a primitive is compiled in another way than on a CPU."""
+    return sorted(p for p, rules in mlir._platform_specific_lowerings.items() if primitive in rules)
+
+
 _WIDE = ("float64", "int64", "uint64", "complex128")
 
 
@@ -49,12 +87,12 @@ def _variables(jaxpr: Any) -> list[Any]:
 
 def lowered(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs as at its shapes and dtypes; None where it is run as it is."""
-    return _read(eqn)[0] if eqn.primitive.name in _PROGRAMS else None
+    return _read(eqn)[0] if _function_of(eqn.primitive) else None
 
 
 def why_not(eqn: Any) -> str:
     """Why an equation that JAX runs as another program is not read as that one; nothing where there is no such one."""
-    return _read(eqn)[1] if eqn.primitive.name in _PROGRAMS else ""
+    return _read(eqn)[1] if _function_of(eqn.primitive) else ""
 
 
 @lru_cache(maxsize=512)
@@ -64,7 +102,8 @@ def idealised(eqn: Any) -> tuple[str, ...]:
         along = ", ".join(f"{n} along {name}" for name, n in _devices.devices(eqn.params).items())
         return (f"devices: {along}; another number of them is another program",)
     if eqn.primitive.name != "pallas_call":
-        return ()
+        others = _elsewhere(eqn.primitive) if is_python(eqn.primitive) else []
+        return (f"{eqn.primitive.name} is read as JAX runs it on a CPU",) if others else ()
     order = ("the steps of a Pallas kernel's grid are taken to run one after another",)
     return ("what compilers make of a Pallas kernel is not looked at", *(order if _pallas.in_order(eqn.params) else ()))
 
@@ -72,7 +111,8 @@ def idealised(eqn: Any) -> tuple[str, ...]:
 @lru_cache(maxsize=512)
 def _read(eqn: Any) -> tuple[Any, str]:
     """The program, and why there is none. Equations are told apart as objects: the same one is read once."""
-    function = _PROGRAMS[eqn.primitive.name](eqn.params)
+    made = _function_of(eqn.primitive)
+    function = made and made(eqn.params)
     if function is None:
         return None, ""
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]

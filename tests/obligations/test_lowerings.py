@@ -6,6 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import sparse
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
 
 from certgrad import check, equal
 from certgrad.obligations.balls import evaluate
@@ -88,3 +91,53 @@ def test_a_collective_over_an_axis_that_vmap_names(right) -> None:
 
     layer.defvjp(lambda x: (layer(x), x), bwd)
     assert check(layer, "4 d", conformance=False).verdict == ("proved" if right else "refuted")
+
+
+def times_sparse(scattered):
+    """A sparse matrix by a vector; `scattered` says how the cotangents of a column come together."""
+
+    @jax.custom_vjp
+    def product(d, i, v):
+        return sparse.BCOO((d, i), shape=(4, 3)) @ v
+
+    def bwd(saved, g):
+        d, i, v = saved
+        rows, columns = i[:, 0], i[:, 1]
+        return g[rows] * v[columns], None, scattered(jnp.zeros(3).at[columns], d * g[rows])
+
+    product.defvjp(lambda d, i, v: (product(d, i, v), (d, i, v)), bwd)
+    return product
+
+
+def test_a_sparse_product_is_proved_for_any_number_of_entries() -> None:
+    found = check(times_sparse(lambda at, v: at.add(v)), "k, k 2:int, 3 -> 4", domain="i >= 0", conformance=False)
+    assert found.verdict == "proved under hypotheses"
+    assert {"i[j,0] ≤ 3", "i[j,1] ≤ 2"} <= set(found.hypotheses)
+    wrong = check(times_sparse(lambda at, v: at.set(v)), "k, k 2:int, 3 -> 4", domain="i >= 0", conformance=False)
+    assert wrong.verdict == "refuted"
+
+
+def cubes(primitive, factor):
+    @jax.custom_vjp
+    def f(x):
+        return primitive.bind(x, times=2)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (factor * x * x * g,))
+    return f
+
+
+def times_cube(name, register=True):
+    primitive = Primitive(name)
+    primitive.def_abstract_eval(lambda x, *, times: x)
+    if register:
+        program = mlir.lower_fun(lambda x, *, times: times * x * x * x, multiple_results=False)
+        mlir.register_lowering(primitive, program)
+    return primitive
+
+
+def test_a_primitive_of_ones_own_is_the_function_that_is_compiled_for_it() -> None:
+    # The last one has the name of a primitive that calls a program: it is told apart by what it is, not by its name.
+    for primitive in (times_cube("times_cube"), times_cube("sin"), times_cube("jit")):
+        assert check(cubes(primitive, 6), "*s -> *s", conformance=False).verdict == "proved"
+        assert check(cubes(primitive, 3), "*s -> *s", conformance=False).verdict == "refuted"
+    assert check(cubes(times_cube("times_cube", False), 6), "*s -> *s", conformance=False).verdict == "unproved"

@@ -15,6 +15,8 @@ from .linear_algebra import LINEAR_ALGEBRA
 from .logic import LOGIC
 from .order import ORDER
 from .reductions import CONTRACTIONS, REDUCTIONS
+from .references import REFERENCES
+from .sparse import SPARSE
 from .special import SPECIAL
 from .structure import STRUCTURE
 from .windows import WINDOWS
@@ -32,6 +34,8 @@ CONFIGURATIONS: list[Configuration] = [
     *LINEAR_ALGEBRA,
     *CONTROL,
     *COMPLEX,
+    *REFERENCES,
+    *SPARSE,
     *NN,
     *NUMPY,
     *SCIPY_SPECIAL,

@@ -13,6 +13,7 @@ from jax.extend import core
 
 from certgrad._complex import NoPairsError, on_pairs
 from certgrad._jax_compat import Linear, program_of
+from certgrad._references import shares_references, without_references
 from certgrad._threads import Kept
 
 from ._errors import Unsupported
@@ -45,11 +46,15 @@ def trace(function: Callable[..., Any], arguments: Sequence[jax.ShapeDtypeStruct
 
 
 def of_reals(program: Jaxpr, arguments: Sequence[Any]) -> Jaxpr:
-    """A program with pairs of reals for the complex numbers in it, if there are any.
+    """A program of values, for references that it makes, with pairs of reals for complex numbers, if there are any.
 
     Raises:
-        Unsupported: a primitive of complex numbers that has no such reading.
+        Unsupported: a primitive of complex numbers that has no such reading, or state that the program shares.
     """
+    if shares_references(program):
+        raise Unsupported("a mutable reference from outside")
+    values = without_references(program)
+    program = program if values is None else values
     function = on_pairs(*parts(program))
     try:
         return program if function is None else jax.make_jaxpr(function)(*arguments)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from flint import fmpq
 
@@ -18,7 +19,7 @@ from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of
-from certgrad.obligations.terms.predicates import IxPred
+from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds
 from certgrad.obligations.terms.session import intern
 from certgrad.obligations.terms.sums import sum_over
@@ -240,17 +241,74 @@ def _closed_form(s: Var, c: Open) -> Value | None:
 
         return total
     if _reads(c.step, {c.name}):
-        return _rescaled(s, c)
+        return _written(s, c) or _overwritten(s, c) or _rescaled(s, c)
+    return _last(s, c, ZERO, c.step)
+
+
+def _overwritten(s: Var, c: Open) -> Value | None:
+    """The value of a carry of which each step writes the same entries anew.
+
+    Let c[s + 1] = a·c[s] + b(s), where a and b do not read c, a is the same at each step, a² = a and a·b = 0. Then
+    c[t] = a·c[0] + b(t − 1) for t ≥ 1, by induction on t.
+    """
+    kept, added = linear_part(c.step, access(c.name, (of_var(s), *c.index)))
+    if s in kept.free or _reads(kept, {c.name}) or _reads(added, {c.name}):
+        return None
+    return _last(s, c, kept, added) if kept * kept == kept and (kept * added).is_zero else None
+
+
+def _last(s: Var, c: Open, kept: Poly, added: Poly) -> Value:
+    """kept·c[0] + added(t − 1), where the time t is shown to be at least 1."""
     loop = _closed(s, [c])
 
     def last(time: Ix, index: tuple[Ix, ...]) -> Poly:
         before = time.shifted(-ONE)
         least, _ = bounds(before, NO_RANGES)
         if least is not None and at_least(least) == ONE:
-            return c.at(c.step, index, {s: before})
+            return c.at(kept * c.init + added, index, {s: before})
         return entry(loop, 0, time, index)
 
     return last
+
+
+def _written(s: Var, c: Open) -> Value | None:
+    """The value of a carry of which each step writes other entries, as a buffer that is filled row by row.
+
+    Let c[s + 1] = (1 − d(s))·c[s] + b(s), where d and b do not read c and have a common factor [e(s) = 0], e an index
+    expression with s or −s in it. It holds at one s alone, r say, so that d(s)·d(t) = 0 and d(t)·b(s) = 0 for s ≠ t,
+    and c[t] = (1 − Σ_{j<t} d(j))·c[0] + Σ_{j<t} b(j), by induction on t. Of these sums one term is left, that at r, if
+    0 ≤ r < t.
+    """
+    own = access(c.name, (of_var(s), *c.index))
+    written = c.step - own
+    common = set.intersection(*({a for a, _ in mono if _is_turn(a, s)} for mono, _ in written.items()))
+    for turn in sorted(common, key=lambda a: a.key):
+        at = _solved_for(s, turn.ix, ZERO)
+
+        def value(a: Access, at: Ix = at) -> Poly:
+            here = a.index[0] == of_var(s) and tuple(ix.subst({s: at}) for ix in a.index[1:]) == c.index
+            return own if here else poly_of(a)
+
+        factor, added = linear_part(Rewriter(replace=replacing([c.name], value))(written), own)
+        if not _reads(factor, {c.name}) and not _reads(added, {c.name}):
+            return partial(_written_by, s, c, at, factor, added)
+    return None
+
+
+def _written_by(s: Var, c: Open, at: Ix, factor: Poly, added: Poly, time: Ix, index: tuple[Ix, ...]) -> Poly:
+    """The entry at a time, where step `at` writes it: by c + factor·c + added."""
+    init = c.at(c.init, index)
+    if not time.terms and time.const.is_zero:
+        return init
+    ranges = {v: n for v, n in zip(c.axes, c.ranges, strict=True) if n != ONE}
+    done = index_pred(at, ranges) * index_pred(time.minus(at).shifted(-ONE), ranges)
+    change = done * Rewriter({s: at})(c.init * factor + added)
+    return init + c.at(change, index)
+
+
+def _is_turn(a: Atom, s: Var) -> bool:
+    """[e = 0] with s or −s in e, and nowhere inside what else stands in it."""
+    return isinstance(a, IxEq) and abs(a.ix.coefficient(s)) == 1 and all(s not in atom.free for atom in a.ix.atoms)
 
 
 def _rescaled(s: Var, c: Open) -> Value | None:

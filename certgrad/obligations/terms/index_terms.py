@@ -132,6 +132,8 @@ def divided(n: Poly, divisor: Poly) -> Poly | None:
 
 def within(ix: Ix, size: Poly, ranges: Ranges = NO_RANGES) -> Poly:
     """[0 ≤ ix < size]."""
+    if size == ONE:
+        return index_equal(ix, ranges)
     return index_pred(ix, ranges) * index_pred(ix.scaled(-1).shifted(size - ONE), ranges)
 
 

@@ -84,9 +84,8 @@ def _gather(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Te
     windows = dict(zip([k for k in range(x.rank) if k not in gone], spec.offset_dims, strict=True))
     batch = [axis_index(k, n) for k, n in enumerate(shape) if k not in spec.offset_dims]
     axes = list(spec.start_index_map)
-    start = _starts(
-        indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges_of(shape), drop=False
-    )
+    ranges = ctx.ranges | ranges_of(shape)
+    start = _starts(indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges, drop=False)
     _promised(
         params, axes, start, batch, {v: shape[v[1]] for ix in batch for v in ix.free}, spec.start_indices_batching_dims
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad._jax_lowerings import idealised, why_not
+from certgrad._jax_lowerings import idealised, is_python, why_not
 from certgrad.obligations.assume.conditions import UNDEFINED, merged
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor
@@ -188,7 +188,7 @@ def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> 
 
 def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
     name = eqn.primitive.name
-    if not genuine(eqn.primitive):
+    if not genuine(eqn.primitive) and not is_python(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):

@@ -6,10 +6,9 @@ _GROUPS: dict[str, str] = {
     "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
         pbroadcast pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
         pvary reduced_vary_cast_p reshard shard_map unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p""",
-    "sparse arrays": """bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices
-        bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose bcsr_dot_general bcsr_extract bcsr_fromdense
-        bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense csr_fromdense csr_matmat csr_matvec csr_todense
-        spsolve todense""",
+    "sparse arrays": """bcoo_fromdense bcoo_sort_indices bcoo_spdot_general bcoo_sum_duplicates bcsr_dot_general
+        bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense csr_fromdense csr_matmat csr_matvec csr_todense spsolve
+        todense""",
     "a call out of the program": """check debug_callback debug_print ffi_call inspect_sharding io_callback
         pure_callback""",
     "a place in memory": "with_memory_space_constraint",

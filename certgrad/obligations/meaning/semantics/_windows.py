@@ -14,7 +14,7 @@ from certgrad.obligations.assume.signs import ANY, NONNEG, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor, axis_index, own_index
 from certgrad.obligations.laws.recurrences import joined
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import divided, index_equal, index_pred, within
+from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, divided, index_equal, index_pred, within
 from certgrad.obligations.terms.integers import quotient, row_major
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -181,12 +181,12 @@ def _pad(ctx: Context, params: Params, shapes: Shapes, x: Tensor, value: Tensor)
 # --- slices at a position that is a value --------------------------------------------------------------------------
 
 
-def clamped(case: Case, last: Poly) -> list[Case]:
+def clamped(case: Case, last: Poly, ranges: Ranges = NO_RANGES) -> list[Case]:
     """The case with its index clamped to [0, last]."""
     if last.is_zero:
         return [Case(case.guard, of_const(NOTHING), case.conditions)]
     above, below = case.ix.shifted(-last - ONE), case.ix.scaled(-1).shifted(-ONE)
-    over, under = index_pred(above), index_pred(below)
+    over, under = index_pred(above, ranges), index_pred(below, ranges)
     out = [
         case.where(under, (below, ">="), of_const(NOTHING)),
         case.where(over, (above, ">="), of_const(last)),
@@ -195,10 +195,12 @@ def clamped(case: Case, last: Poly) -> list[Case]:
     return [c for c in out if not c.guard.is_zero]
 
 
-def _positions(starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly]) -> list[tuple[Poly, list[Ix]]]:
+def _positions(
+    starts: Sequence[Tensor], sizes: Sequence[Poly], rooms: Sequence[Poly], ranges: Ranges
+) -> list[tuple[Poly, list[Ix]]]:
     positions: list[tuple[Poly, list[Ix]]] = [(ONE, [])]
     for start, size, room in zip(starts, sizes, rooms, strict=True):
-        cases = [c for case in index_cases(start.body) for c in clamped(case, room - size)]
+        cases = [c for case in index_cases(start.body) for c in clamped(case, room - size, ranges)]
         positions = [(g * c.guard, [*ixs, c.ix]) for g, ixs in positions for c in cases]
     return [(g, ixs) for g, ixs in positions if not g.is_zero]
 
@@ -208,7 +210,7 @@ def _dynamic_slice(ctx: Context, params: Params, shapes: Shapes, x: Tensor, *sta
     (shape,) = shapes
     starts = starts[: x.rank]
     parts = []
-    for guard, begin in _positions(starts, shape, x.shape):
+    for guard, begin in _positions(starts, shape, x.shape, ctx.ranges):
         index = [
             of_const(NOTHING) if n == ONE else ix.plus(b)
             for ix, b, n in zip(own_index(shape), begin, x.shape, strict=True)
@@ -225,7 +227,7 @@ def _dynamic_update_slice(
     ranges = ranges_of(shape)
     parts: list[tuple[Poly, Tensor]] = []
     left = ONE
-    for guard, begin in _positions(starts, update.shape, shape):
+    for guard, begin in _positions(starts, update.shape, shape, ctx.ranges):
         index = [ix.minus(b) for ix, b in zip(own_index(shape), begin, strict=True)]
         here = guard
         for ix, n, room in zip(index, update.shape, shape, strict=True):

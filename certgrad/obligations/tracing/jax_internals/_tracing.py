@@ -18,9 +18,11 @@ import numpy as np
 from jax import api_util, export
 from jax.core import ShapedArray
 from jax.extend import linear_util
+from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
 
 from certgrad._complex import NoPairsError, on_pairs
+from certgrad._references import without_references
 from certgrad._threads import one_at_a_time
 from certgrad.ops import _fit
 
@@ -232,7 +234,7 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
     with recorded_decisions() as record, arithmetic_of_dimensions(from_library), _named_blocks():
         jaxpr, consts, tree = _jaxpr(fn, specs)
         asked = len(record)
-        jaxpr, consts = _of_reals(jaxpr, consts, specs)
+        jaxpr, consts = _of_reals(*_of_values(jaxpr, consts), specs)
         del record[asked:]  # asked in reading the program, not by it
     pairs = {(str(a), str(b), asker): (a, b) for a, b, asker in record}
     decisions = {
@@ -240,6 +242,12 @@ def trace(fn: Callable, specs: Sequence[Any]) -> Program:
         for (_, _, asker), (a, b) in pairs.items()
     }
     return Program(jaxpr, consts, tree, tuple(decisions))
+
+
+def _of_values(jaxpr: Any, consts: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+    """The program without the references that it makes for itself; as it is where it has none, or shares one."""
+    program = without_references(ClosedJaxpr(jaxpr, consts))
+    return (jaxpr, consts) if program is None else (jaxpr_of(program), program.consts)
 
 
 def _of_reals(jaxpr: Any, consts: Sequence[Any], specs: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
