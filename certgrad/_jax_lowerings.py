@@ -58,7 +58,7 @@ def _registered(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., A
     """The function that JAX traces on a CPU in place of a primitive that its core does not define."""
     if primitive in mlir._platform_specific_lowerings["cpu"]:
         return None
-    lowering = getattr(mlir._lowerings.get(primitive), "rule", None)
+    lowering: Any = getattr(mlir._lowerings.get(primitive), "rule", None)
     if getattr(lowering, "__qualname__", "") != _LOWER_FUN or lowering.__module__ != mlir.__name__:
         return None
     held = dict(zip(lowering.__code__.co_freevars, (cell.cell_contents for cell in lowering.__closure__), strict=True))

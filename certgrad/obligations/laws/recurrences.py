@@ -17,7 +17,7 @@ from certgrad.obligations.terms.atoms import Access, Exp, access
 from certgrad.obligations.terms.determined import CARRY, Carry, Loop, Rec, carried
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds
@@ -281,7 +281,7 @@ def _written(s: Var, c: Open) -> Value | None:
     """
     own = access(c.name, (of_var(s), *c.index))
     written = c.step - own
-    common = set.intersection(*({a for a, _ in mono if _is_turn(a, s)} for mono, _ in written.items()))
+    common = set.intersection(*(_turns(mono, s) for mono, _ in written.items()))
     for turn in sorted(common, key=lambda a: a.key):
         at = _solved_for(s, turn.ix, ZERO)
 
@@ -306,9 +306,13 @@ def _written_by(s: Var, c: Open, at: Ix, factor: Poly, added: Poly, time: Ix, in
     return init + c.at(change, index)
 
 
-def _is_turn(a: Atom, s: Var) -> bool:
-    """[e = 0] with s or −s in e, and nowhere inside what else stands in it."""
-    return isinstance(a, IxEq) and abs(a.ix.coefficient(s)) == 1 and all(s not in atom.free for atom in a.ix.atoms)
+def _turns(mono: Mono, s: Var) -> set[IxEq]:
+    """The factors [e = 0] with s or −s in e, and nowhere inside what else stands in it."""
+    return {
+        a
+        for a, _ in mono
+        if isinstance(a, IxEq) and abs(a.ix.coefficient(s)) == 1 and all(s not in other.free for other in a.ix.atoms)
+    }
 
 
 def _rescaled(s: Var, c: Open) -> Value | None:

@@ -14,6 +14,7 @@ from tests.obligations.meaning.semantics.examples_indices import INDICES
 from tests.obligations.meaning.semantics.examples_linear_algebra import LINEAR_ALGEBRA
 from tests.obligations.meaning.semantics.examples_open import OPEN
 from tests.obligations.meaning.semantics.examples_order import ORDER
+from tests.obligations.meaning.semantics.examples_programs import PROGRAMS
 from tests.obligations.meaning.semantics.examples_structure import COMPOSED, MOVES, REDUCTIONS
 
 EXAMPLES: list[Example] = [
@@ -27,5 +28,6 @@ EXAMPLES: list[Example] = [
     *CONTROL,
     *ORDER,
     *COMPLEX,
+    *PROGRAMS,
 ]
 EVERY: list[Example] = [*EXAMPLES, *OPEN]
