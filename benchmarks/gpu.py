@@ -69,7 +69,7 @@ class OpRow:
 
 @dataclass
 class SweepRow:
-    """One model: how far the sweep in float64 is from `jax.grad` on the device, and whether every cotangent is a sum."""
+    """One model: how far the sweep in float64 is from `jax.grad` on the device; whether every cotangent is a sum."""
 
     name: str
     verdict: str

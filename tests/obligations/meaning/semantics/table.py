@@ -14,7 +14,7 @@ from tests.obligations.meaning.semantics.examples_indices import INDICES
 from tests.obligations.meaning.semantics.examples_linear_algebra import LINEAR_ALGEBRA
 from tests.obligations.meaning.semantics.examples_open import OPEN
 from tests.obligations.meaning.semantics.examples_order import ORDER
-from tests.obligations.meaning.semantics.examples_programs import PROGRAMS
+from tests.obligations.meaning.semantics.examples_programs import NOT_COMPARED, PROGRAMS
 from tests.obligations.meaning.semantics.examples_structure import COMPOSED, MOVES, REDUCTIONS
 
 EXAMPLES: list[Example] = [
@@ -30,4 +30,4 @@ EXAMPLES: list[Example] = [
     *COMPLEX,
     *PROGRAMS,
 ]
-EVERY: list[Example] = [*EXAMPLES, *OPEN]
+EVERY: list[Example] = [*EXAMPLES, *NOT_COMPARED, *OPEN]
