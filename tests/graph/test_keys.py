@@ -100,6 +100,24 @@ def test_bounds_that_move_have_a_derivative() -> None:
     assert all(node.kind != "draw" for node in graph.nodes)
 
 
+def test_a_probability_that_moves_is_compared_with_a_number_of_the_key() -> None:
+    """Where the two differ, what is drawn stays the same: a weight on it has a derivative, the probability has none."""
+
+    def spikes(u, w, key):
+        return jnp.sum(w * random.bernoulli(key, jax.nn.sigmoid(u)))
+
+    found = certify(trace(spikes, "n", "n", ":key"))
+    assert found.verdict == "proved under hypotheses"
+    assert any("≠ `logistic(u)`" in h.text for h in found.hypotheses)
+
+    @jax.custom_jvp
+    def through(u, key):
+        return random.bernoulli(key, jax.nn.sigmoid(u)).astype(u.dtype)
+
+    through.defjvp(lambda p, t: (through(*p), t[0]))
+    assert certify(trace(lambda u, key: jnp.sum(through(u, key)), "n", ":key")).verdict in ("unproved", "refuted")
+
+
 def test_a_function_that_only_has_the_name() -> None:
     def _normal(x):
         return jnp.log(x)

@@ -66,7 +66,10 @@ class _Writer:
             return names[v]
 
         lines = ["in " + " ".join(map(name, jaxpr.invars))]
-        lines += [f"const {name(v)} = {self.array(c)}" for v, c in zip(jaxpr.constvars, consts, strict=True)]
+        if consts:
+            lines += [f"const {name(v)} = {self.array(c)}" for v, c in zip(jaxpr.constvars, consts, strict=True)]
+        else:  # an open program, as a static parameter: the equation hands it its constants as operands
+            lines += [f"const {name(v)}" for v in jaxpr.constvars]
         for eqn in jaxpr.eqns:
             params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(_written(eqn).items()) if k not in _IGNORED)
             operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))

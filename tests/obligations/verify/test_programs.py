@@ -7,6 +7,7 @@ from jax import lax
 
 from certgrad.obligations import audit
 from certgrad.obligations.verify import verify
+from certgrad.obligations.verify.digest import _Writer
 from certgrad.ops import Op
 from tests.obligations.test_index_rules import FREE, IN_RANGE, by_jax
 from tests.obligations.traps import declare
@@ -77,3 +78,15 @@ def recurrence(reverse: bool) -> Op:
 @pytest.mark.parametrize("right, wrong", [(cumulative(False), cumulative(True)), (recurrence(True), recurrence(False))])
 def test_a_wrong_order_fails_with_a_forged_digest(right: Op, wrong: Op) -> None:
     assert verify(for_code_of(audit(right), wrong), wrong).outcome == "failed"
+
+
+def test_an_open_program_among_the_parameters_is_written_without_constants():
+    """Equinox hands the constants of a closed-over function on as operands, and its program as a static parameter."""
+    table = jnp.arange(3.0)
+    added, taken = (jax.make_jaxpr(f)(jnp.ones(3)) for f in (lambda x: x + table, lambda x: x - table))
+    assert len(added.jaxpr.constvars) == 1
+    first, second = (_Writer().param(one.jaxpr) for one in (added, taken))
+    assert first != second
+    assert "const v1" in first
+    assert " = add" in first
+    assert _Writer().param(added) != first, "a closed one with its constants"

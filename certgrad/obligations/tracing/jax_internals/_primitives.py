@@ -83,7 +83,8 @@ _RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
 def sampler(eqn: Any) -> str:
     """The function of `jax.random` that an equation calls to draw numbers, such as `normal`; empty for any other.
 
-    What it returns is some number for each key: which one, nothing here knows.
+    What it returns is some number for each key: which one, nothing here knows. What is drawn with a probability that is
+    computed is no such number: it is 1 where a number of the key alone is below the probability, as its program says.
     """
     name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
     if name not in _SAMPLERS or inner is None or eqn.primitive.name not in ("jit", "pjit"):
@@ -92,6 +93,8 @@ def sampler(eqn: Any) -> str:
         return ""
     info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
     if not info.startswith(f"{name} at {_RANDOM}") or kind_of(eqn.invars[0].aval.dtype) != "k":
+        return ""
+    if name == "_bernoulli" and not all(isinstance(v, jex.Literal) for v in eqn.invars[1:]):
         return ""
     finite = all(np.isfinite(np.asarray(v.val)).all() for v in eqn.invars if isinstance(v, jex.Literal))
     return str(name).lstrip("_") if finite else ""
