@@ -1,8 +1,8 @@
 """Whether integers stay in the range of their type: arithmetic on them is read as that of whole numbers.
 
 Three kinds of integers are told apart. One that is made of constants, sizes and indices is bounded by a number as soon
-as sizes are, so that it is decided up to which sizes it fits: quietly where that is `QUIET` and more, with a note that
-gives the bound where it is less, and below `LEAST` it is refused. One that is made of integers that the caller gives,
+as sizes are, so that it is decided up to which sizes it fits: quietly where that is `QUIET` and more, under the
+hypothesis that sizes are no larger where it is less, and below `LEAST` it is refused. One that is made of integers that the caller gives,
 or of real numbers, can leave any range: the certificate says that it does not. An index plus a size is neither where it
 is chosen only for a negative index, as in where(i < 0, i + n, i): there it fits.
 
@@ -11,13 +11,15 @@ Code that asks for 64 bits gets 32 from JAX unless it is told otherwise, so that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from certgrad.hypotheses.size_texts import NoSizeError, most
+from certgrad.obligations.assume.conditions import Clauses, condition, merged
 from certgrad.obligations.assume.signs import NEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.atoms import Access, Dim, IndexNumber, Max, Sum
@@ -25,7 +27,7 @@ from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.index_terms import as_index, index_pred
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
-from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms, own_indices
@@ -33,6 +35,8 @@ from certgrad.obligations.tracing.jax_internals import bits_of, kind_of
 
 from ._registry import Context, UnprovedError
 
+FITS = "integers that fit their type"
+"""The origin of a condition on sizes."""
 IN_RANGE = "integer arithmetic stays in the range of its type"
 QUIET = 2**24
 """Sizes of axes up to which integers made of them fit without a word: a general assumption (docs/trust.md)."""
@@ -50,16 +54,17 @@ _WITHIN = frozenset(
 """Primitives whose integers are entries of their operands, or fit whatever these are."""
 
 
-def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Iterable[Tensor]) -> None:
-    """Record what must be said of the equation's integers.
+def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> list[Tensor]:
+    """The outputs, defined at sizes at which integers fit. What must be said of others is recorded.
 
     Raises UnprovedError where they are made of constants and sizes, and overflow at small sizes.
     """
     name = eqn.primitive.name
     used(ctx, inputs, name)
+    fitting = list(outs)
     if name in _WITHIN:
-        return
-    for v, out in zip(eqn.outvars, outs, strict=True):
+        return fitting
+    for k, (v, out) in enumerate(zip(eqn.outvars, outs, strict=True)):
         if out.kind != "i" or kind_of(v.aval.dtype) != "i":
             continue
         if name == "convert_element_type" and inputs[0].kind != "i":
@@ -68,18 +73,21 @@ def noted(ctx: Context, eqn: Any, inputs: Sequence[Tensor], outs: Iterable[Tenso
             continue  # it is wrapped
         if name in ("reduce_sum", "cumsum") and _most(inputs[0], ctx.ranges, QUIET) in (0, 1):
             continue  # at most as many as the array has entries
-        _look(ctx, name, np.dtype(v.aval.dtype), inputs, out)
+        if small := _look(ctx, name, np.dtype(v.aval.dtype), inputs, out):
+            fitting[k] = replace(out, defined=merged(out.defined, small), smooth=merged(out.smooth, small))
+    return fitting
 
 
-def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> None:
+def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], out: Tensor) -> Clauses:
+    """The sizes at which the entries fit, where that is not every one up to QUIET."""
     largest = _largest(out, ctx.ranges, _limit(dtype))
     if largest is None:
         if any(isinstance(a, Access) and a.tensor.startswith(f"{CARRY}~") for a in deep_atoms(out.body)):
-            return  # of what a loop carries, the loop says it
+            return ()  # of what a loop carries, the loop says it
         if name == "convert_element_type":
             if bits_of(dtype) < bits_of(ctx.dtypes[0]):
                 ctx.note(f"integers are in the range of {dtype}")
-            return
+            return ()
         index = _from_the_end(inputs) if name == "add" else None
         if index is not None:
             ctx.wrapped[id(out)] = out, index
@@ -88,7 +96,16 @@ def _look(ctx: Context, name: str, dtype: np.dtype, inputs: Sequence[Tensor], ou
     elif largest < LEAST:
         raise UnprovedError(f"{name} of {_type(dtype)} numbers that overflow at sizes above {largest}")
     elif largest < QUIET:
-        ctx.note(f"{name} of {_type(dtype)} numbers made of sizes: no size is above {largest}")
+        bound = number(largest)
+        return merged(*(condition(">= 0", bound - poly_of(n), FITS) for n in _sizes(out, ctx.ranges)))
+    return ()
+
+
+def _sizes(x: Tensor, ranges: Mapping[Var, Poly]) -> list[Dim]:
+    """The sizes of which the entries are made, by name."""
+    every = {**ranges, **dict(x.variables)}
+    terms = [x.body, *x.shape, *(every[v] for v in x.body.free if v in every)]
+    return sorted({a for p in terms for a in deep_atoms(p) if isinstance(a, Dim)}, key=lambda a: a.name)
 
 
 def unbounded(ctx: Context, name: str, body: Poly) -> None:
@@ -134,19 +151,19 @@ def _type(dtype: np.dtype) -> str:
 
 
 def _largest(out: Tensor, ranges: Mapping[Var, Poly], limit: int) -> int | None:
-    """The largest power of 2, up to QUIET, that sizes may have for the entries to fit, and 0 where there is none.
+    """The largest number, up to QUIET, that sizes may be for the entries to fit, and 0 where there is none.
 
     None where sizes do not bound them.
     """
-    size = QUIET
-    while size:
+    found = _most(out, ranges, QUIET)
+    if found is None or found <= limit:
+        return None if found is None else QUIET
+    fits, fails = 0, QUIET
+    while fails - fits > 1:
+        size = (fits + fails) // 2
         found = _most(out, ranges, size)
-        if found is None:
-            return None
-        if found <= limit:
-            return size
-        size //= 2
-    return 0
+        fits, fails = (size, fails) if found is not None and found <= limit else (fits, size)
+    return fits
 
 
 def _most(x: Tensor, ranges: Mapping[Var, Poly], size: int) -> Fraction | None:

@@ -239,7 +239,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         ctx.untouched |= {id(x): x for x in outs}
     if name.startswith(POSITIONED):
         outs = [_at_steady_positions(x, inputs) for x in outs]
-    noted(ctx, eqn, inputs, outs)
+    outs = noted(ctx, eqn, inputs, outs)
     if key is not None:
         ctx.known[key] = values, outs
     return outs
