@@ -2,12 +2,16 @@
 
 from certgrad.accel._check_sweep import check_sweep
 from certgrad.accel._compile import CompiledGraph, NotCertifiedError, compile_graph
+from certgrad.accel._guards import GuardError
+from certgrad.accel._monitor import Monitor
 from certgrad.accel._sweep import Sweep
 from certgrad.accel.verify import GraphVerification, verify_graph
 
 __all__ = [
     "CompiledGraph",
     "GraphVerification",
+    "GuardError",
+    "Monitor",
     "NotCertifiedError",
     "Sweep",
     "check_sweep",

@@ -8,12 +8,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.accel._sweep import Sweep
+from certgrad.accel._guards import Found, GuardError, Guards
+from certgrad.accel._monitor import Monitor
+from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError, UsageError
-from certgrad.graph._certify import Certification, certification
+from certgrad.graph._certify import Certification, certification, digest
+from certgrad.graph._induction import Induction
 from certgrad.graph._numbers import Numbers, OwnNumbers
+from certgrad.graph._run import Run
 from certgrad.graph._trace import TracedGraph
-from certgrad.graph.certificate import GraphCertificate
+from certgrad.graph._wellformed import line_of
+from certgrad.graph.certificate import GraphCertificate, Step
 from certgrad.graph.ir import Ref
 from certgrad.obligations.certificate import PROOFS
 from certgrad.obligations.tracing.jax_internals import kind_of
@@ -29,8 +34,10 @@ class CompiledGraph:
     Every node is evaluated, and swept, by the programs of the lemma that its certificate step names.
     """
 
-    def __init__(self, certified: Certification) -> None:
-        self.certified = certified
+    def __init__(self, certified: Certification, checked: bool = False, monitor: bool = False) -> None:
+        self.certified, self.checked = certified, checked
+        self.guards = Guards(certified, trace_back=checked) if checked or monitor else None
+        self.monitor = Monitor(self.guards.names) if self.guards is not None and monitor else None
         self._same: dict[Any, bool] = {}
         """Dtypes of floats, and whether the function traces to the graph's own program in them."""
         self._jitted = {name: jax.jit(fn) for name, fn in self._programs().items()}
@@ -40,15 +47,39 @@ class CompiledGraph:
 
     def forward(self, *args: Any) -> Any:
         """What the function returns."""
-        return self._jitted["forward"](self.certified.traced.specs.flat(args))
+        return self._ran("forward", self.certified.traced.specs.flat(args))
 
     def vjp(self, args: Sequence[Any], seeds: Any) -> Any:
         """(outputs, cotangents), with one seed an output and one cotangent a real argument."""
-        return self._jitted["vjp"](self.certified.traced.specs.flat(args), seeds)
+        return self._ran("vjp", self.certified.traced.specs.flat(args), seeds)
 
     def value_and_grad(self, *args: Any) -> Any:
         """The loss, and its gradient with respect to each real argument."""
-        return self._jitted["value_and_grad"](self.certified.traced.specs.flat(args))
+        return self._ran("value_and_grad", self.certified.traced.specs.flat(args))
+
+    def _ran(self, program: str, *args: Any) -> Any:
+        result, found = self._jitted[program](*args)
+        self.hear(found)
+        return result
+
+    def hear(self, found: Found | None) -> None:
+        """What the guards found in a run: counted, and an error where a hypothesis failed.
+
+        Inside a transformation of JAX, a call of the host at each run.
+        """
+        if found is None:
+            return
+        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(found)):
+            jax.debug.callback(self._heard, found)
+        else:
+            self._heard(found)
+
+    def _heard(self, found: Found) -> None:
+        assert self.guards is not None
+        if self.monitor is not None:
+            self.monitor.add(found.times, found.finite)
+        if self.checked and (problem := self.guards.problem(jax.device_get(found))) is not None:
+            raise GuardError(problem)
 
     @property
     def certificate(self) -> GraphCertificate:
@@ -96,17 +127,33 @@ class CompiledGraph:
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
         sweep, leaves = self._sweep(arrays)
-        return self._nested(sweep.outputs(sweep.forward(leaves)))
+        values, run = self.reach(sweep, leaves)
+        outputs = sweep.outputs(values)
+        return self._nested(outputs), self.look(sweep, run, outputs, (), {})
+
+    def reach(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run | None]:
+        """The values of all nodes, with what the guards look at."""
+        return (sweep.forward(leaves), None) if self.guards is None else self.guards.forward(sweep, leaves)
+
+    def look(self, sweep: Sweep, run: Run | None, outputs: Any, gradients: Any, cotangents: Cotangents) -> Found | None:
+        """What the guards find, as a part of the program."""
+        return (
+            None
+            if self.guards is None or run is None
+            else self.guards.found(sweep, run, outputs, gradients, cotangents)
+        )
 
     def _vjp(self, arrays: Sequence[Any], seeds: Any) -> Any:
         sweep, leaves = self._sweep(arrays)
-        values = sweep.forward(leaves)
+        values, run = self.reach(sweep, leaves)
         outputs = sweep.outputs(values)
         given = jax.tree.leaves(seeds)
         if len(given) != len(outputs) or any(jnp.shape(s) != y.shape for s, y in zip(given, outputs, strict=False)):
             raise UsageError("Pass one seed of the same shape for each output of the graph.")
         seeds = [jnp.asarray(s, y.dtype) for s, y in zip(given, outputs, strict=True)]
-        return self._nested(outputs), self._gradients(sweep, leaves, sweep.backward(values, seeds))
+        cotangents = sweep.backward(values, seeds)
+        gradients = self._gradients(sweep, leaves, cotangents)
+        return (self._nested(outputs), gradients), self.look(sweep, run, outputs, gradients, cotangents)
 
     def _value_and_grad(self, arrays: Sequence[Any]) -> Any:
         if not self.certified.traced.ir.scalar_loss:
@@ -114,9 +161,11 @@ class CompiledGraph:
                 f"{self.certified.traced.ir.name} does not return one real number, so it has no gradient. Use vjp."
             )
         sweep, leaves = self._sweep(arrays)
-        values = sweep.forward(leaves)
+        values, run = self.reach(sweep, leaves)
         (loss,) = sweep.outputs(values)
-        return loss, self._gradients(sweep, leaves, sweep.backward(values, [jnp.ones((), loss.dtype)]))
+        cotangents = sweep.backward(values, [jnp.ones((), loss.dtype)])
+        gradients = self._gradients(sweep, leaves, cotangents)
+        return (loss, gradients), self.look(sweep, run, loss, gradients, cotangents)
 
     def _nested(self, outputs: Sequence[Any]) -> Any:
         return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
@@ -130,8 +179,20 @@ class CompiledGraph:
         return tuple(self.certified.traced.specs.nest(flat, bare=True))
 
 
-def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:
-    """The graph as jitted functions. Raises NotCertifiedError, with the findings, for a graph that is not proved."""
+def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, monitor: bool = False) -> CompiledGraph:
+    """The graph as jitted functions.
+
+    Args:
+        graph: from `certgrad.trace`, or certified.
+        checked: a run in which a hypothesis of the certificate fails, or that returns what is not finite, raises
+            GuardError with the node, its line, the expression, the first index and the values there. Inside `jax.jit`
+            or `jax.vmap` the error of JAX carries that text.
+        monitor: count for each hypothesis how often it failed, call by call, in `CompiledGraph.monitor`.
+
+    Raises:
+        NotCertifiedError: with the findings, for a graph that is not proved; or what runs is not what the steps of the
+            certificate name.
+    """
     certified = graph if isinstance(graph, Certification) else certification(graph)
     if certified.certificate.verdict not in PROOFS:
         findings = "; ".join(certified.certificate.findings)
@@ -139,4 +200,36 @@ def compile_graph(graph: TracedGraph | Certification) -> CompiledGraph:
             f"The graph of {certified.traced.ir.name} is {certified.certificate.verdict}, so it is not compiled: "
             f"{findings}. Mend the rules that are named, or run the function with JAX alone."
         )
-    return CompiledGraph(certified)
+    if (difference := _difference(certified)) is not None:
+        raise NotCertifiedError(
+            f"The program of {certified.traced.ir.name} is not the one that its certificate is about: {difference}. "
+            "Certify the function again."
+        )
+    return CompiledGraph(certified, checked, monitor)
+
+
+def _difference(certified: Certification) -> str | None:
+    """The first node at which what runs is not what the certificate's step names."""
+    traced, certificate = certified.traced, certified.certificate
+    found = traced.check() or _other_step(certified.induction, certificate.steps)
+    if found is None and digest(traced, certificate.steps, [t.digest for t in certificate.theorems]) != (
+        certificate.digest
+    ):
+        return "its digest is another one"
+    return found
+
+
+def _other_step(induction: Induction, steps: Sequence[Step]) -> str | None:
+    nodes = induction.traced.nodes
+    if len(nodes) != len(steps):
+        return f"it has {len(nodes)} nodes, and the certificate {len(steps)} steps"
+    for node, step in zip(nodes, steps, strict=True):
+        where = f"%{node.id} {node.name}{line_of(node)}"
+        judgement = induction.judged.get(node.id)
+        runs = judgement.instance.proof.lemma.digest if judgement is not None else ""
+        if judgement is not None and runs != step.lemma:
+            return f"{where} runs the rules of the lemma {runs[:12]}, and its step names {step.lemma[:12] or 'none'}"
+        for inner, part in zip(induction.inside.get(node.id, ()), step.inside, strict=True):
+            if (found := _other_step(inner, part.steps)) is not None:
+                return f"{where}: {found}"
+    return None

@@ -43,10 +43,13 @@ class TrainingStep:
         arguments: Arguments,
         run: Run,
         keep_gradients: bool = True,
+        checked: bool = False,
+        monitor: bool = False,
     ) -> None:
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
-        self._compiled = compile_graph(loss)
+        self._compiled = compile_graph(loss, checked=checked, monitor=monitor)
+        self.monitor = self._compiled.monitor
         self._program = jax.jit(self._take)
 
     def start(
@@ -75,9 +78,10 @@ class TrainingStep:
         Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
         """
         given = self._data(context, data)
-        parameters, state, loss, gradients = self._program(
+        parameters, state, loss, gradients, found = self._program(
             context.parameters, context.state, context.hyperparameters, given
         )
+        self._compiled.hear(found)
         ordered = {n: parameters[n] for n in context.parameters}
         gradients = {n: gradients[n] for n in gradients and self.trained}
         return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
@@ -103,7 +107,7 @@ class TrainingStep:
         values = {**parameters, **data}
         specs = self.arguments.specs
         sweep, leaves = self._compiled.sweep(*specs.nest([values[n] for n in self.arguments.names]))
-        reached = sweep.forward(leaves)
+        reached, watched = self._compiled.reach(sweep, leaves)
         (loss,) = sweep.outputs(reached)
         cotangents = sweep.backward(reached, [jnp.ones((), loss.dtype)])
         inputs = zip(self.arguments.names, self._compiled.certified.traced.ir.inputs, leaves, strict=True)
@@ -111,7 +115,8 @@ class TrainingStep:
         gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
         hyper = {k: jnp.asarray(v, loss.dtype) for k, v in hyper.items()}
         new, kept = applied(self.run, parameters, gradients, state, hyper)
-        return new, kept, loss, gradients if self.keep_gradients else {}
+        seen = self._compiled.look(sweep, watched, loss, gradients, cotangents)
+        return new, kept, loss, gradients if self.keep_gradients else {}, seen
 
     def _hyperparameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         table = self.update.hyperparameters
@@ -168,11 +173,14 @@ def training_step(
     run: Run | None = None,
     domain: Sequence[str] = (),
     keep_gradients: bool = True,
+    checked: bool = False,
+    monitor: bool = False,
 ) -> TrainingStep:
     """The certified step as a program. Arguments and errors are those of `certify_step`.
 
     Without `keep_gradients` the context has none after a step: they are then no results of the program, which need
-    memory of their own.
+    memory of their own. `checked` and `monitor` are those of `compile_graph`; a step that raises GuardError leaves the
+    context as it was, and what is monitored is in `TrainingStep.monitor`.
 
     Raises StepNotCertifiedError, with the findings, for a step that is not proved.
     """
@@ -183,7 +191,9 @@ def training_step(
             f"The training step of {certificate.loss} is {certificate.verdict}, so it is not run: "
             f"{'; '.join(certificate.findings)}. Mend what is named, or train with JAX alone."
         )
-    return TrainingStep(certificate, loss, update, arguments, update.run if run is None else run, keep_gradients)
+    return TrainingStep(
+        certificate, loss, update, arguments, update.run if run is None else run, keep_gradients, checked, monitor
+    )
 
 
 def _certified(

@@ -1,0 +1,270 @@
+"""Guards of a running graph: its hypotheses, evaluated in the compiled program at the values that the nodes have there.
+
+A proof says what holds under hypotheses; a guard says whether these hold of what was computed. It changes nothing that
+the graph returns. What a guard finds leaves the program as a few numbers for each hypothesis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.accel._sweep import Cotangents, Sweep, Values
+from certgrad.errors import CertgradError
+from certgrad.graph._certify import Certification
+from certgrad.graph._run import Key, Place, Run
+from certgrad.graph._satisfiable import Asked
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.certificate import NodeHypothesis
+from certgrad.graph.ir import Literal, Node
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.places import Question, question
+from certgrad.hypotheses.text import SIGNS
+from certgrad.hypotheses.tree import arrays as named
+
+
+class GuardError(CertgradError):
+    """A hypothesis of the certificate failed where the graph ran, or a number that it returned is none."""
+
+
+class Failing(NamedTuple):
+    """How one hypothesis fared: arrays of one number each, or numpy's."""
+
+    times: Any
+    """At so many places it does not hold, or is undefined."""
+    step: Any
+    """The first step of the loops around it at which one is, counted along all loops."""
+    place: Any
+    """The first place there, counted along all axes."""
+    sides: tuple[Any, Any] | None
+    """What is compared there, where it is one comparison."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A hypothesis that is looked at, with the values that it speaks of."""
+
+    stated: NodeHypothesis
+    asked: Asked
+    keys: Mapping[str, Key]
+
+
+@dataclass(eq=False)
+class Layout:
+    """What the numbers that a program found stand for: one for each time that it is traced, at sizes of its own."""
+
+    axes: dict[int, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    relations: dict[int, str] = field(default_factory=dict)
+    steps: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    unknown: dict[int, str] = field(default_factory=dict)
+    """Why a hypothesis is not evaluated."""
+    watched: list[Key] = field(default_factory=list)
+    swept: list[tuple[int, int]] = field(default_factory=list)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Found:
+    """What a run of the program found: a tree of arrays."""
+
+    times: Any
+    """How often each hypothesis fails, in one array."""
+    failing: list[Failing]
+    finite: Any
+    """Whether all that the program returns is finite; where nothing is traced back, of its outputs alone."""
+    values: list[tuple[Any, Any]]
+    """Whether each watched value has a NaN, and whether it has an infinity; in the order of evaluation."""
+    cotangents: list[tuple[Any, Any]]
+    """The same of each watched cotangent, in the order of the sweep."""
+    layout: Layout = field(metadata={"static": True})
+
+
+class Guards:
+    """The hypotheses of a certified graph, and where each stands.
+
+    With `trace_back` the first place is found at which one fails, and a NaN is followed to its node.
+    """
+
+    def __init__(self, certified: Certification, trace_back: bool) -> None:
+        self.certified, self.trace_back = certified, trace_back
+        pairs = zip(certified.certificate.hypotheses, certified.induction.asked, strict=True)
+        self.hypotheses = [Hypothesis(h, a, a.keys_of(named(a.tree))) for h, a in pairs]
+
+    @property
+    def names(self) -> list[str]:
+        """What each hypothesis says, in order; the same words of another node are numbered."""
+        seen: dict[str, int] = {}
+        out = []
+        for h in self.hypotheses:
+            times = seen[h.stated.text] = seen.get(h.stated.text, 0) + 1
+            out.append(h.stated.text if times == 1 else f"{h.stated.text} ({times})")
+        return out
+
+    def forward(self, sweep: Sweep, leaves: Sequence[Any]) -> tuple[Values, Run]:
+        """The values of a sweep, and a run that kept what the guards speak of."""
+        wanted = {key for h in self.hypotheses for key in h.keys.values()}
+        watched = _real_values(self.certified.traced) if self.trace_back else []
+        run = Run(sweep.sizes, sweep.numbers, wanted | set(watched))
+        return run.values(self.certified.traced, leaves), run
+
+    def found(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> Found:
+        """What the run says of each hypothesis."""
+        returned = (outputs, gradients) if self.trace_back else outputs
+        real = [x for x in jax.tree.leaves(returned) if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
+        finite = jnp.all(jnp.stack([jnp.isfinite(x).all() for x in real])) if real else jnp.asarray(True)
+        layout = Layout()
+        if self.trace_back:
+            layout.watched = [key for key in _real_values(self.certified.traced) if key in run.kept]
+            layout.swept = list(cotangents)
+        failing = [_failing(k, h, sweep, run, layout, self.trace_back) for k, h in enumerate(self.hypotheses)]
+        return Found(
+            jnp.stack([f.times for f in failing]) if failing else jnp.zeros(0, jnp.int32),
+            failing if self.trace_back else [],
+            finite,
+            [_odd(run.kept[key]) for key in layout.watched],
+            [_odd(cotangents[key]) for key in layout.swept],
+            layout,
+        )
+
+    # --- in words
+
+    def problem(self, found: Found) -> str | None:
+        """What is wrong, in words: each hypothesis that failed; or where what is not finite arose."""
+        failed = [self._said(k, f, found.layout) for k, f in enumerate(found.failing) if np.asarray(f.times).sum()]
+        if failed:
+            return f"{self._name} ran where it is not proved: {'; '.join(failed)}."
+        if not np.all(np.asarray(found.finite)):
+            return f"{self._name} returned what is not finite: {self._arose(found)}."
+        return None
+
+    def _said(self, k: int, f: Failing, layout: Layout) -> str:
+        h = self.hypotheses[k].stated
+        axes = layout.axes[k]
+        place = np.unravel_index(int(f.place), [n for _, n in axes]) if axes else ()
+        at = [f"{name} = {int(i)}" for (name, _), i in zip(axes, place, strict=True)]
+        if steps := layout.steps[k]:
+            at = [f"step {int(i)}" for i in np.unravel_index(int(f.step), steps)] + at
+        where = f", first at {', '.join(at)}" if at else ""
+        sides = ""
+        if f.sides is not None:
+            sides = f", where it is {f' {SIGNS[layout.relations[k]]} '.join(map(_shown, f.sides))}"
+        total = int(np.prod([n for _, n in axes], initial=1) * np.prod(steps, initial=1))
+        times = f" at {int(f.times)} of {total} places" if total > 1 else ""
+        return f"%{h.node} {h.text} fails{times}{where}{sides}"
+
+    def _arose(self, found: Found) -> str:
+        """Where numbers first give what is none: at a node whose operands are finite, else in the sweep."""
+        if not self.trace_back:
+            return "compile it with checked=True to see where it arises"
+        odd = {key: (bool(a), bool(b)) for key, (a, b) in zip(found.layout.watched, found.values, strict=True)}
+        for kind, what in enumerate(("NaN", "infinite")):
+            for key in odd:
+                if odd[key][kind] and self._from_numbers(key, odd):
+                    return f"{self._node(key[0], key[1])} is the first that is {what}"
+        for kind, what in enumerate(("NaN", "infinite")):
+            for (node, _), flags in zip(found.layout.swept, found.cotangents, strict=True):
+                if flags[kind]:
+                    return f"the cotangent of {self._node((), node)} is the first that is {what}"
+        return "no value in it is"
+
+    def _from_numbers(self, key: Key, odd: Mapping[Key, tuple[bool, bool]]) -> bool:
+        """Whether all that a node reads is finite. What enters a loop is what is read there."""
+        place, k, _ = key
+        traced = self._graph(place)
+        node = traced.nodes[k]
+        if node.kind == "input":
+            return not place
+        for operand in node.operands:
+            if isinstance(operand, Literal):
+                finite = operand.text in ("True", "False") or math.isfinite(float(operand.text))
+            elif operand.node in traced.constants:
+                value = np.asarray(traced.constants[operand.node])
+                finite = value.dtype.kind in "biu" or bool(np.isfinite(np.asarray(value, np.float64)).all())
+            else:
+                finite = not any(odd.get((place, operand.node, operand.output), (False, False)))
+            if not finite:
+                return False
+        return True
+
+    def _graph(self, place: Place) -> TracedGraph:
+        traced = self.certified.traced
+        for node, body in place:
+            traced = traced.bodies[node][body]
+        return traced
+
+    def _node(self, place: Place, k: int) -> str:
+        traced, inside = self.certified.traced, ""
+        for node, body in place:
+            inside += f" inside {_called(traced.nodes[node])}"
+            traced = traced.bodies[node][body]
+        return _called(traced.nodes[k]) + inside
+
+    @property
+    def _name(self) -> str:
+        return self.certified.traced.ir.name
+
+
+def _failing(k: int, one: Hypothesis, sweep: Sweep, run: Run, layout: Layout, where: bool) -> Failing:
+    """How often a hypothesis fails, and if `where` is asked, at which place first: that takes longer than to count."""
+    asked = one.asked
+    dims = {name: int(size(sweep.sizes)) for name, size in asked.dims.items()}
+    arrays = {name: run.kept[key] for name, key in one.keys.items()}
+    steps = run.taken[asked.place] if asked.place else jnp.asarray(True)
+    about: list[Question] = []
+
+    def count(arrays: Mapping[str, Any], taken: Any) -> Any:
+        about[:] = [question(asked.tree, arrays, dims)]
+        if not where:
+            return jnp.where(taken, (~about[0].holds()).sum(), 0), None, None
+        found = about[0].counted()
+        return jnp.where(taken, found.failing, 0), found.first, found.sides
+
+    counting: Callable[..., Any] = count
+    for _ in range(steps.ndim):
+        counting = jax.vmap(counting)
+    try:
+        times, first, sides = counting(arrays, steps)
+    except UnfitError as error:
+        layout.unknown[k] = str(error)
+        none = jnp.zeros((), jnp.int32)
+        return Failing(none, none, none, None)
+    layout.axes[k], layout.relations[k] = about[0].axes, about[0].relation
+    layout.steps[k] = tuple(steps.shape)
+    if not where:
+        return Failing(times.sum(), None, None, None)
+    at = jnp.argmax(times.reshape(-1) > 0) if times.size else jnp.zeros((), jnp.int32)
+
+    def there(x: Any) -> Any:
+        return jnp.asarray(x).reshape(-1)[at] if times.size else jnp.zeros((), jnp.int32)
+
+    return Failing(times.sum(), at, there(first), None if sides is None else (there(sides[0]), there(sides[1])))
+
+
+def _called(node: Node) -> str:
+    return f"%{node.id} {node.name}" + (f" at {node.source}" if node.source else "")
+
+
+def _real_values(traced: TracedGraph, place: Place = ()) -> list[Key]:
+    """Every real value that is computed, those inside loops before those of the loop, in order of evaluation."""
+    out: list[Key] = []
+    for node in traced.nodes:
+        for k, body in enumerate(traced.bodies.get(node.id, ())):
+            out += _real_values(body, (*place, (node.id, k)))
+        if node.kind != "constant":
+            out += [(place, node.id, k) for k, o in enumerate(node.outputs) if o.real]
+    return out
+
+
+def _odd(x: Any) -> tuple[Any, Any]:
+    return jnp.isnan(x).any(), jnp.isinf(x).any()
+
+
+def _shown(value: Any) -> str:
+    value = np.asarray(value)
+    return f"{float(value):.6g}" if value.dtype.kind not in "iub" else str(value)

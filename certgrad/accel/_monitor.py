@@ -1,0 +1,55 @@
+"""A count, step by step, of how often each hypothesis failed while a certified graph ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+NOT_FINITE = "not finite"
+
+
+class Monitor:
+    """Fills as the program runs, once a call. The numbers are fetched from the device when they are asked for."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self._waiting: list[tuple[Any, Any]] = []
+        self._rows: list[list[int]] = []
+
+    def add(self, times: Any, finite: Any) -> None:
+        """What one call found."""
+        self._waiting.append((times, finite))
+
+    @property
+    def rows(self) -> list[list[int]]:
+        """For each call, how often each hypothesis failed; last, whether an output was not finite."""
+        for times, finite in self._waiting:
+            self._rows.append([*np.asarray(times).tolist(), int(not finite)])
+        self._waiting.clear()
+        return self._rows
+
+    def series(self, name: str) -> list[int]:
+        """The counts of one hypothesis, by call. Raises KeyError for what is not monitored."""
+        k = [*self.names, NOT_FINITE].index(name) if name in (*self.names, NOT_FINITE) else None
+        if k is None:
+            raise KeyError(f"'{name}' is not monitored; there are {', '.join([*self.names, NOT_FINITE])}")
+        return [row[k] for row in self.rows]
+
+    def metrics(self) -> dict[str, int]:
+        """The counts of the last call by hypothesis, for a log: `log.append(step, loss, **monitor.metrics())`."""
+        names = [*self.names, NOT_FINITE]
+        return dict(zip(names, self.rows[-1], strict=True)) if self.rows else {}
+
+    def __str__(self) -> str:
+        rows = self.rows
+        lines = [f"after {len(rows)} call{'' if len(rows) == 1 else 's'}"]
+        for k, name in enumerate([*self.names, NOT_FINITE]):
+            counts = [row[k] for row in rows]
+            calls = sum(c > 0 for c in counts)
+            told = f"failed {sum(counts)} times in {calls} call{'' if calls == 1 else 's'}" if calls else "never failed"
+            if name == NOT_FINITE:
+                told = f"in {calls} call{'' if calls == 1 else 's'}" if calls else "never"
+            lines.append(f"  {name}: {told}")
+        return "\n".join(lines)
