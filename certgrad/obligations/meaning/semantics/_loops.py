@@ -14,13 +14,21 @@ from certgrad.obligations.laws.recurrences import Open, System, Value, fresh_car
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import at_least
-from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import IxPred, Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import deep_atoms, indices_of, mentions
-from certgrad.obligations.tracing.jax_internals import Program, ScanLoop, dim_poly, live_inputs, scan_loop, while_loop
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    ScanLoop,
+    counted_steps,
+    dim_poly,
+    live_inputs,
+    scan_loop,
+    while_loop,
+)
 
 from ._fits import unbounded
 from ._interpreter import interpret
@@ -35,6 +43,44 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
         raise UnprovedError("a scan that may have no step")
     if length == ONE:
         return _one_step(ctx, loop, use, inputs)
+    try:
+        return _by_induction(ctx, loop, length, use, inputs)
+    except UnprovedError:
+        few = length.constant()
+        if few is None or few > MOST_STEPS or any(use[loop.carries :]):
+            raise
+    return _written_out(ctx, loop, int(few), use, inputs)
+
+
+MOST_STEPS = 8
+"""A loop of a fixed number of steps that cannot be followed at a generic one is written out where it has so few."""
+
+
+def _written_out(
+    ctx: Context, loop: ScanLoop, length: int, use: list[bool], inputs: list[Tensor | None]
+) -> list[Tensor | None]:
+    """What is carried at the end of a loop of a fixed number of steps: what one step after another makes of it.
+
+    A step that cannot be followed at a generic place may be one that can at each: a loop inside it may have as many
+    steps as the place says, which is then a number.
+    """
+    live = loop.live_outputs(use)
+    carried = inputs[loop.consts : loop.consts + loop.carries]
+    consts, rows = inputs[: loop.consts], inputs[loop.consts + loop.carries :]
+    for step in reversed(range(length)) if loop.reverse else range(length):
+        place = of_const(number(step))
+        known = interpret(ctx, loop.body, [*consts, *carried, *(x and _row(x, place) for x in rows)], live)
+        carried = known[: loop.carries]
+    return [
+        *(x if wanted else None for x, wanted in zip(carried, use, strict=False)),
+        *[None] * (len(use) - loop.carries),
+    ]
+
+
+def _by_induction(
+    ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
+) -> list[Tensor | None]:
+    """What is carried, and the rows, at a symbolic time."""
     s = fresh()
     ctx.ranges[s] = length
     place = of_var(s).scaled(-1).shifted(length - ONE) if loop.reverse else of_var(s)
@@ -223,7 +269,8 @@ def _indices_are_fixed(x: Tensor, names: Sequence[str]) -> None:
 
 @control("while")
 def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
-    """What is carried at the end: after a number of steps that is a size, or at the first time the test fails.
+    """What is carried at the end: after a number of steps that is a number or a size, or at the first time the test
+    fails.
 
     That time is an opaque number, the same for equal tests of equal carries. It is locally constant where no predicate
     of the test is on its boundary, at any step, but those of terms that are locally constant themselves (`_prove`).
@@ -232,7 +279,14 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
     s = fresh()
     tested, consts = inputs[: loop.test_consts], inputs[loop.test_consts : loop.test_consts + loop.body_consts]
     initial = inputs[loop.test_consts + loop.body_consts :]
+    counted = counted_steps(loop, [_integer(x) for x in inputs])
+    if counted == 0:
+        return [x if wanted else None for x, wanted in zip(initial, use, strict=True)]
     body = _Body(ctx, s, loop.body, initial)
+    if counted is not None:
+        ctx.ranges[s] = number(counted)
+        body.run([*consts, *body.carries], loop.live_outputs(use))
+        return [body.carry(k, of_const(number(counted))) if wanted else None for k, wanted in enumerate(use)]
     at_s = body.counted([*consts, *body.carries])
     (goes_on,) = interpret(ctx, loop.test, [*tested, *at_s[loop.body_consts :]], [True])
     assert goes_on is not None
@@ -252,6 +306,12 @@ def _while(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None])
         x = body.carry(k, of_const(exit_time)) if wanted else None
         out.append(x and replace(x, defined=merged(x.defined, defined), smooth=merged(x.smooth, smooth)))
     return out
+
+
+def _integer(x: Tensor | None) -> int | None:
+    """The value of an integer or a boolean that is a number, wherever it stands."""
+    value = None if x is None or x.rank or x.kind not in "ib" or x.defined else x.body.constant()
+    return None if value is None or value.q != 1 else int(value)
 
 
 def _count(goes_on: Tensor, s: Var) -> Poly | None:

@@ -38,6 +38,7 @@ from ._programs import (
     source_line,
 )
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
+from ._steps import counted_steps
 from ._text import Serialiser, identity, remembered, serialised, serialised_all
 from ._tracing import abstract, from_library, symbols, trace, unremembered, wide_floats
 from ._values import (

@@ -1,0 +1,74 @@
+"""How many steps a `while` takes whose test looks at numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ._live import WhileLoop, live_equations, live_inputs, part_of
+from ._programs import Program, inner_program, is_literal
+from ._values import kind_of
+
+MOST_COUNTED = 1000
+"""Steps that are gone through to count them."""
+
+
+def counted_steps(loop: WhileLoop, held: Sequence[int | None]) -> int | None:
+    """The number of steps, if what the test depends on is integers and booleans that start at numbers and step by
+    themselves: then these are run. `held` has the operands that are numbers. None where it is otherwise, or too long.
+
+    It is the number for every input: nothing that is run depends on one, and integers are run in their own dtypes.
+    """
+    of_test, of_body = loop.test_consts, loop.body_consts
+    looked_at = live_inputs(loop.test.jaxpr, [True])
+    carried = loop.live_outputs(looked_at[of_test:])
+    stepped = live_inputs(loop.body.jaxpr, carried)
+    at = [k for k, wanted in enumerate(carried) if wanted]
+    for_test = [k for k in range(of_test) if looked_at[k]]
+    for_body = [k for k in range(of_body) if stepped[k]]
+    test = part_of(loop.test, [*for_test, *(of_test + k for k in at)], [0])
+    body = part_of(loop.body, [*for_body, *(of_body + k for k in at)], at)
+    read = [*for_test, *(of_test + k for k in for_body), *(of_test + of_body + k for k in at)]
+    numbers = [held[k] for k in read]
+    if any(n is None for n in numbers) or not (_of_integers(test) and _of_integers(body)):
+        return None
+    avals = [v.aval for v in (*test.jaxpr.invars[: len(for_test)], *body.jaxpr.invars)]
+    with jax.enable_x64(True):
+        given = [np.asarray(n, aval.dtype) for n, aval in zip(numbers, avals, strict=True)]
+        tested, fixed = given[: len(for_test)], given[len(for_test) : len(for_test) + len(for_body)]
+        now = given[len(for_test) + len(for_body) :]
+        for step in range(MOST_COUNTED):
+            (goes_on,) = _run(test, [*tested, *now], [True])
+            if not goes_on:
+                return step
+            now = _run(body, [*fixed, *now], [True] * len(at))
+    return None
+
+
+def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[Any]:
+    """The needed outputs; None stands for what they do not depend on."""
+    jaxpr = program.jaxpr
+    values: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*program.consts, *args), strict=True))
+
+    def read(atom: Any) -> Any:
+        return np.asarray(atom.val, atom.aval.dtype) if is_literal(atom) else values.get(atom)
+
+    for eqn, use in live_equations(jaxpr, needed):
+        operands, inner = [read(v) for v in eqn.invars], inner_program(eqn)
+        if inner is not None:
+            outs = _run(inner, operands, use)
+        else:
+            found = eqn.primitive.bind(*operands, **eqn.primitive.get_bind_params(eqn.params))
+            outs = list(found) if eqn.primitive.multiple_results else [found]
+        values.update(zip(eqn.outvars, outs, strict=True))
+    return [read(v) if wanted else None for v, wanted in zip(jaxpr.outvars, needed, strict=True)]
+
+
+def _of_integers(program: Program) -> bool:
+    """Everything that is computed is one integer or boolean."""
+    jaxpr = program.jaxpr
+    avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in jaxpr.eqns for v in eqn.outvars))]
+    return all(kind_of(aval.dtype) in "ib" and aval.shape == () for aval in avals)
