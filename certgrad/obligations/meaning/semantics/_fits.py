@@ -3,8 +3,8 @@
 Three kinds of integers are told apart. One that is made of constants, sizes and indices is bounded by a number as soon
 as sizes are, so that it is decided up to which sizes it fits: quietly where that is `QUIET` and more, under the
 hypothesis that sizes are no larger where it is less, and below `LEAST` it is refused. One that is made of integers that
-the caller gives, or of real numbers, can leave any range: the certificate says that it does not. An index plus a size is
-neither where it is chosen only for a negative index, as in where(i < 0, i + n, i): there it fits.
+the caller gives, or of real numbers, can leave any range: the certificate says that it does not. An index plus a size
+is neither where it is chosen only for a negative index, as in where(i < 0, i + n, i): there it fits.
 
 Code that asks for 64 bits gets 32 from JAX unless it is told otherwise, so that 32 bits are what is looked at.
 """
