@@ -98,6 +98,8 @@ class Facts(LinearSigns):
             out &= self.by_linear(poly, out)
         if len(poly) > 1 and bin(out).count("1") > 1:
             out &= self._by_conjugate(poly)
+        if 1 < len(poly) < 40 and out & NEG and out & POS:
+            out &= self.of_squared_sums(poly)
         return out
 
     def _by_conjugate(self, poly: Poly) -> int:

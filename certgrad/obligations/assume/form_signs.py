@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 
@@ -11,11 +12,13 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Base, Fn, Max, Product, Sum
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
-from certgrad.obligations.terms.index import of_const
-from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
+from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import content
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
 from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import fresh
 
 from .signs import ANY, NEG, NONNEG, NONZERO, POS, ZERO, plus, signs_of_product, times
 
@@ -32,6 +35,21 @@ def _least(weight: Poly) -> fmpq:
         failing = {a for a, holds in zip(conditions, truth, strict=True) if not holds}
         values.append(sum((c for mono, c in weight.items() if not any(a in failing for a, _ in mono)), fmpq(0)))
     return min(values)
+
+
+def _spread(weights: Mapping[Sum, fmpq]) -> Poly:
+    """n·Σ f² − (Σ f)² of f = Σ w_a·f_a, for sums Σ f_a over the same ranges."""
+    first = next(iter(weights))
+    names = {v: fresh() for v in first.vars}
+    dummies = [(names[v], r) for v, r in zip(first.vars, first.ranges, strict=True)]
+    body = total = Poly({})
+    for a, w in weights.items():
+        renamed = substitute(Poly({a.body: w}), {v: of_var(names[u]) for v, u in zip(a.vars, first.vars, strict=True)})
+        body, total = body + renamed, total + poly_of(a).scale(w)
+    size = ONE
+    for n in first.ranges:
+        size = size * n
+    return size * sum_over(body * body, dummies) - total * total
 
 
 class FormSigns(ABC):
@@ -80,6 +98,30 @@ class FormSigns(ABC):
         ends = (of_const(Poly({})), of_const(first.ranges[0] - ONE))
         attained = any(_least(substitute(weight, {v: end})) > 0 for end in ends)
         return signs if attained else signs | ZERO
+
+    def of_squared_sums(self, poly: Poly) -> int:
+        """Signs by Cauchy and Schwarz: (Σ_{v<n} f(v))² ≤ n·Σ_{v<n} f(v)², so that a variance is not negative.
+
+        If the term is −k·(Σ f)² + r with k ≥ 0, it is at least r − k·n·Σ f². The square of a combination Σ w_a·S_a of
+        sums is found by one of them, whose products with the others give the w_a.
+        """
+        for mono, c in poly.items():
+            squared = [a for a, e in mono if e == 2 and isinstance(a, Sum)]
+            for first in squared:
+                outer = {a: e for a, e in mono if a is not first}
+                if c > 0 or any(r.free for r in first.ranges) or self.mono_signs(tuple(outer.items())) & NEG:
+                    continue
+                beside = {}
+                for other in {a for m in poly for a, _ in m if isinstance(a, Sum) and a.ranges == first.ranges}:
+                    both = monomial({**outer, **({first: 2} if other is first else {first: 1, other: 1})})
+                    ((product_of_both, _),) = both.items()
+                    weight = poly.coefficient(product_of_both) / (c if other is first else 2 * c)
+                    if weight != 0:
+                        beside[other] = weight
+                least = poly + monomial(outer).scale(c) * _spread(beside)
+                if not self.signs(least) & NEG:
+                    return self.signs(least) | POS if self.signs(least) & POS else NONNEG
+        return ANY
 
     def mono_signs(self, mono: Mono) -> int:
         out = POS
