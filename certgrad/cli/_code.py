@@ -42,6 +42,8 @@ class Rule:
     notes: tuple[str, ...]
     inferred: str = ""
     """The declaration that it was audited with, as TOML, where nobody made one."""
+    ignored: tuple[str, ...] = ()
+    """The codes of its obligations, where all of them are ignored and there is no certificate."""
     of: str = ""
     """The rule that this is the rule of."""
 
@@ -218,6 +220,7 @@ def rule_of(result: "RuleResult") -> Rule:
     from certgrad.report import json
 
     certificate = json.decode(result.certificate) if result.certificate else None
+    ignored = tuple(certificate.ignored or ()) if certificate is not None and not certificate.claims else ()
     return Rule(
         result.name,
         _place(result.where, result.file),
@@ -227,6 +230,7 @@ def rule_of(result: "RuleResult") -> Rule:
         tuple(result.remarks),
         tuple(result.notes),
         result.inferred,
+        ignored,
     )
 
 

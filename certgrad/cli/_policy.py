@@ -42,7 +42,8 @@ def selected(code: Code, selection: Selection, configuration: "Configuration") -
         own = replace(selection, ignore=replace(selection.ignore, codes=(*selection.ignore.codes, *dropped)))
         certificate = own.narrow(rule.certificate) if rule.certificate else None
         remarks = tuple(r for r in rule.remarks if not own.ignore.matches_code(r.code))
-        out.append(replace(rule, certificate=certificate, remarks=remarks))
+        ignored = tuple(own.ignored(rule.certificate)) if rule.certificate else rule.ignored
+        out.append(replace(rule, certificate=certificate, remarks=remarks, ignored=ignored))
     return out
 
 
@@ -73,6 +74,8 @@ def judge(
             Remarked(rule.name, r.code, r.text, rule.place, strict or r.code == _ALWAYS, r.code in known)
             for r in rule.remarks
         ]
+        if rule.ignored:  # no row and no finding is left of it, and nothing that fails
+            said.append(Remarked(rule.name, _IGNORED, ALL.format(", ".join(rule.ignored)), rule.place))
         remarks += said
         notes += [f"{r.code} {rule.named}: {r.text}" for r in said if not r.covered]
         notes += [f"{rule.named}: {note}" for note in rule.notes]
@@ -85,5 +88,7 @@ def failing(named: Collection[str], *, strict: bool) -> frozenset[VerdictName]:
     return frozenset(v for v in ORDER if v in (named or ("refuted",)) or (strict and v not in HOLDS))
 
 
+ALL = "every obligation is ignored: {}"
+_IGNORED = "CG205"
 _ALWAYS = "CG206"
 """A declaration that does not fit its rule is an error, and no gap of the proof."""

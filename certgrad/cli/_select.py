@@ -56,6 +56,11 @@ class Selection:
         left = ignoring(certificate, {c.code for c in claims if self._ignores(certificate.op, c)})
         return left if left.claims else None
 
+    def ignored(self, certificate: Certificate) -> list[str]:
+        """The codes of the selected claims, where all of them are ignored."""
+        claims = [c for c in certificate.claims if self._selects(certificate.op, c)]
+        return [c.code for c in claims] if all(self._ignores(certificate.op, c) for c in claims) else []
+
     def _selects(self, op: str, claim: Claim) -> bool:
         names = [op, *self.aliases.get(op, ())]
         by_name = not (self.select.ops or self.select.ids)

@@ -8,9 +8,11 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
+import msgspec
+
 from certgrad._audit import audit
 from certgrad.errors import CertgradError, UsageError
-from certgrad.obligations.certificate import CODES, ORDER, Certificate
+from certgrad.obligations.certificate import CODES, ORDER, CaseClaim, Certificate, sealed
 
 from ._approximation import Declared
 from ._check import check
@@ -23,6 +25,7 @@ from ._infer import inferred as infer
 from ._layers import is_op, plain_function, unwrapped
 from ._report import Report
 
+AT_INFERRED = "these shapes are inferred, and may not be those that are meant: certgrad.declare says which are"
 RECORDED = "recorded"
 """The origin of declarations that were made from the calls of a run."""
 
@@ -127,7 +130,20 @@ def _audited(
             return replace(report, left_out=(*report.left_out, f"the rule of the rule: {error}"))
 
     pairs = zip(map(checked, declarations), declarations, strict=True)
-    return max(pairs, key=lambda pair: ORDER.index(pair[0].verdict))
+    report, declared = max(pairs, key=lambda pair: ORDER.index(pair[0].verdict))
+    return (_of_inferred_shapes(report) if declared.origin == INFERRED_BY else report), declared
+
+
+def _of_inferred_shapes(report: Report) -> Report:
+    """The report; what is wrong at shapes that nobody meant says so."""
+
+    def said(case: CaseClaim) -> CaseClaim:
+        if case.verdict not in ("refuted", "unproved"):
+            return case
+        return msgspec.structs.replace(case, reason=f"{case.reason}\n{AT_INFERRED}")
+
+    claims = [msgspec.structs.replace(c, cases=list(map(said, c.cases))) for c in report.certificate.claims]
+    return replace(report, certificate=sealed(msgspec.structs.replace(report.certificate, claims=claims)))
 
 
 def declarations_of(found: Found, table: Mapping[str, Sequence[Declaration]]) -> list[Declaration]:

@@ -43,6 +43,8 @@ SHARE = 2.0
 """How much longer than for its verdict is looked for what is wrong with a rule, all its arguments together."""
 LEAST = 5.0
 """So many seconds are given to that however quick the verdict was."""
+MOST = 10.0
+"""And no more than this, however long it took; a proof that has begun is brought to its end."""
 ONE_PROOF = 6.0
 MAX_CHANGES = 4
 """So many changes of one step that are right at some points are tried to be proved."""
@@ -56,7 +58,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
 
     The verdict took so many `seconds`; causes are looked for as long as that is in proportion.
     """
-    until = time.process_time() + max(SHARE * seconds, LEAST)
+    until = time.process_time() + min(max(SHARE * seconds, LEAST), MOST)
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from certgrad.cli import _code
-from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.certificate import Certificate, ignoring
 from certgrad.report import json
 from certgrad.rules import _crew
 from certgrad.rules._findings import Remark
@@ -162,6 +162,20 @@ def test_what_is_ignored_is_shown_as_ignored_in_every_format(
     (certificate,) = standard.loads(paths["json"].read_text())["certificates"]
     assert certificate["ignored"] == ["CG102"]
     assert "CG102" not in {claim["code"] for claim in certificate["claims"]}
+
+
+def test_a_rule_of_which_all_is_ignored_is_named(project: dict, certgrad: Run) -> None:
+    """By the command line, by path and by comments: it has no row, and does not vanish."""
+    text = "every obligation is ignored: CG101, CG102"
+    done = certgrad("audit", "pkg.a", "--ignore", "pkg.a:swapped", "--strict", "--format", "markdown")
+    assert done.code == 0
+    assert f"CG205 pkg.a:swapped (a.py:3): {text}" in done.err.replace("pkg/", "")
+    assert text in done.out
+    write("targets = ['pkg']", tail="[tool.certgrad.per-file-ignores]\n'a.py' = ['CG1']")
+    assert certgrad("audit", "pkg.a").err.count("every obligation is ignored") == 2
+    write("targets = ['pkg']")
+    project["pkg.a:swapped"] = result("pkg.a:swapped", ignoring(fabricated.SWAPPED, {"CG101", "CG102"}))
+    assert f"{text}" in certgrad("audit", "pkg.a").err
 
 
 def test_ignores_by_path(project: dict, certgrad: Run) -> None:

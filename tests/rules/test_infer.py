@@ -4,6 +4,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import certgrad
+from certgrad.rules._by_name import AT_INFERRED, examined
+from certgrad.rules._find import Found
 from certgrad.rules._infer import inferred
 
 
@@ -44,3 +47,13 @@ def test_reasons_are_told_once_and_in_short():
 
 def test_shapes_that_trace_are_found():
     assert [d.signature for d in inferred(rule(lambda x, w: x * w)).found] == ["n d, n d", "m d, m d"]
+
+
+def test_a_refutation_at_inferred_shapes_says_so():
+    wrong = jax.custom_vjp(lambda x: x**2)
+    wrong.defvjp(lambda x: (x**2, x), lambda x, g: (3 * x * g,))
+    found = examined(Found("m:square", wrong), {}, conformance=False).report
+    assert (found.verdict, AT_INFERRED in " ".join(str(found).split())) == ("refuted", True)
+    declared = certgrad.declare("n")(wrong)
+    found = examined(Found("m:square", declared), {}, conformance=False).report
+    assert (found.verdict, AT_INFERRED in " ".join(str(found).split())) == ("refuted", False)
