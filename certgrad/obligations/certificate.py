@@ -192,14 +192,24 @@ class Certificate(Struct, frozen=True):
 
 
 def stated(certificate: Certificate) -> str:
-    """The verdict with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`."""
+    """The verdict with what it leaves out: `proved; no gradient for w`, `CG103 proved; CG102 ignored`.
+
+    Where code asks for ranks, with those that were shown: `proved; at ranks 0, 1, 2, 3, 4, 5, 6 of *s`.
+    """
     missing = certificate.without_gradient or []
     ignored = certificate.ignored or []
     of = f"{', '.join(c.code for c in certificate.claims)} " if ignored else ""
     at = f" {sized(certificate.sizes or [], SHOWN)}" if certificate.verdict == AT_SIZES else ""
     left = [*([f"no gradient for {', '.join(missing)}"] if missing else [])]
     left += [f"{', '.join(ignored)} ignored"] if ignored else []
+    left += dict.fromkeys(f"at {r}" for c in certificate.claims for case in c.cases if (r := _ranks(case)))
     return "; ".join([f"{of}{certificate.verdict}{at}", *left])
+
+
+def _ranks(case: CaseClaim) -> str:
+    """The ranks that a proof is about, where code asks for them, so that it is not about all."""
+    _, _, ranks = case.scope.partition(RANKS)
+    return f"ranks {ranks.partition(' (')[0]}" if ranks and case.verdict in (*PROOFS, AT_SIZES) else ""
 
 
 def ignoring(certificate: Certificate, codes: Collection[str]) -> Certificate:
@@ -240,6 +250,8 @@ def sealed(certificate: Certificate) -> Certificate:
     return msgspec.structs.replace(certificate, checksum=checksum(certificate))
 
 
+RANKS = ", ranks "
+"""What stands in the scope of a case before the ranks that were shown, where these are not all."""
 SHOWN = 3
 """Of the sizes that a verdict is about, so many are named beside it."""
 HOLDS: tuple[VerdictName, ...] = ("proved", "proved under hypotheses")

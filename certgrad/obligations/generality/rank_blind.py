@@ -17,6 +17,8 @@ from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any
 
+import jax
+
 from certgrad._closures import captured
 from certgrad._subject import Subject
 from certgrad.ops._declare import Op
@@ -232,4 +234,5 @@ def _keeps_traces(value: Any) -> bool:
     module = (getattr(value, "__module__", None) or "builtins").split(".")[0]
     if module in LIBRARIES or isinstance(value, (FunctionType, MethodType, type)):
         return False
-    return not isinstance(value, Op)  # a call of an op is traced anew each time
+    # A call of an op, or of a custom rule, is traced anew each time, and what it runs is reached.
+    return not isinstance(value, (Op, jax.custom_jvp, jax.custom_vjp))
