@@ -59,6 +59,9 @@ class Tried:
 def inferred(function: Callable) -> Tried:
     """Signatures at which the rule traces, those of highest rank first."""
     plain = plain_function(unwrapped(function))
+    known = _KNOWN.get(id(function))
+    if known is not None and known[0] is function and known[1].problem:
+        return known[1]
     try:
         found = inspect.signature(plain).parameters.values()
     except (TypeError, ValueError):
@@ -77,6 +80,8 @@ def inferred(function: Callable) -> Tried:
     if len(arrays) > MAX_ARRAYS:
         names = ", ".join(p.name for p in arrays)
         return Tried(problem=f"shapes are tried for at most {MAX_ARRAYS} arguments, and it takes {names}")
+    if known is not None and known[0] is function:
+        return Tried([Declaration(one.signature, static, origin=ORIGIN) for one in known[1].found])
     out = Tried()
     for specs in _ordered([_candidates(p) for p in arrays]):
         if out.count >= MAX_TRACES or len(out.found) >= MAX_SIGNATURES:
@@ -92,6 +97,15 @@ def inferred(function: Callable) -> Tried:
         else:
             out.found.append(declared)
     return out
+
+
+_KNOWN: dict[int, tuple[Callable, Tried]] = {}
+"""What was found of functions, by this process or another. That a signature traces is seen again where it is used."""
+
+
+def keep(function: Callable, tried: Tried) -> None:
+    """Find the same of this function from now on, without another trace."""
+    _KNOWN[id(function)] = function, tried
 
 
 def _brief(why: str) -> str:

@@ -35,10 +35,11 @@ from certgrad.obligations.tracing.jax_internals import unremembered
 
 from ._by_name import approximating, declarations_of
 from ._choices import choices
-from ._declaration import Declaration
+from ._declaration import Declaration, declaration_of
 from ._examine import examine, settled
 from ._find import Found
-from ._layers import is_op
+from ._infer import Tried, inferred, keep
+from ._layers import is_op, plain_function, unwrapped
 from ._user_rule import UserRule
 from ._worker import RuleResult
 
@@ -56,6 +57,14 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     traces: list[str]
     places: str
     result: RuleResult
+
+
+class Shapes(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The shapes that were inferred for a rule of which nothing says them, or why there are none."""
+
+    key: str
+    signatures: list[str]
+    problem: str
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ class Memory:
         if found.problem or found.rule is None:
             return None
         try:
-            said = [] if is_op(found.rule) else declarations_of(found, self._table)
+            said = [] if is_op(found.rule) else self._declarations(found)
             subjects = _subjects(found, said)
             made = [_traced(subject) for subject in subjects]
             traces = [one.fingerprint(spec) for one in made for spec in _specs(one)]
@@ -106,6 +115,32 @@ class Memory:
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
         places = hashlib.blake2b(f"{identity.places}{found.where}{found.file}".encode(), digest_size=20).hexdigest()
         return Key(found.name, digest, places, traces, frozenset(identity.codes), subjects)
+
+    def _declarations(self, found: Found) -> list[Declaration]:
+        """What is said of a rule, or the shapes that an earlier audit inferred of the very same code.
+
+        What was inferred is only which shapes are looked at: a verdict on these is served or proved as ever.
+        """
+        plain = plain_function(unwrapped(found.rule))
+        if found.name in self._table or declaration_of(found.rule, plain) is not None:
+            return declarations_of(found, self._table)
+        identity = Identity([found.rule, plain], own=[found.name.partition(":")[0].partition(".")[0]])
+        text = f"shapes of {found.name}\n{identity.digest}\n{package_surroundings()}"
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+        name = entry_name(f"{found.name} shapes", digest)
+        try:
+            shapes = msgspec.msgpack.decode(self.folder.read(name) or b"", type=Shapes)
+            if shapes.key == digest:
+                self.folder.used(name)
+                keep(found.rule, Tried([Declaration(s) for s in shapes.signatures], shapes.problem))
+                return declarations_of(found, self._table)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass
+        tried = inferred(found.rule)
+        keep(found.rule, tried if tried.found else Tried(problem=tried.why_none))
+        entry = Shapes(digest, [str(d.signature) for d in tried.found], "" if tried.found else tried.why_none)
+        self.folder.write(name, msgspec.msgpack.encode(entry))
+        return declarations_of(found, self._table)
 
     def recall(self, found: Found, key: Key) -> RuleResult | None:
         """What an earlier audit found of the very same."""

@@ -19,7 +19,7 @@ from certgrad.rules import _by_name, _remembered
 from certgrad.rules._configuration import nearest
 from certgrad.rules._find import find
 from certgrad.rules._remembered import Entry, Memory
-from certgrad.rules._worker import RuleResult, _result
+from certgrad.rules._worker import RuleResult, audited
 
 ROOT = Path(__file__).parents[2]
 HEAD = """
@@ -72,7 +72,7 @@ class Project:
         before()
         table = nearest(self.root).declarations
         memory = Memory(self.folder, table, self.conformance)
-        return {f.name.partition(":")[2]: _result(f, table, self.conformance, memory) for f in rules}
+        return {f.name.partition(":")[2]: audited(f, table, self.conformance, memory) for f in rules}
 
     def verdict(self, name: str = "rule", **options: Callable[[], None]) -> str:
         result = self.audit(**options)[name]
@@ -410,3 +410,37 @@ def test_a_second_audit_of_the_examples_takes_under_a_fifth(tmp_path: Path) -> N
     first, second = seconds(), seconds()
     assert second[1] == first[1]
     assert second[0] < first[0] / 5
+
+
+UNDECLARED = """
+import jax
+
+@jax.custom_vjp
+def rule(x):
+    return x * x
+
+rule.defvjp(lambda x: (x * x, x), lambda x, g: (2 * x * g,))
+
+@jax.custom_vjp
+def strange(x):
+    return x["a"] + x["b"]
+
+strange.defvjp(lambda x: (strange(x), None), lambda _, g: ({"a": g, "b": g},))
+"""
+
+
+def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also that there are none; and anew where the code is another."""
+    names: list[str] = []
+    infer = _remembered.inferred
+    monkeypatch.setattr(_remembered, "inferred", lambda f: names.append(f.__name__) or infer(f))
+    project.write("rules", UNDECLARED)
+    first = project.audit()
+    assert names == ["rule", "strange"]
+    second = project.audit()
+    assert names == ["rule", "strange"]
+    assert [r.text for r in second["strange"].remarks] == [r.text for r in first["strange"].remarks]
+    assert second["rule"].certificate == first["rule"].certificate
+    project.write("rules", UNDECLARED.replace("2 * x * g", "3 * x * g"))
+    assert project.audit()["rule"].certificate != first["rule"].certificate
+    assert names == ["rule", "strange", "rule"]
