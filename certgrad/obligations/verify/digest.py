@@ -66,10 +66,9 @@ class _Writer:
             return names[v]
 
         lines = ["in " + " ".join(map(name, jaxpr.invars))]
-        if consts:
-            lines += [f"const {name(v)} = {self.array(c)}" for v, c in zip(jaxpr.constvars, consts, strict=True)]
-        else:  # an open program, as a static parameter: the equation hands it its constants as operands
-            lines += [f"const {name(v)}" for v in jaxpr.constvars]
+        # A program may be open, as a static parameter: the equation hands it its constants as operands. Some hold more.
+        for v, c in itertools.zip_longest(map(name, jaxpr.constvars), map(self.array, consts), fillvalue=""):
+            lines.append(f"const {v} = {c}")
         for eqn in jaxpr.eqns:
             params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(_written(eqn).items()) if k not in _IGNORED)
             operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))
