@@ -117,3 +117,15 @@ def test_rules(make, right):
     assert report.verdict == ("proved" if right else "refuted"), report
     if right:
         assert "devices: 3 along i; another number of them is another program" in report.claims[0].idealisations
+
+
+def said_to_be_the_same(f, shape):
+    mesh = AbstractMesh((2,), ("i",), axis_types=(AxisType.Auto,))
+    shared = jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=P(), check_vma=False)
+    return check(rule(shared, lambda x, g: (jnp.broadcast_to(g, x.shape),)), f"2 n -> {shape}")
+
+
+def test_what_is_the_same_on_all_devices_is_shown_not_taken():
+    swapped = [(0, 1), (1, 0)]
+    assert said_to_be_the_same(lambda x: x + lax.ppermute(x, "i", swapped), "1 n").verdict == "proved"
+    assert said_to_be_the_same(lambda x: 2 * x, "1 n").verdict == "unproved"
