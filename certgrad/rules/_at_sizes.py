@@ -141,9 +141,9 @@ def _kinds(report: Report) -> list[str]:
     return [claim.kind for claim in report.claims]
 
 
-def _of_code(rule: UserRule) -> Sequence[Sizes]:
-    """Sizes made of the numbers of the rule's code."""
-    numbers = {n for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
+def _of_code(rule: UserRule, more: int = 0) -> Sequence[Sizes]:
+    """Sizes made of the numbers of the rule's code, or of those that are so many larger."""
+    numbers = {n + more for n in in_code(filter(is_users, reachable(rule))) if n > LEAST}
     found = [
         sizes
         for sizes in assignments(names_of(rule), sorted(numbers))
@@ -159,7 +159,8 @@ def _tried(
     names = names_of(rule)
     further = [_row(names, row) for row in (*FURTHER, *DIVISIBLE)]
     found = [*((s, False) for s in given), (first or first_sizes(rule), True)]
-    found += [*((s, False) for s in of_code), *((s, True) for s in further)]
+    # Only an axis that is longer has an entry of that number.
+    found += [*((s, False) for s in of_code), *((s, True) for s in (*_of_code(rule, 1), *further))]
     seen: list[Sizes] = []
     for sizes, counts in found:
         if sizes not in seen:

@@ -109,6 +109,19 @@ def test_a_size_that_the_code_names_is_looked_at():
     assert right.verdict == "proved at sizes"
 
 
+def test_an_entry_that_the_code_names_is_there_in_a_longer_axis():
+    def weighed(x):
+        def step(total, row):
+            k, entry = row
+            return total + jnp.where(k == 11, 3 * entry, entry), None
+
+        return jax.lax.scan(step, jnp.zeros(()), (jnp.arange(x.shape[0]), x))[0]
+
+    f = jax.custom_vjp(weighed)
+    f.defvjp(lambda x: (weighed(x), x), lambda x, g: (jnp.full_like(x, g),))
+    assert check(f, "n -> ", conformance=False).verdict == "refuted"
+
+
 def test_nothing_is_tried_if_that_is_said():
     assert certgrad.check(unrolled, "n d", sizes=None).verdict == "unproved"
 
