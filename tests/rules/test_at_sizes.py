@@ -119,7 +119,7 @@ def test_an_entry_that_the_code_names_is_there_in_a_longer_axis():
 
     f = jax.custom_vjp(weighed)
     f.defvjp(lambda x: (weighed(x), x), lambda x, g: (jnp.full_like(x, g),))
-    assert check(f, "n -> ", conformance=False).verdict == "refuted"
+    assert certgrad.check(f, "n -> ", conformance=False).verdict == "refuted"
 
 
 def test_nothing_is_tried_if_that_is_said():
