@@ -7,6 +7,7 @@ is not promised where variables can be told apart by nothing but their names.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ _UNORDERED = (t.Fold, t.ForAll, t.Distinct)
 """Binders whose variables may change places. (Where a maximum is unique they may as well, and print keeps them.)"""
 
 
+@lru_cache(maxsize=2048)
 def canonical(statement: t.Statement) -> Any:
     """The statement in canonical form."""
     taken = _named(statement)

@@ -236,8 +236,8 @@ class AtSizes:
                 return False
         return True
 
-    def watched(self, point: Point) -> list[Any]:
-        """All distances that decide something in the programs and in the hypotheses at the point."""
+    def watched(self, point: Point, most: int | None = None) -> list[Any]:
+        """The distances that decide something in the programs and in the hypotheses: all, or at least so many."""
         tangents: list[Any] = [None] * len(point.inputs)
         for i, dx in zip(self.space.moving, point.tangents, strict=True):
             tangents[i] = dx
@@ -246,6 +246,8 @@ class AtSizes:
                 (self.programs.forward, point.inputs, tangents),
                 (self.programs.vjp, [*point.inputs, *point.seeds], None),
             ):
+                if most is not None and len(seen) >= most:
+                    return [*seen]
                 try:
                     evaluate(program, arguments, along)
                 except BallError:

@@ -174,8 +174,11 @@ class AtShape:
             raise UnfitError("an index into arguments that broadcast")
         return asked.holds(collapsed(arrays, self.axes), self.shape.collapsed)
 
-    def watched(self, point: Point) -> list[Any]:
-        """All distances that decide something in the programs and in the hypotheses at the point."""
+    def watched(self, point: Point, most: int | None = None) -> list[Any]:
+        """The distances that decide something in the programs and in the hypotheses at the point.
+
+        All of them, or at least the first so many: what comes after these is not evaluated.
+        """
         count = len(self.shape.inputs)
         args, params = point.inputs[:count], point.inputs[count:]
         tangents: list[Any] = [None] * len(point.inputs)
@@ -185,6 +188,8 @@ class AtShape:
         out: list[Any] = []
         with s.watched() as seen:
             for name, program in self.programs.all().items():
+                if most is not None and len(seen) >= most:
+                    return [*seen]
                 try:
                     if name == "forward":
                         evaluate(program, point.inputs, tangents)

@@ -93,7 +93,11 @@ def _direction(shape: tuple[int, ...], rng: Random) -> Array:
     return filled_by(shape, lambda: fmpq(rng.choice((-1, 1)) * rng.randint(1, 2**32), 2**30))
 
 
-def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[Any]]) -> Iterator[Point]:
+Watch = Callable[..., Sequence[Any]]
+"""The distances that are observed at a point: all of them, or at least the first so many."""
+
+
+def on_boundaries(point: Point, space: Space, watch: Watch) -> Iterator[Point]:
     """Points near this one at which something that `watch` observes vanishes, points just beyond, and the origin.
 
     One entry of each argument is moved. A watched distance that is a polynomial of degree 2 in the entry, with rational
@@ -110,6 +114,8 @@ def on_boundaries(point: Point, space: Space, watch: Callable[[Point], Sequence[
             around = {sign * n + shift for n in (0, *sizes) for sign in (1, -1) for shift in (-1, 0, 1)}
             yield from (point.moved(which, at, value) for value in sorted(around))
             continue
+        if not here:
+            continue  # nothing vanishes
         start = point.inputs[which][at]
         there = [watch(point.moved(which, at, start + step)) for step in _STEPS]
         found: dict[fmpq, None] = {}
@@ -151,11 +157,9 @@ def _zeros(values: Sequence[Any]) -> list[fmpq]:
     return [z for z in zeros if z.height_bits() <= _BITS]
 
 
-def _watched(
-    watch: Callable[[Point], Sequence[Any]], point: Point, which: int, at: tuple[int, ...], k: int, value: fmpq
-) -> Any:
+def _watched(watch: Watch, point: Point, which: int, at: tuple[int, ...], k: int, value: fmpq) -> Any:
     """The k-th watched distance after one entry is changed."""
-    values = watch(point.moved(which, at, value))
+    values = watch(point.moved(which, at, value), k + 1)
     return values[k] if k < len(values) else None
 
 

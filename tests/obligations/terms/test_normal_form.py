@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from certgrad.obligations.terms.atoms import access, dimension
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.polynomials import ONE, poly_of
+from certgrad.obligations.terms.polynomials import ONE, ZERO, poly_of
 from certgrad.obligations.terms.power import cleared, power
 from certgrad.obligations.terms.rational import factored
-from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import fresh
 from tests.obligations.terms_strategy import SIZES, I, J, K, L, Table, computed, pairs, tables
@@ -30,6 +30,16 @@ def test_values_survive_normalisation(pair, table):
     found = computed(pair.poly, table, ENV)
     assume(found is not None)
     assert found.overlaps(expected), (pair.poly, found, expected)
+
+
+@quick
+@given(pairs(size=6), pairs(size=6))
+def test_what_does_not_mention_a_variable_is_kept_where_another_takes_its_place(first, second):
+    new = of_var(fresh())
+    whole = substitute(first.poly + second.poly, {I: new})
+    assert whole == substitute(first.poly, {I: new}) + substitute(second.poly, {I: new})
+    each = [Rewriter({I: new}).mono(m).scale(c) for m, c in (first.poly + second.poly).items()]
+    assert whole == sum(each, ZERO)
 
 
 @quick
