@@ -58,14 +58,12 @@ def nonzero_part(poly: Poly, region: Region, depth: int = 0) -> tuple[Poly, tupl
     left = _nonzero_part(poly, region, depth)
     if left is None or depth:
         return left
-    sums = not has_small_inverse(poly)
-    if sums and not has_small_sum(poly):
-        return left
-    for part, there in _written_out(poly, region, sums):
-        left = _nonzero_part(part, there, 1)
-        if left is not None:
-            return left
-    return None
+    for sums in [False] * has_small_inverse(poly) + [True] * has_small_sum(poly):
+        parts = (_nonzero_part(part, there, 1) for part, there in _written_out(poly, region, sums))
+        left = next((one for one in parts if one is not None), None)
+        if left is None:
+            return None
+    return left
 
 
 def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:

@@ -32,6 +32,7 @@ from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
 from certgrad.obligations.decide.correspondence import Relation, summed, unfolded, written_out
 from certgrad.obligations.decide.implicit import solution_forms, without_repeated
 from certgrad.obligations.decide.induction import by_induction, oriented
+from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.decide.products import split_products
 from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
@@ -480,12 +481,12 @@ def _residue(
 
 
 def _left(poly: Poly, region: Region) -> tuple[Poly, tuple[Fact, ...]] | None:
-    """What does not vanish of a term, with sums over roots of unity and over ends of ranges otherwise where needed."""
+    """What does not vanish of a term, its sums and its matrices in other forms where that is needed."""
     left = nonzero_part(poly, region)
     for further in (carried_out(poly, region.indices.ranges), bounded_above(poly)):
         if left is not None and further != poly:
             left = nonzero_part(further, region)
-    return left
+    return None if left is not None and vanishes_in_another_form(poly, region) else left
 
 
 def _minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:

@@ -18,7 +18,7 @@ from certgrad.obligations.laws.matrices import invertible, matrix, positive_defi
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal
-from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.power import log_of, sign_of
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
@@ -212,3 +212,28 @@ def _slogdet(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Te
         Tensor(shape, body, "f", defined, smooth)
         for shape, body in zip(shapes, (sign_of(value), logarithm), strict=True)
     ]
+
+
+@rule("tridiagonal_solve")
+def _tridiagonal_solve(
+    ctx: Context, params: Params, shapes: Shapes, low: Tensor, main: Tensor, high: Tensor, b: Tensor
+) -> list[Tensor]:
+    """T·x = b for the matrix with the three bands. The first entry of `low` and the last of `high` are not read."""
+    if params.get("perturb_singular"):
+        raise UnprovedError("tridiagonal_solve that perturbs a singular matrix")
+    axis, size = b.rank - 2, b.shape[-2]
+    row, column = fresh(), fresh()
+    below = of_var(row).minus(of_var(column))
+    body = ZERO
+    for band, offset in ((low, -ONE), (main, ZERO), (high, ONE)):
+        entries = substitute(band.body, {template(axis): of_var(row)})
+        body = body + entries * index_equal(below.shifted(offset))
+    body = within(body, b.shape, {row: size, column: size})
+    condition = invertible(body, row, column, size, "tridiagonal solve")
+    dummy, place = fresh(), own_index(b.shape)[axis]
+    inverse = matrix("inverse", body, row, column, size, (place, of_var(dummy) if size != ONE else place))
+    right = substitute(b.body, {template(axis): of_var(dummy)})
+    given = (low, main, high, b)
+    defined = merged(*(everywhere(x.defined, [axis]) for x in given), condition)
+    smooth = merged(*(everywhere(x.smooth, [axis]) for x in given), condition)
+    return [Tensor(shapes[0], sum_over(inverse * right, [(dummy, size)]), "f", defined, smooth, ANY)]

@@ -28,7 +28,6 @@ _GROUPS: dict[str, str] = {
     "a reduction by an arbitrary function": "reduce reduce_window",
     "a maximum over a window": "reduce_window_max reduce_window_min",
     "a factorisation that its equation alone does not determine": "schur",
-    "a band of a matrix": "tridiagonal_solve",
     "a loop whose length is data": "while",
     "the bits of a number are nothing over the reals": "bitcast_convert_type",
 }
