@@ -15,6 +15,7 @@ from certgrad.errors import SignatureError
 
 _TOKEN = re.compile(r"\S+")
 DIM = re.compile(r"(?:[A-Za-z_]\w*|\d+)(?:[+\-*](?:[A-Za-z_]\w*|\d+))*")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _STAR = re.compile(r"\*[A-Za-z_]\w*")
 _DTYPES = ("float", "int", "bool", "key", "complex")
 _REAL = ("float16", "bfloat16", "float32", "float64")
@@ -125,6 +126,13 @@ class ArraySpec:
         dims = (str(sizes[d.name] if isinstance(d, Star) else d.evaluate(sizes)) for d in self.dims)
         return replace(self, dims=tuple(map(Dim, dims)))
 
+    def renamed(self, dims: Mapping[str, str]) -> "ArraySpec":
+        """With products in place of names: `2*c` with 4*c for c is `2*4*c`."""
+        found = (
+            d if isinstance(d, Star) else Dim(_NAME.sub(lambda m: dims.get(m[0], m[0]), d.text)) for d in self.dims
+        )
+        return replace(self, dims=tuple(found))
+
     def __str__(self) -> str:
         text, dtype = " ".join(map(str, self.dims)), self.exact or self.dtype
         return text if dtype == "float" else f"{text}:{dtype}"
@@ -153,6 +161,10 @@ class Signature:
     def at(self, sizes: Mapping[str, int]) -> "Signature":
         """With numbers for the names; a star group is one axis."""
         return Signature(tuple(s.at(sizes) for s in self.inputs), tuple(s.at(sizes) for s in self.outputs))
+
+    def renamed(self, dims: Mapping[str, str]) -> "Signature":
+        """With products in place of names of dims."""
+        return Signature(tuple(s.renamed(dims) for s in self.inputs), tuple(s.renamed(dims) for s in self.outputs))
 
     def __str__(self) -> str:
         left, right = (", ".join(map(str, specs)) for specs in (self.inputs, self.outputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from ._fails import Failure, failure, refuted, runs
 from ._infer import forward_of, traces
 from ._layers import place_of
 from ._merged import rests_on
+from ._multiples import Multiples, listed, multiples
 from ._numeric import checked_numerically, pointed_to_solves
 from ._report import OTHER_VALUE, PROVED_WHERE, ArgumentClaim, Report
 from ._reproduction import of_failure, reproduction
@@ -176,6 +177,8 @@ class _Rule:
     """Other functions that approximate one, and are declared by name."""
     at: Sizes | None = None
     """Numbers for the sizes that the signature leaves open."""
+    multiples: Multiples = field(default_factory=dict)
+    """Sizes that are multiples of numbers, or of each other."""
 
     def made(
         self,
@@ -199,6 +202,7 @@ class _Rule:
             value_only=value_only,
             conformance=self.conformance,
             at=self.at,
+            multiples=self.multiples,
         )
         if found.ideal is not None:
             found.ideals = ideals_of(found, self.elsewhere)
@@ -227,6 +231,10 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         report, differs_at = _checked(said, surrogate)
         if surrogate:
             return report
+        if report.verdict == "unproved" and (chosen := multiples(rule, lambda m: replace(said, multiples=m).made())):
+            there = _where_sizes_divide(replace(said, multiples=chosen), rule, surrogate)
+            if there is not None:
+                return there
         if report.verdict == "unproved" and sizes is not None:
             report = at_sizes(report, rule, differs_at, given, at_numbers, forward)
             if report.verdict == "refuted" and report.witness is None:
@@ -234,6 +242,16 @@ def _looked_at(said: _Rule, surrogate: str, sizes: Sizes | Sequence[Sizes] | Non
         return _helped(report, said)
     except SystemExit as error:
         return _report(rule, untraced(rule, f"the rule ends the program: sys.exit({error.code!r})"), surrogate)
+
+
+def _where_sizes_divide(there: _Rule, rule: UserRule, surrogate: str) -> Report | None:
+    """The report of the rule at sizes that are multiples, if it decides something; which are is listed."""
+    report, _ = _checked(there, surrogate)
+    if report.verdict not in PROOFS:
+        return _helped(report, there) if report.verdict == "refuted" else None
+    certificate = listed(report.certificate, rule, there.multiples)
+    arguments = tuple(replace(a, verdict=certificate.verdict) for a in report.arguments)
+    return replace(report, certificate=certificate, arguments=arguments)
 
 
 def _helped(report: Report, said: _Rule) -> Report:

@@ -92,6 +92,7 @@ class UserRule(Subject):
         value_only: bool = False,
         conformance: bool = True,
         at: Mapping[str, int] | None = None,
+        multiples: Mapping[str, str] | None = None,
     ) -> None:
         if not callable(function):
             raise UsageError(f"{function!r} is no function.")
@@ -122,6 +123,10 @@ class UserRule(Subject):
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))
+        if multiples:
+            products = {name: f"{divisor}*{name}" for name, divisor in multiples.items()}
+            self.signature = self.signature.renamed(products)
+            self.outputs_declared = self.outputs_declared and tuple(s.renamed(products) for s in self.outputs_declared)
         if at is not None:
             self.signature = self.signature.at(at)
             self.outputs_declared = self.outputs_declared and tuple(s.at(at) for s in self.outputs_declared)

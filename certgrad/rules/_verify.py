@@ -21,6 +21,7 @@ from ._declaration import Declaration
 from ._examine import examine, settled
 from ._find import Found
 from ._layers import is_op
+from ._multiples import asked, multiples
 from ._user_rule import UserRule
 
 
@@ -47,6 +48,8 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
             if declared.approximates is not None:
                 return not_checked("its derivative is that of another function, which this check does not look at")
             rule = _as_audited(found, declared, certificate)
+            if isinstance(rule, str):
+                return Verification(op=certificate.op, outcome="failed", problems=(rule,))
             tried.append(_verified(certificate, rule, seed, draws))
             if tried[-1].outcome != "failed":
                 return tried[-1]
@@ -75,9 +78,9 @@ def _renamed(found: Found) -> Subject:
     return named
 
 
-def _as_audited(found: Found, declared: Declaration, certificate: Certificate) -> UserRule:
+def _as_audited(found: Found, declared: Declaration, certificate: Certificate) -> UserRule | str:
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
-    looked at.
+    looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """
     options = {k: v for k, v in declared.options.items() if k in ("static", "differentiable", "domain")}
 
@@ -91,6 +94,12 @@ def _as_audited(found: Found, declared: Declaration, certificate: Certificate) -
         return rule
 
     rule = made(declared.signature)
+    dividing = multiples(rule, lambda chosen: made(declared.signature, multiples=chosen))
+    if dividing:
+        needed = set(asked(rule, dividing))
+        if any(needed - {h.tree for h in claim.hypotheses} for claim in certificate.claims):
+            return "it does not list that sizes divide, where alone the rule traces"
+        rule = made(declared.signature, multiples=dividing)
     traced = [(one.signature, dict(one.statics)) for one in certificate.traced]
     inputs = declared.signature
     inputs = inputs.partition("->")[0] if isinstance(inputs, str) else inputs

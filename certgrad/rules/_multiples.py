@@ -1,0 +1,149 @@
+"""Sizes that divide: a rule that traces only where an axis is a multiple of a number, or of another size.
+
+Code that reshapes c channels into groups of k, or repeats each of g heads h/g times, runs where k divides c, or g
+divides h. With c = k·c′ as its shape it traces, and what is proved then is proved for every c that k divides: that is
+listed, as a hypothesis on the axis. Which sizes those are is found by trying, the fewest first; whether the choice was
+needed does not matter to the claim, which says it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+from typing import Any
+
+import msgspec
+
+from certgrad.hypotheses.prose import prose
+from certgrad.hypotheses.text import text
+from certgrad.hypotheses.tree import ZERO, Apply, Axis, Compare, Number, Statement, Term
+from certgrad.obligations.certificate import (
+    Certificate,
+    Claim,
+    Hypothesis,
+    VerdictName,
+    each_once,
+    sealed,
+    statement,
+    worst,
+)
+from certgrad.obligations.conformance import in_code
+from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.terms.polynomials import ONE, Poly
+from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
+from certgrad.ops._signature import Signature, Star
+
+from ._infer import forward_of, traces, untraced
+from ._user_rule import UserRule
+
+Multiples = Mapping[str, str]
+"""By the name of a size, what it is a multiple of: a number, or the name of another size."""
+TRACES = 60
+"""So many choices are tried."""
+SECONDS = 20.0
+LARGEST = 1 << 10
+SEVERAL = 3
+"""So many sizes at most are taken for multiples."""
+UNTRACED = "at symbolic shapes"
+
+
+def multiples(rule: UserRule, made: Callable[[Multiples], UserRule]) -> Multiples:
+    """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found."""
+    axes, why = _axes(rule.signature), untraced(rule)
+    if not axes or (UNTRACED not in why if why else _reshapes(rule)):
+        return {}
+    until = time.process_time() + SECONDS
+    for count, chosen in enumerate(_tried(rule, list(axes))):
+        if count == TRACES or time.process_time() > until:
+            break
+        there = made(chosen)
+        if traces(there) and _reshapes(there):
+            return chosen
+    return {}
+
+
+def _reshapes(rule: UserRule) -> bool:
+    """Every reshape of the function is between as many entries: JAX traces ⌊c/4⌋·4 in place of c as well."""
+    program = forward_of(rule)
+    equations = equations_of(program.jaxpr) if program is not None else ()
+    shapes = [(e.invars[0].aval.shape, e.outvars[0].aval.shape) for e in equations if e.primitive.name == "reshape"]
+    return all(_entries(old) == _entries(new) for old, new in shapes)
+
+
+def _entries(shape: Sequence[Any]) -> Poly:
+    total = ONE
+    for n in shape:
+        total = total * dim_poly(n)
+    return total
+
+
+def _tried(rule: UserRule, names: Sequence[str]) -> Iterator[Multiples]:
+    """Of few sizes before many; of numbers that the caller gives, then of other sizes, then of numbers of the code."""
+    given = [v for statics in rule.choices for v in statics.values() if type(v) is int]
+    numbers = list(dict.fromkeys(n for n in given if 1 < n <= LARGEST))
+    code = [n for n in in_code(filter(is_users, reachable(rule))) if 1 < n <= LARGEST and n not in numbers]
+    for count in range(1, min(len(names), SEVERAL) + 1):
+        several = list(combinations(names, count))
+        yield from (dict.fromkeys(chosen, str(n)) for n in numbers for chosen in several)
+        if count == 1:
+            yield from ({a: b} for a, b in permutations(names, 2))
+        yield from (dict.fromkeys(chosen, str(n)) for n in code for chosen in several)
+
+
+def _axes(signature: Signature) -> dict[str, tuple[int, int]]:
+    """The sizes that are the length of an axis by themselves: of which array, and which axis of it."""
+    found: dict[str, tuple[int, int]] = {}
+    for k, spec in enumerate(signature.inputs):
+        for position, dim in enumerate(spec.dims):
+            if not isinstance(dim, Star) and dim.name is not None:
+                found.setdefault(dim.name, (k, position))
+    return found
+
+
+def asked(rule: UserRule, chosen: Multiples) -> list[Statement]:
+    """That the sizes which the signature of the rule names are these multiples."""
+    axes = _axes(rule.signature)
+
+    def length(name: str) -> Term:
+        array, position = axes[name]
+        return Axis(rule.arg_names[array], position)
+
+    return [
+        Compare("=", Apply("remainder", (length(name), Number(by) if by.isdigit() else length(by))), ZERO)
+        for name, by in chosen.items()
+    ]
+
+
+def listed(certificate: Certificate, rule: UserRule, chosen: Multiples) -> Certificate:
+    """The certificate of the rule whose sizes are these multiples, as one whose claims list that they are."""
+    hypotheses = [
+        Hypothesis(
+            text=text(tree, inputs=rule.arg_names),
+            latex=text(tree, "latex", rule.arg_names),
+            prose=prose(tree, rule.arg_names),
+            source="sizes that divide",
+            negligible=False,
+            tree=tree,
+        )
+        for tree in asked(rule, chosen)
+    ]
+
+    def turned(claim: Claim) -> Claim:
+        change = msgspec.structs.replace
+        cases = [
+            change(c, hypotheses=each_once([*c.hypotheses, *hypotheses]), verdict=_under(c.verdict))
+            for c in claim.cases
+        ]
+        verdict = worst([c.verdict for c in cases])
+        found = each_once([*claim.hypotheses, *hypotheses])
+        return change(
+            claim, cases=cases, hypotheses=found, verdict=verdict, statement=statement(rule, claim.kind, bool(found))
+        )
+
+    claims = [turned(c) for c in certificate.claims]
+    return sealed(msgspec.structs.replace(certificate, claims=claims, verdict=worst([c.verdict for c in claims])))
+
+
+def _under(verdict: VerdictName) -> VerdictName:
+    return "proved under hypotheses" if verdict == "proved" else verdict

@@ -1,0 +1,69 @@
+"""Rules of axes that are cut into groups: proved for every size that divides, which is listed."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import certgrad
+from certgrad.rules._multiples import multiples
+from certgrad.rules._user_rule import UserRule
+
+
+def rule(forward, backward, **options):
+    function = jax.custom_vjp(forward, **options)
+    keep = (lambda x, k: (forward(x, k), x)) if options else (lambda *x: (forward(*x), x))
+    function.defvjp(keep, backward)
+    return function
+
+
+def centred(x, k):
+    y = x.reshape(x.shape[0], -1, k)
+    return (y - y.mean(-1, keepdims=True)).reshape(x.shape)
+
+
+def over_groups(k, _, g):
+    return (centred(g, k),)
+
+
+def over_all(k, _, g):
+    return (g - g.mean(-1, keepdims=True),)
+
+
+def repeated(q, w):
+    return q * jnp.repeat(w, q.shape[0] // w.shape[0])
+
+
+def back(order):
+    def bwd(saved, g):
+        q, w = saved
+        each = (g * q).reshape(order(w.shape[0], q.shape[0] // w.shape[0]))
+        return g * jnp.repeat(w, q.shape[0] // w.shape[0]), each.sum(each.shape.index(w.shape[0]) ^ 1)
+
+    return bwd
+
+
+def halves(x):
+    return jnp.tanh(x.reshape(2, x.shape[0] // 2)).reshape(-1)
+
+
+def test_groups_of_a_given_size():
+    right = certgrad.check(rule(centred, over_groups, nondiff_argnums=(1,)), "n c -> n c", static={"k": 4})
+    assert right.verdict == "proved under hypotheses"
+    assert {h.text for claim in right.claims for h in claim.hypotheses} == {"((axis 1 of x) mod 4) = 0"}
+    wrong = certgrad.check(rule(centred, over_all, nondiff_argnums=(1,)), "n c -> n c", static={"k": 4})
+    assert wrong.verdict == "refuted"
+
+
+def test_a_size_that_divides_another():
+    right = certgrad.check(rule(repeated, back(lambda g, r: (g, r))), "h, g -> h")
+    assert right.verdict == "proved under hypotheses"
+    assert {h.text for claim in right.claims for h in claim.hypotheses} == {"((axis 0 of q) mod axis 0 of w) = 0"}
+    assert certgrad.check(rule(repeated, back(lambda g, r: (r, g))), "h, g -> h").verdict == "refuted"
+
+
+@pytest.mark.parametrize(("function", "signature", "expected"), [(halves, "n", {"n": "2"}), (jnp.sin, "n", {})])
+def test_which_sizes_must_divide(function, signature, expected):
+    def made(chosen):
+        return UserRule(function, signature, multiples=chosen)
+
+    assert multiples(made({}), made) == expected
