@@ -46,12 +46,14 @@ LARGEST = 1 << 10
 SEVERAL = 3
 """So many sizes at most are taken for multiples."""
 UNTRACED = "at symbolic shapes"
+NO_NUMBER = "requires a constant"
+"""What JAX says where a size must be a number: of a multiple of another it is none either."""
 
 
 def multiples(rule: UserRule, made: Callable[[Multiples], UserRule]) -> Multiples:
     """Which sizes must be multiples of what for the rule to trace; empty where it traces, or none were found."""
     axes, why = _axes(rule.signature), untraced(rule)
-    if not axes or (UNTRACED not in why if why else _reshapes(rule)):
+    if not axes or (UNTRACED not in why or NO_NUMBER in why if why else _reshapes(rule)):
         return {}
     until = time.process_time() + SECONDS
     for count, chosen in enumerate(_tried(rule, list(axes))):

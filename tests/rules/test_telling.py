@@ -69,10 +69,7 @@ def _grouped(spread):
 
 def test_heads_that_serve_several():
     right = certgrad.check(_grouped(lambda d, g: d.reshape(d.shape[0], g, -1).sum(2)), "b h, b g -> b h")
-    assert right.verdict == "proved at sizes"
-    first = right.sizes[0]
-    assert len({*first.values()}) == 3
-    assert first["h"] > first["g"] > 1
+    assert right.verdict == "proved under hypotheses"  # that g divides h
     wrong = certgrad.check(_grouped(lambda d, g: d.reshape(d.shape[0], -1, g).sum(1)), "b h, b g -> b h")
     assert wrong.verdict == "refuted"
 

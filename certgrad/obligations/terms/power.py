@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, lcm
 
 from flint import fmpq, fmpz
 
 from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
 from .exponents import Exponent, exponent
 from .functions import FUNCTIONS
+from .index import Ix
+from .index_terms import as_index, index_pred
 from .polynomials import ONE, Accumulator, Atom, Poly, mono_positive, monomial, number, poly_of
 from .predicates import INDEX_PREDICATES, PREDICATES, Pred, Side
 from .session import Memo, intern
@@ -290,7 +292,7 @@ _predicates: Memo[Poly, Poly] = Memo()
 
 
 def pred(poly: Poly) -> Poly:
-    """[poly > 0], with positive factors dropped from the inside."""
+    """[poly > 0], with positive factors dropped from the inside; of indices alone, the condition on them that it is."""
     found = _predicates.table.get(poly)
     if found is None:
         found = _predicates.table[poly] = _pred(poly)
@@ -318,7 +320,16 @@ def _pred(poly: Poly) -> Poly:
         return ONE
     if (-rest).positive:
         return Poly({})
-    return poly_of(intern(Pred(rest)))
+    ix = _as_index(rest)
+    return poly_of(intern(Pred(rest))) if ix is None else index_pred(ix.shifted(-ONE))
+
+
+def _as_index(poly: Poly) -> Ix | None:
+    """A positive multiple of the term as an index expression, where it is made of indices and sizes."""
+    kinds = {type(a) for mono in poly for a, _ in mono}
+    if IndexNumber not in kinds or not kinds <= {IndexNumber, Dim}:
+        return None
+    return as_index(poly.scale(lcm(*(int(c.q) for _, c in poly.items()))))
 
 
 def side(poly: Poly) -> Poly:
