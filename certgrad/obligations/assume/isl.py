@@ -18,7 +18,8 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, where_equal
+from certgrad.obligations.terms.index_terms import bounds
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, where_equal
 from certgrad.obligations.terms.polynomials import Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
@@ -154,6 +155,11 @@ class Words:
             name = self.parameter(a)
             self.known += [f"0 <= {name} < {self.const(a.room)}"]
             self.known += [self.condition((ix, ">=")) for ix in conditions_on(a)]
+            return name
+        if isinstance(a, (Quotient, Remainder)) and a not in self.names:
+            name = self.parameter(a)
+            most = bounds(of_atom(a), self.ranges)[1]
+            self.known += [] if most is None else [f"0 <= {name} <= {self.const(most)}"]
             return name
         if a in self.names or not isinstance(a, Entry):
             return self.parameter(a)

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from .atoms import Access, Dim, IndexNumber, access
 from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term
-from .integers import Chosen, Entry, Remainder, RowMajor, where_equal
+from .integers import Chosen, Entry, Quotient, Remainder, RowMajor, where_equal
 from .polynomials import ONE, ZERO, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
 from .session import intern
@@ -83,6 +83,8 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     ix = where_equal(ix)
     if not ix.terms:
         return at_least(ix.const) * at_least(-ix.const)
+    if ix.terms[0][1] < 0:
+        ix = ix.scaled(-1)
     places = _row_major_places(ix)
     if places is not None and places[2].is_zero:
         (a, b), (c, d), _ = places
@@ -90,8 +92,6 @@ def index_equal(ix: Ix, ranges: Ranges = NO_RANGES) -> Poly:
     least, most = bounds(ix, ranges)
     if (least is not None and at_least(least - ONE) == ONE) or (most is not None and at_least(most).is_zero):
         return ZERO
-    if ix.terms[0][1] < 0:
-        ix = ix.scaled(-1)
     common = gcd(*(c for _, c in ix.terms))
     if all((c / common).q == 1 for mono, c in ix.const.items() if mono):
         if any((c / common).q != 1 for _, c in ix.const.items()):
@@ -158,6 +158,11 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
             top = v.divisor - ONE
         elif isinstance(v, Chosen):
             top = v.room - ONE
+        elif isinstance(v, Quotient):
+            rows = _rows(v, ranges)
+            if rows is None:
+                return None, None
+            top = rows - ONE
         elif isinstance(v, IntegerAtom) or v[0] == "s":
             return None, None
         elif v in ranges:
@@ -167,6 +172,14 @@ def bounds(ix: Ix, ranges: Ranges) -> tuple[Poly | None, Poly | None]:
         else:
             least = least + top.scale(c) if least is not None and top is not None else None
     return least, most
+
+
+def _rows(a: Quotient, ranges: Ranges) -> Poly | None:
+    """q where ⌊e / m⌋ is at least 0 and less than q: as 0 ≤ e < q·m."""
+    least, most = bounds(a.ix, ranges)
+    if least is None or most is None or at_least(least) != ONE:
+        return None
+    return divided(most + ONE, a.divisor)
 
 
 def at_least(const: Poly) -> Poly:

@@ -8,8 +8,9 @@ from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NEG, NONZERO, POS, ZERO, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import truncated, whole_or_zero
+from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_number
-from certgrad.obligations.terms.integers import quotient
+from certgrad.obligations.terms.integers import quotient, remainder
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.polynomials import Poly, number
 from certgrad.obligations.terms.power import fn, power
@@ -20,10 +21,15 @@ from ._registry import Context, Params, rule
 
 def whole_quotient(x: Tensor, y: Tensor) -> Poly:
     """The quotient towards 0: of an index by a size, an index again."""
-    ix = as_index(x.body)
-    if ix is not None and not x.signs & NEG and y.signs == POS and y.body.positive and not y.body.free:
-        return index_number(quotient(ix, y.body))
-    return truncated(x.body * power(y.body, -1))
+    ix = _by_size(x, y)
+    return truncated(x.body * power(y.body, -1)) if ix is None else index_number(quotient(ix, y.body))
+
+
+def _by_size(x: Tensor, y: Tensor) -> Ix | None:
+    """The dividend as an index that is not negative, where the divisor is a size."""
+    if x.signs & NEG or y.signs != POS or not y.body.positive or y.body.free:
+        return None
+    return as_index(x.body)
 
 
 def floored(x: Tensor, divisor: int) -> Poly:
@@ -57,7 +63,8 @@ def _rem(ctx: Context, params: Params, shapes: list[tuple], x: Tensor, y: Tensor
     own = settle(condition("!= 0", y.body, "remainder"), ctx.facts, y.signs)
     signs = x.signs | ZERO
     if x.kind == "i":
-        body = x.body - y.body * whole_quotient(x, y)
+        ix = _by_size(x, y)
+        body = x.body - y.body * whole_quotient(x, y) if ix is None else index_number(remainder(ix, y.body))
         return [Tensor(shape, body, "i", merged(defined, own), merged(smooth, own), signs)]
     ratio = x.body * power(y.body, -1)
     whole = settle(whole_or_zero(ratio, "remainder"), ctx.facts)
