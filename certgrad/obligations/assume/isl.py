@@ -18,9 +18,9 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
-from certgrad.obligations.terms.index_terms import bounds
+from certgrad.obligations.terms.index_terms import at_least, bounds
 from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, where_equal
-from certgrad.obligations.terms.polynomials import Mono, Poly, mono_positive
+from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
 from certgrad.obligations.terms.variables import Var
@@ -160,6 +160,9 @@ class Words:
             name = self.parameter(a)
             most = bounds(of_atom(a), self.ranges)[1]
             self.known += [] if most is None else [f"0 <= {name} <= {self.const(most)}"]
+            least = bounds(a.ix, self.ranges)[0]
+            if least is not None and at_least(least) == ONE:  # neither is more than what is divided
+                self.known.append(f"{name} <= {self.ix(a.ix)}")
             return name
         if a in self.names or not isinstance(a, Entry):
             return self.parameter(a)

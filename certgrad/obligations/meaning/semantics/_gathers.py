@@ -7,19 +7,20 @@ Which window positions a gather leaves out of its operand, and which updates a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
-from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
 from certgrad.obligations.assume.isl import Condition, feasible
 from certgrad.obligations.assume.signs import ANY, ZERO, negated
 from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
 from certgrad.obligations.terms.index import Ix, of_const, of_var
-from certgrad.obligations.terms.index_terms import index_equal, within
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, within
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import dim_poly
@@ -59,7 +60,7 @@ def _starts(
         component = indices.indexed([*batch, of_const(NOTHING if k == 0 else ONE.scale(k))], ())
         found: list[Case] = []
         clauses: Clauses = component.defined
-        for case in index_cases(component.body):
+        for case in _possible(index_cases(component.body), ranges):
             if mode == GatherScatterMode.CLIP:
                 found += clamped(case, room - size)
             elif mode == GatherScatterMode.FILL_OR_DROP and drop:
@@ -71,6 +72,14 @@ def _starts(
         out.cases = [(g, ixs) for g, ixs in out.cases if not g.is_zero]
         out.conditions = merged(out.conditions, clauses)
     return out
+
+
+def _possible(cases: list[Case], ranges: Mapping[Var, Poly]) -> list[Case]:
+    """The cases in which some index can be. Exactly one of them holds: where they all say the same, that is so."""
+    if len(cases) == 1:
+        return cases
+    cases = [c for c in cases if feasible(c.conditions, ranges)]
+    return [Case(ONE, cases[0].ix)] if len({c.ix for c in cases}) == 1 else cases
 
 
 @rule("gather")
@@ -86,9 +95,10 @@ def _gather(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Te
     axes = list(spec.start_index_map)
     ranges = ctx.ranges | ranges_of(shape)
     start = _starts(indices, batch, [sizes[a] for a in axes], [x.shape[a] for a in axes], mode, ranges, drop=False)
-    _promised(
-        params, axes, start, batch, {v: shape[v[1]] for ix in batch for v in ix.free}, spec.start_indices_batching_dims
-    )
+    along = {v: shape[v[1]] for ix in batch for v in ix.free}
+    first = indices.indexed([*batch, of_const(NOTHING)], ()).body
+    promises = _promised(params, axes, start, batch, along, spec.start_indices_batching_dims, first)
+    start.conditions = merged(start.conditions, promises)
     parts = []
     for guard, begin in start.cases:
         index = [of_const(NOTHING)] * x.rank
@@ -126,26 +136,40 @@ def _promised(
     batch: Sequence[Ix],
     ranges: dict[Var, Poly],
     batching: Sequence[int],
-) -> None:
-    """Refuse a promise that the indices are unique or sorted where it is not shown: what runs is undefined if not.
+    entry: Poly,
+) -> Clauses:
+    """What a promise says that the indices are unique or sorted, where it is not shown: what runs is undefined if not.
 
-    Sorted means in the order of the operand's axes, as the batch positions go in row-major order.
+    Sorted means in the order of the operand's axes, as the batch positions go in row-major order. Of one axis and one
+    row of positions it is a condition on the entries, i[a] ≠ i[b] or i[a] ≤ i[b] for a < b; else it is refused.
     """
     places = [v for k, ix in enumerate(batch) if k not in batching and (v := ix.variable()) is not None]
     if not places or not (params["unique_indices"] or params["indices_are_sorted"]):
-        return
+        return ()
     other = {v: of_var(fresh()) for v in places}
     ranges = ranges | {w: ranges[v] for v, ix in other.items() for w in ix.free}
     before = _earlier([(of_var(v), other[v]) for v in places])
+    open_promises: dict[str, Relation] = {}
     for _, one in start.cases:
         for _, two in start.cases:
             pairs = [(a, b.subst(other)) for _, a, b in sorted(zip(axes, one, two, strict=True), key=lambda t: t[0])]
             same: list[Condition] = [(a.minus(b), "=") for a, b in pairs]
             if params["unique_indices"] and any(feasible([*order, *same], ranges) for order in before):
-                raise UnprovedError("a promise that indices are unique, which is not shown")
+                open_promises.setdefault("unique", "!= 0")
             after = _earlier([(b, a) for a, b in pairs])
             if params["indices_are_sorted"] and any(feasible([*o, *p], ranges) for o in before for p in after):
-                raise UnprovedError("a promise that indices are sorted, which is not shown")
+                open_promises.setdefault("sorted", ">= 0")
+    out: Clauses = ()
+    for promise, relation in open_promises.items():
+        if len(places) > 1 or len(axes) > 1:
+            raise UnprovedError(f"a promise that indices are {promise}, which is not shown")
+        (v,) = places
+        w = fresh()
+        difference = substitute(entry, {v: of_var(w)}) - entry
+        later = index_condition(of_var(w).minus(of_var(v)).shifted(-ONE))
+        clauses = condition(relation, difference, f"indices that are {promise}")
+        out = merged(out, for_all(tuple(c.guarded(later, True) for c in clauses), [v, w]))
+    return out
 
 
 def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> list[list[Condition]]:
@@ -264,7 +288,9 @@ def _hits(
     axes = list(spec.scatter_dims_to_operand_dims)
     sizes = [update.shape[windows[a]] if a in windows else ONE for a in axes]
     start = _starts(indices, batch, sizes, [x.shape[a] for a in axes], mode, dict(dummies), drop=True)
-    _promised(params, axes, start, batch, dict(dummies), spec.scatter_indices_batching_dims)
+    first = indices.indexed([*batch, of_const(NOTHING)], ()).body
+    promises = _promised(params, axes, start, batch, dict(dummies), spec.scatter_indices_batching_dims, first)
+    start.conditions = merged(start.conditions, promises)
     ranges = {**{template(k): n for k, n in enumerate(shape)}, **dict(dummies)}
     out: list[Hit] = []
     targets: list[list[Ix]] = []
