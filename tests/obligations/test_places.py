@@ -17,14 +17,10 @@ def hypotheses(report):
     return {h.text for claim in report.claims for h in claim.hypotheses}
 
 
-def sums(x, i, **promise):
-    return jnp.zeros((4,), x.dtype).at[i].add(x**2, mode="drop", **promise)
-
-
 def read(back, **promise):
     return rule(
-        lambda x, i: sums(x, i, **promise),
-        lambda saved, g: (back(saved[0], g.at[saved[1]].get(mode="fill", fill_value=0)), None),
+        lambda x, i: jax.ops.segment_sum(x**2, i, num_segments=4, **promise),
+        lambda saved, g: (back(saved[0], g[saved[1]]), None),
     )
 
 

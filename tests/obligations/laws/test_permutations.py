@@ -134,7 +134,8 @@ RULES = {
 @pytest.mark.parametrize("name", RULES)
 def test_rules_that_sort(name):
     forward, right, wrong = RULES[name]
-    assert certgrad.check(rule(forward, right), "b n").verdict == "proved under hypotheses"
+    expected = "proved" if name.startswith("Σ") else "proved under hypotheses"  # a sum does not see how ties are broken
+    assert certgrad.check(rule(forward, right), "b n").verdict == expected
     assert certgrad.check(rule(forward, wrong), "b n").verdict == "refuted"
 
 

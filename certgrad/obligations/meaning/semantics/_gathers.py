@@ -20,9 +20,11 @@ from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, within
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import atoms_of
 from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._elementwise import _max, _min, _mul
@@ -141,7 +143,8 @@ def _promised(
     """What a promise says that the indices are unique or sorted, where it is not shown: what runs is undefined if not.
 
     Sorted means in the order of the operand's axes, as the batch positions go in row-major order. Of one axis and one
-    row of positions it is a condition on the entries, i[a] ≠ i[b] or i[a] ≤ i[b] for a < b; else it is refused.
+    row of positions it is a condition on the entries, i[a] ≠ i[b] or i[a] ≤ i[b] for a < b; else, and where entries are
+    wrapped or clipped before, it is refused: such a condition would not be read.
     """
     places = [v for k, ix in enumerate(batch) if k not in batching and (v := ix.variable()) is not None]
     if not places or not (params["unique_indices"] or params["indices_are_sorted"]):
@@ -161,7 +164,7 @@ def _promised(
                 open_promises.setdefault("sorted", ">= 0")
     out: Clauses = ()
     for promise, relation in open_promises.items():
-        if len(places) > 1 or len(axes) > 1:
+        if len(places) > 1 or len(axes) > 1 or entry.piecewise or any(type(a) in PREDICATES for a in atoms_of(entry)):
             raise UnprovedError(f"a promise that indices are {promise}, which is not shown")
         (v,) = places
         w = fresh()
