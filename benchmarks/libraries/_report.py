@@ -75,7 +75,9 @@ MARKS = {
     "did not end": "out of time",
     "ended the process": "it ended the process",
     "vacuous": "no point found that satisfies all hypotheses",
+    "points were tried": "no point found that satisfies all hypotheses",
     "undefined at every input": "undefined at every input: an infinity, or a division by 0, in what is not taken",
+    "undefined whatever": "undefined at every input: an infinity, or a division by 0, in what is not taken",
     "what runs is not what was traced": "what runs is not what was traced",
     "no entry": "not tried",
     "stop_gradient": "stop_gradient hides a part of the derivative, on purpose",
@@ -86,12 +88,18 @@ def kind_of(row: Row) -> str:
     """The reason in short: a known kind, or the finding without its place."""
     if row.get("jax"):
         return REFUSED
-    findings = str(row["why"]).split("; ")
-    decisive = next((text for text in findings if f"is {row['verdict']}" in text), findings[0])
+    decisive = _decisive(row)
     for mark, kind in MARKS.items():
         if mark in decisive:
             return kind
     return _cut(_cause(decisive).rsplit("jvp_is_derivative: ", 1)[-1], 110).replace("|", "\\|")
+
+
+def _decisive(row: Row) -> str:
+    """The finding that the verdict rests on: others say what is proved up to rounding."""
+    findings = str(row["why"]).split("; ")
+    asked = (f"is {row['verdict']}", f"is a {row['verdict']}", "points were tried")
+    return next((text for text in findings if any(mark in text for mark in asked)), findings[0])
 
 
 def _table(rows: Sequence[Row]) -> str:
@@ -110,7 +118,10 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _why(row: Row) -> str:
-    return f"{REFUSED}: {row['jax']}" if row.get("jax") else str(row["why"])
+    if row.get("jax"):
+        return f"{REFUSED}: {row['jax']}"
+    first = _decisive(row)
+    return "; ".join(dict.fromkeys([first, *str(row["why"]).split("; ")]))
 
 
 def _left(rows: Sequence[Row]) -> Iterator[str]:
