@@ -49,6 +49,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    # A shell ignores Ctrl-C in what it runs in the background, and a child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return subprocess.Popen(
         [sys.executable, "-m", "certgrad", "audit", "--no-cache", *arguments],
         cwd=folder,
