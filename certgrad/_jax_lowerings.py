@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax._src.core import jaxprs_in_params
 from jax._src.interpreters import mlir
 from jax._src.lax.lax import _ragged_dot_general_impl
+from jax.extend.core import Primitive
 
 from certgrad import _devices, _pallas
 
@@ -45,12 +46,17 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
 
 def _function_of(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
     """What the parameters of a primitive make of it; None where JAX compiles it otherwise."""
-    return _registered(primitive) or _PROGRAMS.get(primitive.name)
+    return _registered_for(primitive) or _PROGRAMS.get(primitive.name)
 
 
 def is_python(primitive: Any) -> bool:
     """JAX runs a Python function in place of the primitive, which its core does not define."""
-    return _registered(primitive) is not None
+    return _registered_for(primitive) is not None
+
+
+def _registered_for(primitive: Any) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None] | None:
+    """As `_registered`; what only has the name of a primitive has no function."""
+    return _registered(primitive) if isinstance(primitive, Primitive) else None
 
 
 @lru_cache(maxsize=512)

@@ -132,13 +132,16 @@ def test_a_hypothesis_that_was_taken_out_is_missed(rules: dict[str, Found], name
     assert verify_rule(forged, rules[name]).outcome == "failed"
 
 
+AUDIT = b'{"format": 1, "certgrad": "0", "rules": [], "remarks": [], "problems": [], "certificates": [%s]}'
+
+
 def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules: dict[str, Found]) -> None:
     from certgrad.report import json
 
     source = str(Path(rules["power"].file))
     certificates = [certificate_of(rules[name]) for name in ("power", "by_root")]
     document = tmp_path / "audit.json"
-    document.write_bytes(b'{"format": 1, "certificates": [' + b",".join(map(json.encode, certificates)) + b"]}")
+    document.write_bytes(AUDIT % b",".join(map(json.encode, certificates)))
     asked = run("verify", str(document))
     assert asked.returncode == 2
     assert "this is the certificate of the rule verified_rules:power. Name the code" in asked.stderr
@@ -146,7 +149,7 @@ def test_the_command_reads_an_audit_and_asks_for_the_code(tmp_path: Path, rules:
     done = run("verify", str(document), "--target", source)
     assert done.returncode == 0, done.stderr
     assert "2 certificates: 2 verified" in done.stdout
-    document.write_bytes(b'{"format": 1, "certificates": [{"op": 3}]}')
+    document.write_bytes(AUDIT % b'{"op": 3}')
     broken = run("verify", str(document), "--target", source)
     assert broken.returncode == 2
-    assert "an entry of this audit is no certificate" in broken.stderr
+    assert "this is not a whole audit" in broken.stderr
