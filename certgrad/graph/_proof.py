@@ -28,7 +28,8 @@ from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.meaning.semantics_inputs import argument
 from certgrad.obligations.prove.problem import Problem, Programs, build
-from certgrad.obligations.prove.prove import Outcome, _minimal, prove
+from certgrad.obligations.prove.prove import minimal, prove
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import (
@@ -347,7 +348,7 @@ def _judged_as_read(
         verdict: VerdictName = "proved under hypotheses" if outcome.hypotheses else "proved"
         results += found or [ObligationResult(kind=kind, verdict=verdict)]  # type: ignore[arg-type]
     ordered = in_order(clauses)
-    kept = {id(c) for c in _minimal([clauses[s] for s in ordered], problem.facts)}
+    kept = {id(c) for c in minimal([clauses[s] for s in ordered], problem.facts)}
     stated = {s: clauses[s] for s in ordered if id(clauses[s]) in kept}
     return Proof(_lemma(operation, shapes, programs, names, results, stated, notes), names, programs, stated, reads)
 

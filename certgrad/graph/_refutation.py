@@ -16,7 +16,7 @@ from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import VerdictName
 from certgrad.obligations.generality.decisions import Fixed, _solution
 from certgrad.obligations.prove.problem import Programs
-from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.wording.present import show_difference

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from certgrad.obligations.certificate import Certificate, Claim, Hypothesis
+from certgrad.obligations.terms.law import Law
 from certgrad.report.audited import case_name, is_discharged, signatures
 from certgrad.report.codes import Code
 from certgrad.report.text import fields, witness_rows
@@ -34,6 +35,7 @@ def explain_op(certificate: Certificate, declaration: Declaration, width: int | 
         _heading(certificate, declaration, width),
         *(_claim(claim, declaration.equations.get(claim.kind, ()), width) for claim in certificate.claims),
         _conventions(certificate, width),
+        _laws(certificate, width),
         _notation(certificate, declaration, width),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -117,6 +119,16 @@ def _notation(certificate: Certificate, declaration: Declaration, width: int | N
     ]
     text = notation([*sides, *(claim.statement for claim in certificate.claims)])
     return fill(text, width) if text else ""
+
+
+def _laws(certificate: Certificate, width: int | None) -> str:
+    """The laws of the calculus that the proofs applied on the way."""
+    titles = {law.title: law for law in Law}
+    used = [titles[r] for rule in certificate.rules_used if (r := rule.removeprefix("law: ")) in titles]
+    if not used:
+        return ""
+    rows = [(law.title, law.statement + (f"\nif {law.condition}" if law.condition else "")) for law in used]
+    return "\n".join(["Laws that the proofs applied", *fields(rows, width)])
 
 
 def _conventions(certificate: Certificate, width: int | None) -> str:

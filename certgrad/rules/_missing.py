@@ -8,7 +8,7 @@ from certgrad.hypotheses.canonical import letters
 from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
-from certgrad.obligations.prove.prove import adjoint_of_derivative_obligation, differentiated
+from certgrad.obligations.prove.statements import adjoint_of_derivative_obligation, differentiated
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.walk import extent
 from certgrad.obligations.wording.present import show

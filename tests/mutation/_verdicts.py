@@ -23,8 +23,9 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.obligations.prove.evaluate import evaluate
 from certgrad.obligations.prove.problem import build, trace_rules
-from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import _true
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.polynomials import Poly

@@ -13,6 +13,7 @@ from certgrad.obligations.terms.atoms import Base, Fn, Max, Product, Sum
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import of_const, of_var
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import content
 from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred, Side
@@ -120,6 +121,7 @@ class FormSigns(ABC):
                         beside[other] = weight
                 least = poly + monomial(outer).scale(c) * _spread(beside)
                 if not self.signs(least) & NEG:
+                    applied(Law.CAUCHY_SCHWARZ)
                     return self.signs(least) | POS if self.signs(least) & POS else NONNEG
         return ANY
 

@@ -11,6 +11,7 @@ from flint import fmpq
 from certgrad.obligations.terms.atoms import Dim, Fn
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES
 
@@ -52,6 +53,8 @@ class LinearSigns(FormSigns):
             out |= NEG
         if possible & ZERO and not infeasible([*constraints, Constraint(poly, False), Constraint(-poly, False)]):
             out |= ZERO
+        if out != possible:
+            applied(Law.LINEAR_ARITHMETIC)
         return out
 
     def _constraints(self, fact: Fact) -> list[Constraint]:

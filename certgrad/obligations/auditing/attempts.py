@@ -18,9 +18,11 @@ from certgrad.obligations.generality.instances import Instance
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.prove.problem import Problem, Programs, Shapes, build
-from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.prove import prove
 from certgrad.obligations.prove.satisfiable import satisfiable
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.budget import FIRST_STEPS, SECONDS, STEPS, BudgetError, limited
+from certgrad.obligations.terms.law import applied_laws
 from certgrad.obligations.tracing.jax_internals import dim_poly
 from certgrad.obligations.wording.present import show_difference
 from certgrad.obligations.wording.stated import Reads
@@ -103,9 +105,12 @@ def prove_all(
         return results, outcomes
     for found, kept in zip((problem.notes, problem.used_facts, problem.primitives), record.all(), strict=True):
         kept.update(dict.fromkeys(found))
+    record.laws.update(applied_laws())
     for kind in asked:
         outcome, result = _attempt(problem, traces, instance, kind, record, programs, kind in stuck)
         record.relations.update(dict.fromkeys(outcome.relations))
+        if outcome.proved:
+            record.laws.update(applied_laws())
         outcomes[kind], results[kind] = outcome, result
         _give_up(result, record, traces, instance, kind)
     return results, outcomes

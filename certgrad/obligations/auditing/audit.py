@@ -28,6 +28,7 @@ from certgrad.obligations.generality.guards import unlike_its_traces, untraceabl
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.problem import Programs
+from certgrad.obligations.terms.law import Law
 from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.obligations.verify.digest import case_digest
@@ -155,10 +156,20 @@ def _audit(traces: Traces, reading: Reading) -> Certificate:
         source=op.source or "",
         digest=hashlib.blake2b("\n".join(texts).encode(), digest_size=32).hexdigest(),
         versions={**versions(), "certgrad": certgrad.__version__, "kernel": KERNEL},
-        rules_used=[*(f"semantics of {name}" for name in sorted(record.primitives)), *sorted(record.relations)],
+        rules_used=_rules_used(record),
         traced=identities,
     )
     return sealed(unsealed)
+
+
+def _rules_used(record: Record) -> list[str]:
+    """What each primitive means, the relations between loops, and the laws of the calculus."""
+    laws = (law for law in Law if law in record.laws)
+    return [
+        *(f"semantics of {name}" for name in sorted(record.primitives)),
+        *sorted(record.relations),
+        *(f"law: {law.title}" for law in laws),
+    ]
 
 
 def _identity(op: Subject, case: Case, programs: Programs) -> TracedCase:

@@ -23,7 +23,7 @@ from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sen
 from certgrad.obligations.generality.ranks import SplitGroupError
 from certgrad.obligations.generality.traces import Trace, Traces
 from certgrad.obligations.prove.problem import Programs
-from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.tracing.jax_internals import serialised_all

@@ -21,7 +21,8 @@ from certgrad.obligations.certificate import (
 )
 from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.prove.negligible import Reals, negligible
-from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.prove.statements import Outcome
+from certgrad.obligations.terms.law import Law
 from certgrad.obligations.wording.stated import Reads
 from certgrad.ops._declare import Case
 
@@ -46,6 +47,8 @@ class Record:
     primitives: dict[str, None]
     reading: Reading
     relations: dict[str, None] = field(default_factory=dict)
+    laws: set[Law] = field(default_factory=set)
+    """Laws that were applied on the way to a proof."""
 
     def all(self) -> tuple[dict[str, None], ...]:
         return self.notes, self.facts, self.primitives

@@ -13,7 +13,7 @@ from certgrad.obligations.certificate import CODES
 from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import Problem, build, trace_rules
-from certgrad.obligations.prove.prove import inner_product
+from certgrad.obligations.prove.statements import inner_product
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.walk import mentions

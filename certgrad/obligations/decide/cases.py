@@ -23,6 +23,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determinants import SMALL
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Accumulator, Atom, Poly, monomial, number
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import UndefinedTermError, cleared, power
@@ -90,6 +91,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         return reduced, region.facts.facts
     if poly.structured:
         if vanishes(reduced, region.indices.ranges, region.indices.conditions, region.indices.known_of):
+            applied(Law.INDEX_SETS)
             return None
         conditions = choices(poly)
         if conditions:
@@ -113,6 +115,7 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
     if not seams:
         return None if vanishes_by_laws(reduced, region.facts) else (reduced, region.facts.facts)
     p = seams[0].poly
+    applied(Law.SIGN_REGIONS)
     for sign in (POS, NEG, ZERO):
         for there in inside(poly, p, sign, region):
             left = nonzero_part(*there, depth + 1)
@@ -305,9 +308,13 @@ def _summands_vanish(poly: Poly, region: Region, depth: int) -> bool:
     if not plain.is_zero and nonzero_part(plain, region, depth + 1) is not None:
         return False
     if all(nonzero_part(summand, region.over(dict(variables)), depth + 1) is None for summand, variables in groups):
+        applied(Law.SUMMANDS)
         return True
     one = _over_pairs(groups)
-    return one is not None and nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is None
+    if one is None or nonzero_part(one[0], region.over(dict(one[1])), depth + 1) is not None:
+        return False
+    applied(Law.SUMS_OVER_PAIRS)
+    return True
 
 
 def _over_pairs(groups: list[tuple[Poly, list[tuple]]]) -> tuple[Poly, list[tuple]] | None:

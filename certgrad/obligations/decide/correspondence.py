@@ -18,6 +18,7 @@ from certgrad.obligations.terms.atoms import Access, Max, Product, Sum, access
 from certgrad.obligations.terms.determined import CARRY, Loop, Rec
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.index_terms import Ranges, at_least, bounds, index_pred
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, number, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
@@ -41,6 +42,7 @@ def matched(poly: Poly, region: Region) -> tuple[Poly, list[Relation]]:
         found = _classes(poly, region)
         if not found:
             return poly, relations
+        applied(Law.EQUAL_RECURRENCES)
         relations += [(_shown(*member), _shown(*first), sign) for member, (first, sign) in found.items()]
 
         def first(a: Atom, found: Mapping = found) -> Poly | None:
@@ -260,6 +262,7 @@ def summed(poly: Poly, ranges: Ranges) -> Poly:
         factor, added = linear_part(c.step, access(c.name, (of_var(system.step), *c.index)))
         if most is None or any(mentions(p, [d.name]) for d in system.carries for p in (factor, added)):
             return poly_of(a)
+        applied(Law.LINEAR_CARRY)
         j, k = fresh(), fresh()
         before, earlier = (index_pred(a.time.shifted(-ONE).minus(of_var(v))) for v in (j, k))
         at_j, at_k = (c.at(p, a.index, {system.step: of_var(v)}) for p, v in ((added, j), (factor, k)))

@@ -12,6 +12,7 @@ from certgrad.obligations.laws.matrices import at, matrix, opened
 from certgrad.obligations.laws.solutions import implicit, modulo
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Atom, Poly, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.session import intern
@@ -36,6 +37,7 @@ def unified(poly: Poly, region: Region) -> Poly:
     written = _alike("inverse", [poly], region)
     if all(b is a for a, (b, _, _) in written.items()):
         return poly
+    applied(Law.EQUAL_INVERSES)
 
     def other(a: Atom) -> Poly | None:
         if not isinstance(a, Matrix) or a.name != "inverse":

@@ -10,6 +10,7 @@ from certgrad.obligations.laws.transposition import without_carried
 from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
@@ -58,6 +59,7 @@ def oriented(poly: Poly) -> Poly:
             rank = (_directions(form), form.key)
             if best is None or rank < best[0]:
                 best = (rank, form)
+        applied(Law.SUM_TURNED)
         assert best is not None
         return best[1]
 

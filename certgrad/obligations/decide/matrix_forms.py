@@ -18,6 +18,7 @@ from certgrad.obligations.terms.atoms import Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.power import power
@@ -36,11 +37,12 @@ def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
     """The term is shown to be 0 in one of the forms."""
     if not any(isinstance(a, Matrix) and a.name in NAMES for a in deep_atoms(poly)):
         return False
-    for form in (factored, updated):
+    for form, law in ((factored, Law.INVERSE_OF_PRODUCT), (updated, Law.RANK_ONE_UPDATE)):
         further = form(poly, region.facts)
         if further != poly:
             facts = [Fact(form(f.poly, region.facts), f.signs) for f in region.facts.facts if _of_determinant(f)]
             if nonzero_part(further, region.where(*facts)) is None:
+                applied(law)
                 return True
     return False
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import product
 
 from certgrad.obligations.assume.decided import bound_free
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import pred, side
 from certgrad.obligations.terms.predicates import Pred, Side
@@ -40,6 +41,7 @@ def _split(a: Pred | Side) -> Poly | None:
         return None
     make = pred if isinstance(a, Pred) else side
     positive = parts[0] > 0
+    applied(Law.SIGN_OF_PRODUCT)
     total = ZERO
     for signs in product((1, -1), repeat=len(parts[1])):
         odd = sum(1 for s, (_, k) in zip(signs, parts[1], strict=True) if s < 0 and k % 2)

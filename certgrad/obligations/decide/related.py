@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.laws.directions import angles_cancel
@@ -12,6 +14,7 @@ from certgrad.obligations.laws.roots import split_roots
 from certgrad.obligations.laws.shifts import over_one_shift
 from certgrad.obligations.terms.atoms import Fn
 from certgrad.obligations.terms.budget import BudgetError, within
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.power import UndefinedTermError, cleared
 from certgrad.obligations.terms.walk import deep_atoms
@@ -46,7 +49,25 @@ def _vanishes(poly: Poly, facts: Facts) -> bool:
     def is_zero(p: Poly) -> bool:
         return p.is_zero or cleared(simplified(cleared(p, fractions=True)[0]), fractions=True)[0].is_zero
 
-    form = over_one_shift(over_single_angles(in_logarithms(without_inverses(poly)), facts), facts)
-    if form != poly and is_zero(form):
-        return True
-    return logarithms_cancel(form, is_zero) or angles_cancel(form, facts, simplified, is_zero)
+    form, used = poly, []
+    for law, rewrite in _REWRITES:
+        before, form = form, rewrite(form, facts)
+        used += [law] if form != before else []
+    if not (used and is_zero(form)):
+        if logarithms_cancel(form, is_zero):
+            used.append(Law.LOGARITHMS_CANCEL)
+        elif angles_cancel(form, facts, simplified, is_zero):
+            used.append(Law.ANGLES_CANCEL)
+        else:
+            return False
+    for law in used:
+        applied(law)
+    return True
+
+
+_REWRITES: tuple[tuple[Law, Callable[[Poly, Facts], Poly]], ...] = (
+    (Law.INVERSE_FUNCTIONS, lambda p, facts: without_inverses(p)),
+    (Law.INVERSE_HYPERBOLIC, lambda p, facts: in_logarithms(p)),
+    (Law.ADDITION_THEOREM, over_single_angles),
+    (Law.GAMMA_RECURRENCE, over_one_shift),
+)

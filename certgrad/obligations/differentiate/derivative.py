@@ -23,6 +23,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, Max, Nu
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
 from certgrad.obligations.terms.sums import open_sum, sum_over
@@ -121,6 +122,7 @@ class Differentiator:
         if a.tensor in self.held or not depends(a, self.tangents):
             return ZERO
         if a.tensor not in self.solved:
+            applied(Law.IMPLICIT_FUNCTION)
             moved = {n: d for n, d in self.tangents.items() if n != a.tensor}
             inner = Differentiator(moved, self.attained_once, {*self.held, a.tensor})
             inner.arbitrary = self.arbitrary
@@ -139,6 +141,7 @@ class Differentiator:
 
     def _of_product(self, a: Product) -> Poly:
         """d Π_{k∈S} f(k) = Σ_{j∈S} df(j)·Π_{k∈S, k≠j} f(k), for a finite set S: Leibniz's rule, without a division."""
+        applied(Law.DERIVATIVE_OF_PRODUCT)
         dummies, body, where = opened_extremum(a)
         self.ranges.update(dummies)
         place = {v: of_var(w) for v, (w, _) in zip(a.vars, dummies, strict=True)}
@@ -149,6 +152,7 @@ class Differentiator:
         if _tangent_name(a)[0] not in self.attained_once:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)
+        applied(Law.DERIVATIVE_OF_MAXIMUM)
         dummies, body, _ = opened_extremum(a)
         self.ranges.update(dummies)
         place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}

@@ -16,7 +16,8 @@ from certgrad.hypotheses.tree import Words
 from certgrad.obligations.assume.conditions import polys
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.obligations.prove.problem import Programs, Shapes, build
-from certgrad.obligations.prove.prove import Outcome, prove
+from certgrad.obligations.prove.prove import prove
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.tracing.jax_internals import Numbering, Program, Value, bits_of, kind_of, reached, rebuilt
 

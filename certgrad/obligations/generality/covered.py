@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.prove.problem import Programs, Shapes
-from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.prove.statements import Outcome
 from certgrad.obligations.terms.session import clear_caches
 
 from .instances import Instance

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from flint import fmpq
 
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 from certgrad.obligations.terms.power import UndefinedTermError, fn, power
 
@@ -42,6 +43,7 @@ def bessel(name: str, order: Poly, x: Poly) -> Poly:
         return above if k else here
     if x.is_zero:
         raise UndefinedTermError("1/x at x = 0")
+    applied(Law.BESSEL_RECURRENCE)
     for step in range(1, k):  # above is of the order low + step
         factor = (low + number(step)) * power(x, -1)
         here, above = above, here.scale(a) + (above * factor).scale(2 * b)

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import Ix, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Poly, monomial
 from certgrad.obligations.terms.power import power, pred
 from certgrad.obligations.terms.rewriting import substitute
@@ -181,6 +182,7 @@ def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ra
         if place == 1 and rows != columns:
             continue
         if all(a.index[place].variable() == k and k not in a.index[1 - place].free for a in atoms) and size == count:
+            applied(Law.ORTHONORMAL)
             return delta(x.index[1 - place], y.index[1 - place], rest, left, other)
     return None
 
@@ -200,6 +202,7 @@ def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) ->
     if any(a.index[p].variable() != k or k in a.index[1 - p].free for a, p in zip(outer, places, strict=True)):
         return None
     i, j = (a.index[1 - p] for a, p in zip(outer, places, strict=True))
+    applied(Law.FACTORISATION)
     return sum_over(at(atoms[0], i, j) * rest, list(left.items()))
 
 

@@ -32,6 +32,7 @@ from certgrad.obligations.terms.determined import Matrix, is_triangular
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, monomial, number, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, content, power
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, substitute, with_names
@@ -145,6 +146,8 @@ def _scalar_factor(body: Poly, row: Var, column: Var) -> tuple[Poly, Poly]:
 
 def _inverse(body: Poly, row: Var, column: Var, size: Poly, i: Ix, j: Ix) -> Poly:
     scalar, rest = _scalar_factor(body, row, column)
+    if scalar != ONE:
+        applied(Law.INVERSE_OF_SCALED)
     if size == ONE:
         return power(body, -1)
     inner = rest.atom()
@@ -204,6 +207,7 @@ def written_out(poly: Poly, sums: bool = False) -> Poly:
                 total = total + written_out(substitute(body, names), sums)
             return total
         if isinstance(a, Matrix) and _is_small_inverse(a) and not any(ix.terms for ix in a.index):
+            applied(Law.INVERSE_BY_COFACTORS)
             i, j = (whole_number(ix.const) for ix in a.index)
             others = range(whole_number(a.ranges[0]) or 0)
             rows, columns = [k for k in others if k != j], [k for k in others if k != i]
@@ -248,6 +252,7 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
     if inner.is_zero:
         return ZERO
     if a.name in DERIVATIVES:
+        applied(Law.DERIVATIVE_OF_FACTORS)
         return DERIVATIVES[a.name](a, k, m, inner)
     size = a.ranges[0]
     dummies = [(k, size), (m, size)]
@@ -256,11 +261,14 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
         return matrix("inverse", a.body, *a.vars, size, (i, j))
 
     if a.name == "inverse":
+        applied(Law.DERIVATIVE_OF_INVERSE)
         i, j = a.index
         return -sum_over(inverse(i, of_var(k)) * inner * inverse(of_var(m), j), dummies)
     if a.name == "determinant":
+        applied(Law.DERIVATIVE_OF_DETERMINANT)
         return poly_of(a) * sum_over(inverse(of_var(m), of_var(k)) * inner, dummies)
     if a.name == "cholesky":
+        applied(Law.DERIVATIVE_OF_CHOLESKY)
         (i, j), p, q, v = a.index, fresh(), fresh(), fresh()
         entry = matrix("cholesky", a.body, *a.vars, size, (of_var(p), of_var(q)))
 
@@ -288,6 +296,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
         if e == 1 and a.name == "inverse":
             found = _times_inverse(a, factors, ranges)
             if found is not None:
+                applied(Law.INVERSE)
                 return found
     for k, size in ranges.items():
         beside = [(a, e) for a, e in factors if k in a.free]
@@ -295,6 +304,7 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
         if len(pair) == 2 and sum(e for _, e in beside) == 2 and all(a.ranges[0] == size for a in pair):
             product = _product(pair[0], pair[1], k) or _product(pair[1], pair[0], k)
             if product is not None:
+                applied(Law.CHOLESKY)
                 rest = monomial({a: e for a, e in factors if k not in a.free}) * product
                 return sum_over(rest, [(v, n) for v, n in ranges.items() if v != k])
     return next((found for law in FURTHER if (found := law(factors, ranges)) is not None), None)

@@ -24,6 +24,7 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS, ZERO
 from certgrad.obligations.terms.atoms import Fn
 from certgrad.obligations.terms.functions import FUNCTIONS
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.power import content, pred, side
 from certgrad.obligations.terms.predicates import Pred, Side
@@ -46,6 +47,7 @@ def compared(poly: Poly, facts: Facts) -> Poly:
         found = next((q for law in _LAWS if (q := law(poly, facts)) is not None), None)
         if found is None:
             return poly
+        applied(Law.MONOTONE)
         poly = found
     return poly
 

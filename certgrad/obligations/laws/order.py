@@ -16,6 +16,7 @@ from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Produ
 from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
 from certgrad.obligations.terms.index_terms import as_index, index_equal
 from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, chosen, undone
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
@@ -210,7 +211,10 @@ def _at_arguments(poly: Poly) -> Poly:
             return substitute(a.body, dict(zip(a.vars, argument(a), strict=True)))
         return ONE if a in kept else None
 
-    return Rewriter(replace=value)(poly) if rules else poly
+    if not rules:
+        return poly
+    applied(Law.MAXIMUM_AT_ARGUMENT)
+    return Rewriter(replace=value)(poly)
 
 
 def _taking_part(t: Chosen) -> list[Atom]:
@@ -271,8 +275,10 @@ class _Ordered(Rewriter):
             if place is None or not self._takes_part(a, place):
                 continue
             if c < 0:
+                applied(Law.MAXIMUM_ABOVE)
                 return ZERO
             if self._once(a):
+                applied(Law.MAXIMUM_ABOVE)
                 return ONE - self._at_argument(a, place)
         return None
 

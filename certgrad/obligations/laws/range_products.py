@@ -24,6 +24,7 @@ from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
 from certgrad.obligations.terms.index_terms import divided, index_equal, within
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.naming import canonical_order
 from certgrad.obligations.terms.polynomials import (
     ONE,
@@ -79,6 +80,7 @@ def product_over(poly: Poly, dummies: Dummies, where: Poly = ONE) -> Poly:
         poly, where, dummies = _in_row_major_order(poly, where, dummies)
     if not dummies:
         return ONE - where + where * poly
+    applied(Law.PRODUCT_OF_PRODUCTS)
     result = ONE
     for value, here in _by_index_conditions(poly, where):
         result = result * _of_value(value, dummies, here)
@@ -144,6 +146,8 @@ def _of_value(poly: Poly, dummies: Dummies, where: Poly) -> Poly:
 
 def _of_number(c: fmpq, dummies: Dummies, where: Poly) -> Poly:
     """Π_S c = c^|S| by the primes in c, each an atom, and −1; 0^|S| is 1 where S is empty, else 0."""
+    if c != 1:
+        applied(Law.PRODUCT_OF_CONSTANT)
     if c == 0:
         return ONE - pred(sum_over(where, dummies))
     result = _closed(number(-1), dummies, where) if c < 0 else ONE
@@ -233,6 +237,7 @@ def split_off(poly: Poly, indices: Indices) -> tuple[Poly, IxPred | IxEq | None]
             factor = Rewriter(place)(a.body)
             if indices.facts.signs(factor) == SIGN_ZERO:
                 factor = ZERO
+            applied(Law.PRODUCT_SPLIT)
             rest = resolved(others(a, place), indices)
             poly = Rewriter(replace=lambda b, a=a, new=factor * rest: new if b is a else poly_of(b))(poly)  # type: ignore[misc]
             left += [b for b in atoms_of(rest) if isinstance(b, Product)]
@@ -304,6 +309,7 @@ def collected(poly: Poly, vanishes: Callable[[Poly], bool]) -> Poly:
         kept[equal] = kept.get(equal, ZERO) + rest
     if len(kept) == len(groups):
         return poly
+    applied(Law.PRODUCT_BY_FORMAL_SUM)
     total = ZERO
     for products, rest in kept.items():
         total = total + rest * monomial(dict(products))

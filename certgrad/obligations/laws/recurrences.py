@@ -17,6 +17,7 @@ from certgrad.obligations.terms.atoms import Access, Exp, access
 from certgrad.obligations.terms.determined import CARRY, Carry, Loop, Rec, carried
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_number, index_pred
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.power import exp_of
 from certgrad.obligations.terms.predicates import IxEq, IxPred
@@ -206,6 +207,7 @@ def _solved(s: Var, group: list[Open]) -> dict[str, Value]:
     if len(group) == 1:
         closed = _closed_form(s, group[0])
         if closed is not None:
+            applied(Law.CLOSED_CARRY)
             return {group[0].name: closed}
     loop = _closed(s, group)
 

@@ -12,6 +12,7 @@ from certgrad.obligations.assume.decided import decided
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import NEG, POS
 from certgrad.obligations.terms.atoms import Base
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, power
 from certgrad.obligations.terms.rational import factored
@@ -32,6 +33,7 @@ def split_roots(poly: Poly, facts: Facts) -> Poly | None:
                     changes[a] = factors
     if not changes:
         return None
+    applied(Law.ROOT_OF_FACTORS)
     total = ZERO
     for m, c in poly.items():
         part = monomial({a: e for a, e in m if a not in changes}).scale(c)

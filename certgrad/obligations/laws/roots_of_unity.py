@@ -19,6 +19,7 @@ from certgrad.obligations.terms.atoms import Dim, Fn, IndexNumber, Num, Sum
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const
 from certgrad.obligations.terms.index_terms import as_index, at_least, bounds, index_equal
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, monomial, number, poly_of
 from certgrad.obligations.terms.power import fn, power
 from certgrad.obligations.terms.rewriting import replaced
@@ -71,6 +72,7 @@ def _summed(mono: Mono, dummies: list[tuple[Var, Poly]], ranges: Ranges) -> Poly
         left = [(w, m) for w, m in dummies if w != v]
         total = None if waves is None else _total(waves, n, {w: m for w, m in ranges.items() if w != v})
         if total is not None:
+            applied(Law.ROOTS_OF_UNITY)
             rest = monomial({a: e for a, e in mono if v not in a.free})
             return carried_out(sum_over(rest * total * n, left), ranges) if left else rest * total * n
     return sum_over(monomial(dict(mono)), dummies)

@@ -26,6 +26,7 @@ from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.terms.atoms import Access, Base, Sum, access
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, power
 from certgrad.obligations.terms.rewriting import Rewriter, substitute
@@ -139,6 +140,7 @@ def modulo(poly: Poly, facts: Facts, inputs: Iterable[str]) -> Poly:
         ways = (w for r in (residual, cleared(residual)[0]) for w in _eliminations(solution, r, facts, names))
         change = next(ways, None)
         if change is not None:
+            applied(Law.AFFINE_EQUATION)
             known.append(change)
     return rewritten(poly)
 

@@ -26,6 +26,7 @@ from certgrad.obligations.terms.determined import Loop, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import NO_RANGES, Ranges, at_least, bounds, index_equal, within
+from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
@@ -62,6 +63,7 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], after: bool) -> Pol
         raise NoInvariantError("no invariant: a loop inside a sum")
     if not after:
         poly = _early(poly, loop, NO_RANGES)
+    applied(Law.ADJOINT_RECURRENCE)
     system = open_loop(loop)
     marks = [fresh_carry() for _ in loop.carries]
 

@@ -8,6 +8,7 @@ from flint import fmpq
 
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, IxTerm, bound_key
+from .law import Law, applied
 from .polynomials import (
     ONE,
     Atom,
@@ -124,9 +125,11 @@ class Fn(Atom):
         """sin² = 1 − cos², and cbrt(p)³ = p."""
         if self.name == "sin" and e >= 2:
             half = floor(e) // 2
+            applied(Law.SIN_SQUARED)
             return _ONE, (ONE - poly_of(intern(Fn("cos", self.args)), 2), half), e - 2 * half
         if self.name == "cbrt" and e >= 3:
             third = floor(e) // 3
+            applied(Law.CUBE_OF_CBRT)
             return _ONE, (self.args[0], third), e - 3 * third
         return _ONE, None, e
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, permutations
 
 from .index import of_const, whole_number
+from .law import Law, applied
 from .polynomials import ONE, ZERO, Poly, number
 from .rewriting import substitute
 from .variables import Var
@@ -20,6 +21,7 @@ def explicit_determinant(body: Poly, row: Var, column: Var, size: Poly) -> Poly 
 
 def leibniz(body: Poly, row: Var, column: Var, rows: list[int], columns: list[int]) -> Poly:
     """The minor of these rows and columns, by the formula of Leibniz."""
+    applied(Law.LEIBNIZ_DETERMINANT)
     total = ZERO
     for order in permutations(columns):
         turns = sum(1 for k, m in combinations(order, 2) if k > m)

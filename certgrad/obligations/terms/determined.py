@@ -6,6 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from .index import Ix, bound_key
+from .law import Law, applied
 from .polynomials import Atom, Holder, Poly
 from .predicates import Confined, IxEq, IxPred
 from .variables import Var
@@ -44,6 +45,12 @@ class Matrix(Confined):
 
         The factor R of a QR decomposition is upper triangular.
         """
+        found = self._vanishes_below()
+        if found is not None:
+            applied(Law.TRIANGULAR)
+        return found
+
+    def _vanishes_below(self) -> tuple[Ix, Ix] | None:
         i, j = self.index
         if self.name == "cholesky":
             return i, j

@@ -6,6 +6,7 @@ from __future__ import annotations
 from flint import fmpq
 
 from .index import IntegerAtom, Ix, bound_key, combine, of_atom, of_const, whole_number
+from .law import Law, applied
 from .polynomials import ZERO, Holder, Poly
 from .variables import Var
 
@@ -148,6 +149,7 @@ def chosen(rule: Comparison, component: int, arguments: tuple[Ix, ...]) -> Ix:
             and first.comparison.data == rule.data
             and first.arguments[1:] == arguments[1:]
         ):
+            applied(Law.PERMUTATION_UNDONE)
             return first.arguments[0]
     return of_atom(Chosen(rule, component, arguments))
 
@@ -163,6 +165,7 @@ def where_equal(ix: Ix) -> Ix:
         (one, _), (other, _) = ix.terms
         if isinstance(one, Chosen) and isinstance(other, Chosen) and one.comparison.permutes:
             if one.comparison.key == other.comparison.key and one.arguments[1:] == other.arguments[1:]:
+                applied(Law.EQUAL_PLACES)
                 return where_equal(one.arguments[0].minus(other.arguments[0]))
     return ix
 
@@ -174,6 +177,7 @@ def quotient(ix: Ix, divisor: Poly) -> Ix:
         return ix
     only = ix.only_term()
     if isinstance(only, RowMajor) and only.stride == divisor:
+        applied(Law.ROW_MAJOR)
         return only.major
     if m is not None:  # whole multiples of the divisor come out
         parts = [(c, Ix(((v, 1),), ZERO)) for v, c in ix.terms]
@@ -199,6 +203,7 @@ def remainder(ix: Ix, divisor: Poly) -> Ix:
         return ix
     only = ix.only_term()
     if isinstance(only, RowMajor) and only.stride == divisor:
+        applied(Law.ROW_MAJOR)
         return only.minor
     if isinstance(only, Remainder) and only.divisor == divisor:
         return ix
@@ -214,6 +219,7 @@ def row_major(major: Ix, minor: Ix, stride: Poly) -> Ix:
         return minor.shifted(major.const * stride)
     a, b = major.only_term(), minor.only_term()
     if isinstance(a, Quotient) and isinstance(b, Remainder) and a.ix == b.ix and a.divisor == b.divisor == stride:
+        applied(Law.ROW_MAJOR)
         return a.ix
     return of_atom(RowMajor(major, minor, stride))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .atoms import Max
 from .index import of_var
+from .law import Law, applied
 from .polynomials import ONE, Accumulator, Poly, mono_free, poly_of
 from .power import UndefinedTermError
 from .rewriting import Rewriter, rebuilds, rebuilt_inside
@@ -29,6 +30,8 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
     for mono, c in poly.items():
         (inside if mono_free(mono) & variables else outside).add(mono, c)
     body = inside.poly()
+    if outside.terms:
+        applied(Law.MAXIMUM_OF_SUM)
     if body.is_zero:
         return outside.poly(), None, []
     if where == ONE:

@@ -17,6 +17,7 @@ from .exponents import Exponent, exponent
 from .functions import FUNCTIONS
 from .index import Ix
 from .index_terms import as_index, index_pred
+from .law import Law, applied
 from .polynomials import ONE, Accumulator, Atom, Poly, mono_positive, monomial, number, poly_of
 from .predicates import INDEX_PREDICATES, PREDICATES, Pred, Side
 from .session import Memo, intern
@@ -147,6 +148,8 @@ def _integer_power(poly: Poly, e: int) -> Poly:
     single = poly.single()
     if single and not any(type(a) in PREDICATES for a, _ in single[0]):
         mono, c = single
+        if len(mono) + (c != 1) > 1:
+            applied(Law.POWER_OF_PRODUCT)
         return monomial({a: k * e for a, k in mono}).scale(c**e)
     if single:
         return poly_of(intern(Base(poly)), e)
@@ -154,11 +157,15 @@ def _integer_power(poly: Poly, e: int) -> Poly:
     if numerator.is_zero:
         raise UndefinedTermError("0 to a negative power")
     result = ONE
+    if denominators:
+        applied(Law.POWER_OF_PRODUCT)
     for base, k in denominators.items():
         result = result * poly_of(base, -k * e)
     if len(numerator) == 1:
         return result * _integer_power(numerator, e)
     c, taken, rest = content(numerator)
+    if taken or c != 1:
+        applied(Law.POWER_OF_PRODUCT)
     result = result * monomial({a: k * e for a, k in taken.items()}).scale(c**e)
     if len(rest) == 1:
         return result * _integer_power(rest, e)
@@ -170,24 +177,32 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
     if single is None:
         numerator, denominators = cleared(poly)
         if denominators and all(a.positive for a in denominators):
+            applied(Law.POWER_OF_PRODUCT)
             result = power(numerator, e)
             for base, whole in denominators.items():
                 result = result * power(poly_of(base), -whole * e)
             return result
         c, taken, rest = content(poly, only_positive=True)
+        if taken or c != 1:
+            applied(Law.POWER_OF_PRODUCT)
         result = number_power(c, e) * monomial({a: exponent(k * e) for a, k in taken.items()})
         if len(rest) == 1:
             return result * _fractional_power(rest, e)
         return result * poly_of(intern(Base(rest)), e)
     mono, c = single
+    if len(mono) + (c != 1) > 1:
+        applied(Law.POWER_OF_PRODUCT)
     result = number_power(abs(c), e)
     left: list[tuple[Atom, Exponent]] = []
     for a, k in mono:
         if a.positive or (isinstance(k, Fraction)):
             # A fractional power is only defined where its base is not negative.
+            if k != 1:
+                applied(Law.POWER_OF_POWER)
             result = result * monomial({a: exponent(k * e)})
         elif isinstance(k, int) and k % 2 == 0 and isinstance(exponent(k * e), int):
             whole = int(k * e)
+            applied(Law.POWER_OF_EVEN_POWER)
             result = result * monomial({a: whole})
             if whole % 2:
                 result = result * sign_of(poly_of(a))
@@ -210,6 +225,8 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
         and type(left[0][0]) not in PREDICATES
     ):
         a, k = left[0]  # an odd power is non-negative exactly where its base is
+        if k != 1:
+            applied(Law.POWER_OF_POWER)
         return result * monomial({a: exponent(k * e)})
     rest = monomial(dict(left)).scale(1 if c > 0 else -1)
     return result * poly_of(intern(Base(rest)), e)
@@ -229,12 +246,16 @@ def number_power(c: fmpq, e: Exponent) -> Poly:
 def exp_of(poly: Poly) -> Poly:
     """exp(Σ c·m) = Π exp(m)ᶜ; exp(c·log p) = pᶜ; exp(W(p)) = p/W(p) for Lambert's W, whose row asks for p ≠ 0."""
     result = ONE
+    if len(poly) > 1 or any(c != 1 for _, c in poly.items()):
+        applied(Law.EXP_OF_SUM)
     for mono, c in poly.items():
         c_exponent = exponent(Fraction(int(c.p), int(c.q)))
         alone = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
         if isinstance(alone, Fn) and alone.name == "log":
+            applied(Law.EXP_OF_LOG)
             result = result * power(alone.args[0], c_exponent)
         elif isinstance(alone, Fn) and alone.name == "lambertw" and isinstance(c_exponent, int):
+            applied(Law.EXP_OF_LAMBERTW)
             result = result * power(alone.args[0] * poly_of(alone, -1), c_exponent)
         else:
             result = result * poly_of(intern(Exp(mono)), c_exponent)
@@ -253,6 +274,8 @@ def log_of(poly: Poly) -> Poly:
     if all(a.positive for m in poly for a, e in m if type(a) is Base and e <= -1):
         numerator, denominators = cleared(poly)
     c, taken, rest = content(numerator, only_positive=True)
+    if taken or denominators or c != 1:
+        applied(Law.LOG_OF_PRODUCT)
     result = log_number(c)
     for base, whole in denominators.items():
         result = result - log_atom(base).scale(whole)
@@ -264,6 +287,8 @@ def log_of(poly: Poly) -> Poly:
     if single and single[1] == 1 and len(single[0]) == 1:
         a, k = single[0][0]
         if isinstance(k, Fraction) or k % 2:
+            if k != 1:
+                applied(Law.LOG_OF_POWER)
             return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(
                 fmpq(Fraction(k).numerator, Fraction(k).denominator)
             )
@@ -308,7 +333,9 @@ def _pred(poly: Poly) -> Poly:
         numerator, _ = cleared(poly)
         if numerator.is_zero:
             return Poly({})
-    _, _, rest = content(numerator, only_positive=True)
+    c, taken, rest = content(numerator, only_positive=True)
+    if taken or c != 1 or numerator is not poly:
+        applied(Law.POSITIVE_FACTOR)
     single = rest.single()
     if single:
         mono, c = single
@@ -365,10 +392,13 @@ def fn(name: str, *args: Poly) -> Poly:
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
         if name == "floor" and (whole := _whole_part(p)) is not None:
+            applied(Law.FLOOR_OF_SHIFTED)
             return fn(name, p - whole) + whole
         if name in _OF_TURNS and (turns := _turns(p)) is not None:
+            applied(Law.WHOLE_TURNS)
             return fn(name, p - turns)
         if known is not None and known.parity and p.sorted_items() and _leading(p) < 0:
+            applied(Law.PARITY)
             return fn(name, -p).scale(-1 if known.parity == "odd" else 1)
         special = _SPECIAL.get((name, p.key))
         if special is not None:

@@ -9,6 +9,7 @@ from flint import fmpq
 
 from .exponents import Exponent
 from .index import Ix
+from .law import Law, applied
 from .polynomials import Atom, Factors, Poly
 from .session import Memo, intern
 
@@ -25,6 +26,8 @@ class Predicate(Atom):
     def raised(self, e: Exponent) -> tuple[fmpq, tuple[Poly, int] | None, Exponent]:
         if e < 0:
             raise ArithmeticError("a predicate has no inverse")
+        if e != 1:
+            applied(Law.IDEMPOTENT)
         return _ONE, None, 1
 
 
@@ -43,6 +46,7 @@ class Sign(Predicate):
         if len(signs) > 1:
             keys = {a.poly.key for a in signs}
             if any(_opposite(a) in keys for a in signs):
+                applied(Law.OPPOSITES)
                 return None
         return factors
 
@@ -131,10 +135,13 @@ def _settled(factors: Factors) -> Factors | None:
         for ix in (*bounds, *(b.ix for b in conditions if b is not a)):
             if (c := _offset(a.ix, ix, -1)) is not None:
                 if c < 0:
+                    applied(Law.INDEX_CONDITIONS)
                     return None
                 opposite = opposite or c == 0
             elif (c := _offset(a.ix, ix, 1)) is not None:
                 implied = implied or c >= 0
+        if opposite or implied:
+            applied(Law.INDEX_CONDITIONS)
         if opposite:
             equation = intern(IxEq(a.ix if a.ix.terms[0][1] > 0 else a.ix.scaled(-1)))
             if (equation, 1) not in out:

@@ -9,6 +9,7 @@ from typing import TypeGuard
 from .index import of_atom, of_var
 from .index_terms import at_least, divided
 from .integers import Quotient, Remainder, RowMajor, quotient, remainder
+from .law import Law, applied
 from .polynomials import ONE, ZERO, Atom, Factors, Poly, monomial, number
 from .predicates import IxPred
 from .rewriting import Rewriter
@@ -31,6 +32,7 @@ def in_one_range(variables: list[Var], ranges: dict[Var, Poly], factors: Factors
         whole = Rewriter({i: quotient(of_var(v), m), j: remainder(of_var(v), m)})(body)
         if not any(v in t.free for ix in indices_of(whole) for t in ix.atoms):
             others = [(w, ranges[w]) for w in variables if w not in (i, j)]
+            applied(Law.SUM_BY_ROWS)
             return whole, [*others, (v, ranges[i] * m)]
     return None
 
@@ -59,6 +61,7 @@ def in_row_major_order(poly: Poly, dummies: Dummies) -> Summed:
             rows = divided(n, divisor)
             if rows is None:
                 continue
+            applied(Law.SUM_BY_ROWS)
             (poly,), i, j = in_rows_and_columns([poly], v, divisor, "f")
             others = [(w, m) for w, m in dummies if w != v]
             return in_row_major_order(poly, [*others, (i, rows), (j, divisor)])
@@ -96,6 +99,7 @@ def split_at_conditions(poly: Poly, dummies: Dummies) -> Iterator[Summed] | None
         lows = {-a.ix.const for mono in poly for a, _ in mono if _is_low(a, v)}
         cuts = _ascending([ZERO, *lows, n]) if lows else None
         if cuts is not None:
+            applied(Law.SUM_CUT)
             return _between(poly, v, cuts, [(w, r) for w, r in dummies if w != v])
     return None
 

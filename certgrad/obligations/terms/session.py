@@ -33,12 +33,15 @@ class Session(threading.local):
         self.memos: list[dict] = []
         self.fresh = 0
         self.mark = object()
+        self.laws: dict[Any, None] = {}
+        """The laws that were applied, in order."""
 
     def forget(self) -> None:
         """Start anew: called between proofs."""
         self.interned.clear()
         for table in self.memos:
             table.clear()
+        self.laws.clear()
         self.fresh = 0
         self.mark = object()
 

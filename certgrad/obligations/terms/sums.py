@@ -9,6 +9,7 @@ from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var
 from .index_terms import index_condition, within
 from .integers import ORDER, Chosen, undone
+from .law import Law, applied
 from .naming import canonical_order
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
@@ -59,6 +60,7 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
 
     solved = _eliminate(inside, ranges)
     if solved is not None:
+        applied(Law.SUM_AT_EQUATION)
         return beside(solved)
     nested = [(a, e) for a, e in inside if isinstance(a, Sum) and isinstance(e, int) and e > 0]
     if nested:
@@ -74,6 +76,7 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     if any(a.structured for a, _ in inside):
         moved = _in_another_order(monomial(dict(inside)), ranges)
         if moved is not None:
+            applied(Law.SUM_REORDERED)
             return beside(sum_over(*moved))
     for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in inside) if kind in CONTRACTS]:
         carried_out = contract(inside, dict(ranges))
@@ -81,12 +84,17 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
             return beside(carried_out)
     cancelled = _cancel(inside, ranges)
     if cancelled is not None:
+        applied(Law.SUM_OF_PRODUCT)
         return beside(cancelled)
     result = monomial(dict(outside)) if outside else ONE
     for v in variables:
         if not any(v in a.free for a, _ in inside):
+            applied(Law.SUM_OF_CONSTANT)
             result = result * ranges[v]
-    for component, factors in _components(inside, ranges):
+    components = _components(inside, ranges)
+    if outside or len(components) > 1:
+        applied(Law.SUM_OF_PRODUCT)
+    for component, factors in components:
         joined = in_one_range(component, ranges, factors)
         result = result * (_close(component, ranges, factors) if joined is None else sum_over(*joined))
     return result
@@ -210,6 +218,7 @@ def bounded_above(poly: Poly) -> Poly:
             bound = b.free & variables if isinstance(b, IxPred) else ()
             if not isinstance(b, IxPred) or len(bound) != 1 or b.ix.coefficient(*bound) <= 0:
                 return turned(b) if isinstance(b, Sum) else None
+            applied(Law.SUM_FROM_BELOW)
             return ONE - index_condition(b.ix.scaled(-1).shifted(-ONE))
 
         return sum_over(replaced(body, opposite), dummies)

@@ -18,7 +18,7 @@ from certgrad.graph.certificate import Lemma, NodeHypothesis, Step, sealed
 from certgrad.hypotheses.canonical import canonical
 from certgrad.hypotheses.text import text
 from certgrad.hypotheses.tree import Add, Number
-from certgrad.obligations.prove.prove import Outcome
+from certgrad.obligations.prove.statements import Outcome
 from tests.graph.models import MLP, mlp, right_vjp, wrong_mask
 
 replace = msgspec.structs.replace

@@ -1,0 +1,136 @@
+"""That a difference of two sides is zero: forms of it, one after the other, until one is seen to vanish.
+
+Each closer gives terms that are equal to the difference wherever the hypotheses hold. They are tried in the order of
+the table; most differences vanish as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.decide.cases import Region, nonzero_part
+from certgrad.obligations.decide.correspondence import Relation, summed, unfolded, written_out
+from certgrad.obligations.decide.implicit import solution_forms
+from certgrad.obligations.decide.induction import by_induction, oriented
+from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
+from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
+from certgrad.obligations.laws.recurrences import has_loop
+from certgrad.obligations.laws.roots_of_unity import carried_out
+from certgrad.obligations.laws.transposition import NoInvariantError
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.sums import bounded_above
+
+from .problem import Problem
+
+Residue = tuple[Poly, tuple[Fact, ...]]
+"""What is left of a term that is not shown to vanish, and in which region."""
+Form = tuple[Poly, Sequence[Relation]]
+"""A term that is equal to the difference, and the relations between loops that this rests on."""
+
+
+@dataclass
+class Closing:
+    """A difference that is to vanish where the hypotheses hold, and what is known of it.
+
+    `families` are the tangents and the seeds, which are arbitrary; `transposed` are the tangents that loops carry, in
+    an adjoint law.
+    """
+
+    raw: Poly
+    region: Region
+    problem: Problem
+    families: Sequence[set[str]]
+    transposed: Sequence[str] | None
+    relations: list[Relation] = field(default_factory=list)
+    """Relations between the carries of loops that the proof rests on."""
+
+    def residue(self) -> Residue | None:
+        """None where the difference is shown to vanish; else what is left of the last form that was looked at.
+
+        Raises NoInvariantError where no relation between loops is found.
+        """
+        difference, found = by_induction(self.raw, self.region, self.transposed)
+        self.relations += found
+        left = self.left(difference)
+        for closer in CLOSERS:
+            if left is None:
+                break
+            for form, rests_on in closer(self, difference):
+                left = self.left(form)
+                if left is None:
+                    self.relations += rests_on
+                    break
+        return left
+
+    def left(self, difference: Poly) -> Residue | None:
+        """None where every coefficient of the tangents' and seeds' entries vanishes; else one that is left."""
+        # Seeds inside a loop do not show: then only the tangents are read off.
+        families = self.families[:1] if has_loop(difference) else self.families
+        tangents, seeds = [*families, set(), set()][:2]
+        if families:
+            applied(Law.PAIRED)
+        groups = paired(difference, sorted(tangents), sorted(seeds))
+        left = next((r for g, ranges in groups if (r := self._of_group(g, self.region.over(ranges)))), None)
+        if left is None or not difference.structured:
+            return left
+        problem = self.problem
+        shapes = {problem.tangents[problem.names[k]]: problem.inputs[k].shape for k in problem.differentiable}
+        shapes |= {n: t.shape for n, t in zip(problem.seed_names, problem.seeds, strict=True)}
+        by_coordinates = paired_by_coordinates(difference, shapes, families)
+        return next((r for g, ranges in by_coordinates if (r := self._of_group(g, self.region.over(ranges)))), None)
+
+    @staticmethod
+    def _of_group(poly: Poly, region: Region) -> Residue | None:
+        """What does not vanish of a term, its sums and its matrices in other forms where that is needed."""
+        left = nonzero_part(poly, region)
+        for further in (carried_out(poly, region.indices.ranges), bounded_above(poly)):
+            if left is not None and further != poly:
+                left = nonzero_part(further, region)
+        return None if left is not None and vanishes_in_another_form(poly, region) else left
+
+
+def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """Loops as early as they can be shown to go back, as sums of products, and written out where they are short."""
+    if not has_loop(difference):
+        return
+    ranges = closing.region.indices.ranges
+    yield oriented(unfolded(difference, ranges)), ()
+    for form in (summed(difference, ranges), written_out(difference)):
+        if form != difference:
+            yield form, ()
+
+
+def _after_each_step(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With loops transposed in the form for rows after each step (see `transposition`)."""
+    if closing.transposed is None or not has_loop(difference):
+        return
+    try:
+        form, found = by_induction(closing.raw, closing.region, closing.transposed, after=True)
+    except NoInvariantError:
+        return
+    yield form, found
+    yield oriented(unfolded(form, closing.region.indices.ranges)), found
+
+
+def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With the equations that solvers solve, and one inverse for equal matrices."""
+    for form in solution_forms(difference, closing.region, closing.problem.names):
+        yield form, ()
+
+
+def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With every condition in a sum as one that bounds its variable from above."""
+    form = bounded_above(difference)
+    if form != difference:
+        yield form, ()
+
+
+CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
+    _step_by_step,
+    _after_each_step,
+    _by_equations,
+    _from_above,
+)

@@ -1,0 +1,283 @@
+"""The obligations of a rule, as pairs of terms that must be equal, and the conditions under which that makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from certgrad.obligations.assume.by_region import off_flat_parts
+from certgrad.obligations.assume.conditions import (
+    EXIT,
+    Clause,
+    Clauses,
+    discharged,
+    merged,
+    polys,
+)
+from certgrad.obligations.assume.entailment import entailed
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
+from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
+from certgrad.obligations.decide.pairing import paired
+from certgrad.obligations.decide.products import split_products
+from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
+from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
+from certgrad.obligations.laws.order import Unique, attained_once, sole_maximum, unique
+from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
+from certgrad.obligations.terms.atoms import Access, access
+from certgrad.obligations.terms.determined import Rec
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
+from certgrad.obligations.terms.power import UndefinedTermError, pred, side
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh, template
+from certgrad.obligations.terms.walk import deep_atoms, mentions
+
+from .problem import Problem
+
+
+@dataclass
+class Outcome:
+    """What came of one attempt: a reason and a residual if it failed, else the hypotheses it needs."""
+
+    hypotheses: list[Clause] = field(default_factory=list)
+    reason: str = ""
+    residual: Poly | None = None
+    region: tuple[Fact, ...] = ()
+    surrogate: bool = False
+    relations: list[str] = field(default_factory=list)
+    """Relations between the carries of loops that the proof found and proved by induction."""
+    ranges: Mapping[Var, Poly] = field(default_factory=dict)
+    """Sizes that the free index variables of the hypotheses stay below, where there is one size only."""
+    tests: Mapping[Var, Poly] = field(default_factory=dict)
+    """The tests of the loops at whose steps hypotheses are asked, with the variables that number these."""
+    alike: bool = False
+    """It holds where what both programs compute alike is finite (see `_alike`)."""
+
+    @property
+    def proved(self) -> bool:
+        return not self.reason
+
+
+@dataclass
+class Obligation:
+    """Pairs of terms that must be equal for every value of their indices, and what must hold for them to make sense.
+
+    `derivative` says that the second of each pair is a derivative, whose predicates are read from the sides.
+    """
+
+    pairs: list[tuple[Poly, Poly, tuple[Poly, ...]]]
+    """The two sides, and the shape of the tensor whose entries they are."""
+    conditions: Clauses
+    derivative: bool = False
+    once: tuple[Unique, ...] = ()
+    """The maxima that the conditions say are attained once."""
+
+
+@dataclass
+class Differentiated:
+    """The forward's derivative at each output, and what must hold for that; `failure` says why there is none."""
+
+    derivatives: list[Poly] = field(default_factory=list)
+    conditions: Clauses = ()
+    once: tuple[Unique, ...] = ()
+    """The maxima that the conditions say are attained once."""
+    failure: Outcome | None = None
+
+
+def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) -> Differentiated:
+    """D(forward) for each output, with the hypotheses of the differentiation."""
+    derivatives: list[Poly] = []
+    conditions: list[Clauses] = []
+    extra: list[Clause] = []
+    once: list[Unique] = []
+    for out in problem.forward:
+        differentiate, derivative = _derivative(out.body, problem, Region(facts, clauses).over(dict(out.variables)))
+        ranges = {**differentiate.ranges, **dict(out.variables)}
+        extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
+        stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
+        once += [u for a in (*differentiate.maxima, *stated) if (u := unique(a, ranges)) is not None]
+        moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
+        smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
+        if problem.smooth_as_it_is(out):
+            smooth = ()
+        value = split_products(without_stops(out.body))
+        known = settle(merged(out.defined, smooth), facts)
+        more, others = facts_of(known)
+        here = facts.extended(more)
+        found = seam_hypotheses(
+            value,
+            problem.tangents,
+            Region(here, (*clauses, *others)),
+            tuple(c.rewritten(split_products) for c in smooth),
+        )
+        extra += _weakest(c for c in found if not entailed(c, here, clauses))
+        arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
+        for name, why in sorted(arbitrary.items()):
+            part = _coefficient_left(derivative, name, Region(here, clauses))
+            if part is not None:
+                reason = (
+                    "the forward's derivative needs that of a maximum"
+                    if why == "maximum"
+                    else "stop_gradient hides part of the derivative"
+                )
+                return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
+        derivatives.append(_without(derivative, set(arbitrary)))
+        conditions += [out.defined, smooth]
+    return Differentiated(derivatives, merged(*conditions, extra), tuple(once))
+
+
+def _derivative(body: Poly, problem: Problem, region: Region) -> tuple[Differentiator, Poly]:
+    """The derivative, with those maxima differentiated whose arbitrary tangents do not cancel."""
+    needed: set[str] = set()
+    while True:
+        differentiate = Differentiator(problem.tangents, needed)
+        derivative = without_stops(differentiate(body))
+        maxima = [n for n, why in differentiate.arbitrary.items() if why == "maximum" and mentions(derivative, {n})]
+        more = {n for n in maxima if _coefficient_left(derivative, n, region) is not None}
+        if more <= needed:  # none, or one that stands in a recurrence
+            return differentiate, derivative
+        needed |= more
+
+
+def derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
+    """jvp − D(forward) for each output."""
+    assert problem.jvp is not None
+    pairs = [
+        (tangent.body, derivative, out.shape)
+        for out, tangent, derivative in zip(problem.forward, problem.jvp, found.derivatives, strict=True)
+    ]
+    return Obligation(
+        pairs, merged(found.conditions, *(t.defined for t in problem.jvp)), derivative=True, once=found.once
+    )
+
+
+def _weakest(clauses: Iterable[Clause]) -> list[Clause]:
+    """Without the clauses whose alternatives include all those of another."""
+    kept: list[Clause] = []
+    for clause in sorted(clauses, key=lambda c: len(c.alternatives)):
+        have = {a.key for a in clause.alternatives}
+        if not any(k.guards == clause.guards and {a.key for a in k.alternatives} <= have for k in kept):
+            kept.append(clause)
+    return kept
+
+
+def _moves(clause: Clause, problem: Problem) -> bool:
+    """The clause is about something that is differentiated: a mask of booleans has no boundary."""
+    return any(isinstance(a, Access) and a.tensor in problem.tangents for p in polys(clause) for a in deep_atoms(p))
+
+
+def _steady(clause: Clause, problem: Problem) -> bool:
+    """The clause asks that an integer does not jump which is made of terms that do not move: round(x) < 3 off the jumps
+    of round(x), for which there are clauses of their own. A term whose derivative is 0 wherever it has one is locally
+    constant there, and so is every function of it.
+    """
+    if clause.origin != EXIT and not any(a.relation == "not integer" for a in clause.alternatives):
+        return False
+    d = Differentiator(problem.tangents)
+    try:
+        return all(d(a.poly).is_zero for a in clause.alternatives)
+    except (NoDerivativeError, UndefinedTermError):
+        return False
+
+
+def _without(poly: Poly, tensors: set[str]) -> Poly:
+    if not tensors:
+        return poly
+    return Rewriter(replace=lambda a: ZERO if isinstance(a, Access) and a.tensor in tensors else None)(poly)
+
+
+def _coefficient_left(poly: Poly, tensor: str, region: Region) -> Poly | None:
+    """None where the terms with this tangent cancel."""
+    part = poly - _without(poly, {tensor})
+    for group, ranges in paired(part, [tensor], []):
+        left = nonzero_part(group, region.over(ranges))
+        if left is not None:
+            return left[0]
+    return None
+
+
+def sided(poly: Poly, facts: Facts, tangents: Mapping[str, str]) -> Poly:
+    """A derivative with each predicate that can be on its boundary read from the sides.
+
+    Off p = 0 nothing changes. On p = 0, where no hypothesis excludes it, the derivative is what every side gives; the
+    formula itself would give that of the value at the point. A predicate on constants has no sides, nor has one on a
+    term that is locally constant: floor(x) = 2 holds on an open set, and what the value is there is what moves.
+    """
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Rec):
+            return poly_of(a)  # inside loops, every boundary is excluded by a hypothesis
+        if isinstance(a, Pred) and depends(a, tangents):
+            inner = sided(a.poly, facts, tangents)
+            if steady(a.poly, tangents):
+                return pred(inner)
+            return side(inner) if inner.piecewise or facts.signs(a.poly) & SIGN_ZERO else None
+        return None
+
+    return Rewriter(replace=value)(poly) if poly.piecewise else poly
+
+
+def adjoint_obligation(problem: Problem) -> Obligation:
+    """⟨jvp(x, dx), seed⟩ − ⟨dx, vjp(x, seed)⟩."""
+    assert problem.jvp is not None
+    total = ZERO
+    for out, seed in zip(problem.jvp, problem.seeds, strict=True):
+        total = total + inner_product(out.body, seed.body, out.shape)
+    defined = merged(*(t.defined for t in problem.jvp), *(t.defined for t in problem.vjp))
+    return Obligation([(total - _pulled_back(problem), ZERO, ())], defined)
+
+
+def adjoint_of_derivative_obligation(problem: Problem, found: Differentiated) -> Obligation:
+    """⟨dx, vjp(x, seed)⟩ − ⟨D forward(x)·dx, seed⟩, for a rule without a JVP of its own.
+
+    Every hypothesis of the differentiation belongs to the claim.
+    """
+    total = ZERO
+    for derivative, out, seed in zip(found.derivatives, problem.forward, problem.seeds, strict=True):
+        total = total + inner_product(derivative, seed.body, out.shape)
+    conditions = merged(found.conditions, *(t.defined for t in problem.vjp))
+    return Obligation([(_pulled_back(problem), total, ())], conditions, derivative=True, once=found.once)
+
+
+def _pulled_back(problem: Problem) -> Poly:
+    """⟨dx, vjp(x, seed)⟩."""
+    total = ZERO
+    for k, cotangent in zip(problem.differentiable, problem.vjp, strict=True):
+        x = problem.inputs[k]
+        dx = access(problem.tangents[problem.names[k]], own_index(x.shape))
+        total = total + inner_product(cotangent.body, dx, x.shape)
+    return total
+
+
+def inner_product(a: Poly, b: Poly, shape: tuple[Poly, ...]) -> Poly:
+    mapping: dict = {}
+    dummies = []
+    for k, n in enumerate(shape):
+        if n != ONE:
+            v = fresh()
+            mapping[template(k)] = of_var(v)
+            dummies.append((v, n))
+    return sum_over(substitute(a, mapping) * substitute(b, mapping), dummies)
+
+
+def forward_obligation(problem: Problem, other: list[Tensor] | None) -> Obligation:
+    """What another program computes (the rule's own primal output, the reference) − forward."""
+    if other is None:
+        return Obligation([], ())
+    pairs = list(zip(other, problem.forward, strict=True))
+    bodies = [(p.body, without_stops(f.body), f.shape) for p, f in pairs]
+    return Obligation(
+        bodies,
+        merged(
+            *(p.defined for p, _ in pairs), *(tuple(c.rewritten(without_stops) for c in f.defined) for _, f in pairs)
+        ),
+    )
+
+
+def settle(clauses: Iterable[Clause], facts: Facts) -> Clauses:
+    return tuple(c for c in clauses if not discharged(c, facts))
