@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import msgspec
@@ -104,6 +105,7 @@ def main(arguments: list[str]) -> None:
     """Find the target's rules, audit those that are asked for, and write the events."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     channel = int(arguments[0])
     os.set_inheritable(channel, False)
     with os.fdopen(channel, "wb") as out, _commands() as commands:
@@ -117,6 +119,13 @@ def main(arguments: list[str]) -> None:
                 tell(event)
         except UsageError as error:
             tell(Failure(message=str(error)))
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the one that started it has ended: limits of time are kept there, and none here."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _commands() -> BinaryIO:
