@@ -67,3 +67,21 @@ def test_what_is_counted():
     assert counted_steps(counter(10**9), [0, None]) is None  # too many to be gone through
     by_value = loop_of(lambda c: c[1] < 9.0, lambda c: (c[0] + 1, c[1] + c[0]), 0, 1.0)
     assert counted_steps(by_value, [0, 1]) is None  # floats are rounded
+    by_rounding = loop_of(lambda c: jax.jit(lambda i: 0.1 * i <= 0.3)(c[0]), lambda c: (c[0] + 1, c[1] * c[0]), 0, 1.0)
+    assert counted_steps(by_rounding, [0, None]) is None  # in a program inside, too
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(0, "proved"), (1, "refuted")])
+def test_a_while_that_ends_at_a_size(first, verdict):
+    """A size that is a name is no number to count up to."""
+    f = jax.custom_vjp(lambda x: x * x)
+
+    def backward(x, g):
+        def step(carried):
+            i, filled = carried
+            return i + 1, filled.at[i].set(2 * x[i] * g[i])
+
+        return lax.while_loop(lambda c: c[0] < x.shape[0], step, (first, jnp.zeros_like(x)))[1:]
+
+    f.defvjp(lambda x: (x * x, x), backward)
+    assert check(f, "n -> n").verdict == verdict

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from ._live import WhileLoop, live_equations, live_inputs, part_of
+from ._primitives import equations_of
 from ._programs import Program, inner_program, is_literal
 from ._values import kind_of
 
@@ -68,7 +69,8 @@ def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[
 
 
 def _of_integers(program: Program) -> bool:
-    """Everything that is computed is one integer or boolean."""
-    jaxpr = program.jaxpr
-    avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in jaxpr.eqns for v in eqn.outvars))]
-    return all(kind_of(aval.dtype) in "ib" and aval.shape == () for aval in avals)
+    """Everything that is computed, in programs inside it too, is one integer or boolean, and no size is a name there."""
+    jaxpr, eqns = program.jaxpr, list(equations_of(program.jaxpr))
+    avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in eqns for v in eqn.outvars))]
+    named = any(eqn.primitive.name == "dim_as_value" for eqn in eqns)
+    return not named and all(kind_of(aval.dtype) in "ib" and aval.shape == () for aval in avals)
