@@ -8,7 +8,8 @@ The packages are no dependencies of certgrad. Make an environment for them first
     JAX_PLATFORMS=cpu .wild/bin/python benchmarks/wild/run.py
 
 With names of packages, only those are audited again, and the rest is taken from `reports/wild.json`; with `--rule`,
-only their rules whose names contain the text. `--render` only writes the Markdown. Each package is a process, and each
+only their rules whose names contain the text; with `--open`, only those that ran and have no definite verdict.
+`--render` only writes the Markdown. Each package is a process, and each
 rule has a limit of time.
 
 Rules are audited as they are found by name, at what `declared.py` says of them or at shapes that certgrad infers. Where
@@ -181,6 +182,7 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="Write the report from the results as they are.")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="The limit for one rule, of processor time.")
     parser.add_argument("--rule", default="", metavar="TEXT", help="Of these, only the rules with this in their names.")
+    parser.add_argument("--open", action="store_true", help="Of these, only what is unproved now.")
     parser.add_argument("--recorded", action="store_true", help="Only what the drivers call; other rows stay.")
     parser.add_argument("--sources", action="store_true", help="Only count anew what the sources make.")
     parser.add_argument("--worker", metavar="FILE", help=argparse.SUPPRESS)
@@ -190,18 +192,19 @@ def main() -> None:
     if unknown:
         parser.error(f"'{unknown[0]}' is not surveyed; {', '.join(PACKAGES)} are.")
     if given.worker:
-        work = Worker(given.packages[0], Path(given.worker), given.seconds, given.rule)
+        work = Worker(given.packages[0], Path(given.worker), given.seconds, given.rule, given.open)
         work.recorded() if given.driven else work.found()
         return
     results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     if given.sources:
         results = {p: _counted_anew(p, results.get(p, {})) for p in PACKAGES}
         RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    for package in [] if given.render or given.sources else given.packages or PACKAGES:
+    chosen = given.packages or [p for p in PACKAGES if not given.open or _open(results.get(p, {}))]
+    for package in [] if given.render or given.sources else chosen:
         before = results.get(package, {}).get("rules", []) if given.recorded else None
-        found = _package(package, given.seconds, given.rule, before)
+        found = _package(package, given.seconds, given.rule, before, given.open)
         results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        if given.rule and package in results:
+        if (given.rule or given.open) and package in results:
             again = {r["name"]: r for r in found["rules"]}
             before = {r["name"]: r for r in results[package]["rules"]}
             found = _about(package, [*(before | again).values()], results[package]["problems"])
@@ -226,7 +229,18 @@ def driver_of(package: str) -> Path | None:
     return path if path.exists() else None
 
 
-def _package(package: str, seconds: int, rule: str, before: Sequence[dict[str, Any]] | None = None) -> dict[str, Any]:
+def _open(package: dict[str, Any]) -> set[str]:
+    """The package's rules that ran and have no definite verdict."""
+    return {row["name"] for row in package.get("rules", []) if row["verdict"] == "unproved"}
+
+
+def _package(
+    package: str,
+    seconds: int,
+    rule: str,
+    before: Sequence[dict[str, Any]] | None = None,
+    only_open: bool = False,
+) -> dict[str, Any]:
     """What came of a package. Where a rule ends the process, another one goes on after it."""
     lines: list[dict[str, Any]] = []
     ended = ""
@@ -239,6 +253,7 @@ def _package(package: str, seconds: int, rule: str, before: Sequence[dict[str, A
             for _ in range(20):
                 command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
                 command += ["--rule", rule, *(["--driven"] if driven else [])]
+                command += ["--open"] if only_open else []
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
                 if not done.returncode or not lines or "began" not in lines[-1]:
@@ -318,12 +333,14 @@ def _shown(one: Written) -> str:
 class Worker:
     """Audits a package's rules, a line each."""
 
-    def __init__(self, package: str, out: Path, seconds: int, rule: str) -> None:
+    def __init__(self, package: str, out: Path, seconds: int, rule: str, only_open: bool = False) -> None:
         os.environ["JAX_PLATFORMS"] = "cpu"
         os.environ.setdefault("KERAS_BACKEND", "jax")
         warnings.simplefilter("ignore")
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         self.package, self.seconds, self.rule = package, seconds, rule
+        results = json.loads(RESULTS.read_text("utf-8")) if only_open else {}
+        self.only = _open(results.get(package, {})) if only_open else None
         known = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
         self.before = {line["name"]: line for line in known if "verdict" in line}
         self.begun = {(line["began"], line["driven"]) for line in known if "began" in line}
@@ -335,7 +352,7 @@ class Worker:
         self.file.flush()
 
     def _begin(self, name: str, driven: bool) -> bool:
-        if (name, driven) in self.begun or self.rule not in name:
+        if (name, driven) in self.begun or self.rule not in name or (self.only is not None and name not in self.only):
             return False
         self.tell({"began": name, "driven": driven})
         return True

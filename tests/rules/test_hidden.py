@@ -13,6 +13,7 @@ from jax import lax
 
 import certgrad
 from certgrad.obligations.generality.guards import unlike_its_traces
+from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
 from certgrad.rules._user_rule import UserRule
 
 from .test_check import custom_vjp
@@ -164,3 +165,89 @@ def test_two_draws_from_the_generator_of_the_machine_are_two_values():
     """JAX counts the primitive as free of effects."""
     rule = custom_vjp(drawn, lambda x: (drawn(x), x), lambda x, g: (0.0 * g,))
     assert certgrad.check(rule, "n -> n").verdict == "unproved"
+
+
+Tracer = jax.core.Tracer
+
+
+def number_of(value):
+    """What libraries do with shapes and settings: a number where one is known."""
+    if isinstance(value, (Tracer, jax.core.AbstractValue)):
+        return None
+    return np.asarray(value)
+
+
+def with_its_number(x, g):
+    return (number_of(2.0) * x * g,)
+
+
+def with_the_number_of_a_size(x, g):
+    factor = number_of(x.shape)
+    return ((2.0 if factor is not None else 3.0) * x * g,)
+
+
+@pytest.mark.parametrize("bwd", [with_its_number, with_the_number_of_a_size])
+def test_a_question_about_values_that_no_trace_has_is_answered_alike_where_the_rule_runs(bwd):
+    assert certgrad.check(square(bwd), "n -> n").verdict == "proved"
+
+
+def asking_of_a_sum(x, g):
+    return ((2 if isinstance(x + 0, Tracer) else 3) * x * g,)
+
+
+def asking_of_parts(x, g):
+    return ((2 if all([isinstance(v, Tracer | int) for v in (2, x)]) else 3) * x * g,)
+
+
+def asking_in_another(x, g):
+    return ((2 if number_of(x) is None else 3) * x * g,)
+
+
+def asking_by_a_pattern(x, g):
+    match x:
+        case jax.core.Tracer():
+            return (2 * x * g,)
+    return (3 * x * g,)
+
+
+def asking_by_the_type(x, g):
+    return ((2 if issubclass(type(x), Tracer) else 3) * x * g,)
+
+
+def asking_by_another_name(x, g, ask=isinstance):
+    return ((2 if ask(x, Tracer) else 3) * x * g,)
+
+
+def asking_an_instance(x, g, isinstance=isinstance):
+    return ((2 if isinstance(x, Tracer) else 3) * x * g,)
+
+
+def asking_at_one_size(x, g):
+    return ((2 if x.shape[0] != 7 or isinstance(g, Tracer) else 3) * x * g,)
+
+
+@pytest.mark.parametrize(
+    "bwd",
+    [
+        asking_of_a_sum,
+        asking_of_parts,
+        asking_in_another,
+        asking_by_a_pattern,
+        asking_by_the_type,
+        asking_by_another_name,
+        asking_an_instance,
+        asking_at_one_size,
+    ],
+)
+def test_what_asks_whether_an_argument_is_traced_is_not_proved(bwd):
+    """Each is 2·x·g in every trace, and some are 3·x·g on arrays."""
+    report = certgrad.check(square(bwd), "n -> n")
+    assert report.verdict not in ("proved", "proved under hypotheses")
+
+
+def test_a_question_is_heard_inside_another_block():
+    with sizes_as_integers([asking]) as outer, sizes_as_integers([asking]) as inner:
+        jax.make_jaxpr(asking)(1.0, 1.0)
+    assert inner.told == {asking.__code__}
+    assert outer.told == set()
+    assert "isinstance" not in globals()

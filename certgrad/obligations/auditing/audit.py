@@ -70,7 +70,7 @@ def _guarded(traces: Traces) -> Certificate:
     if certificate.verdict not in PROOFS:
         return certificate
     run = traces.as_run()
-    if why := unlike_its_traces(run.op, run.general()):
+    if why := unlike_its_traces(run.op, run.general(), [*traces.answers, *run.answers]):
         return untraced(traces.op, why)
     return _compared(traces, run, looked_at(traces, certificate))
 

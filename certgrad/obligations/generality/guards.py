@@ -7,10 +7,11 @@ graph, whose subject reaches the rules of all its nodes.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from certgrad._subject import Subject
+from certgrad.obligations.tracing.jax_dimensions import Answers
 
 from .hidden import hidden_from_a_trace
 from .open_code import tells_apart
@@ -26,11 +27,14 @@ def untraceable(subject: Subject) -> str:
     return f"{' and '.join(subject.params)} cannot be left open: {why}; give values by certgrad.each"
 
 
-def unlike_its_traces(subject: Subject, programs: Iterable[Any]) -> str:
-    """Why the subject may do something else where it runs than in these programs (jaxprs of it), or an empty text."""
+def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequence[Answers] = ()) -> str:
+    """Why the subject may do something else where it runs than in these programs (jaxprs of it), or an empty text.
+
+    The answers are those that its code had in its traces, if they were heard in all of them.
+    """
     rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))
     if subject.rules_of_nodes:
         behind = {*reachable_from(rules)}
         found = {f: None for f in found if f in behind or INSTALLED not in f.__code__.co_filename}
-    return hidden_from_a_trace(subject, [*found])
+    return hidden_from_a_trace(subject, [*found], answers)

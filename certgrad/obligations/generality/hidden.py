@@ -14,15 +14,16 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.reach import loads
-from certgrad.obligations.generality.syntax import names_in, source_tree
+from certgrad.obligations.generality.syntax import name_of, names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
+from certgrad.obligations.tracing.jax_dimensions import Answers
 from certgrad.obligations.tracing.jax_internals import from_library
 
 _QUESTIONS = frozenset(
@@ -35,12 +36,12 @@ _NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "n
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
-def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType]) -> str:
+def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], answers: Sequence[Answers] = ()) -> str:
     """Why these functions, which the subject's code reaches, may do something else than a trace says; or no text."""
     for plain in functions:
         name = plain.__name__
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
-        if asked:
+        if asked and not _asked_of_nothing_traced(plain, answers):
             return f"{name} asks whether a value is traced ({min(asked)}): where none is, it may do other things"
         tree = source_tree(plain)
         if tree is None:
@@ -57,6 +58,41 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType]) -> 
     if caught:
         return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
     return ""
+
+
+def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers]) -> bool:
+    """In all traces the function asked only of values that are not traced, and by `isinstance`.
+
+    These are the same values where the function runs: they come from no argument. So it does the same there.
+    """
+    tree, codes = source_tree(function), {*_code_in(function.__code__)}
+    if tree is None or not answers or not all(heard.never(function, codes) for heard in answers):
+        return False
+    if "isinstance" in _locals(function.__code__):
+        return False
+    classes = {id(n) for call in ast.walk(tree) if _is_question(call) for n in _classes(call.args[1])}
+    named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and name_of(n) in _QUESTIONS]
+    return all(name_of(n) == "Tracer" and id(n) in classes for n in named)
+
+
+def _is_question(node: ast.AST) -> TypeGuard[ast.Call]:
+    """A call of `isinstance` with two arguments."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "isinstance"
+        and len(node.args) == 2
+    )
+
+
+def _classes(node: ast.expr) -> Iterator[ast.expr]:
+    """The classes that the second argument names, alone, in a tuple or joined by bars."""
+    if isinstance(node, ast.Tuple):
+        yield from (n for part in node.elts for n in _classes(part))
+    elif isinstance(node, ast.BinOp):
+        yield from (*_classes(node.left), *_classes(node.right))
+    else:
+        yield node
 
 
 def _never_the_same(tree: ast.AST, function: FunctionType) -> Iterator[str]:

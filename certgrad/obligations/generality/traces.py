@@ -21,7 +21,7 @@ import msgspec
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.prove.problem import Programs, Shapes, trace_rules
-from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
+from certgrad.obligations.tracing.jax_dimensions import Answers, sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import Serialiser
 
 from .decisions import examined
@@ -79,6 +79,8 @@ class Traces:
         self._made: dict[Spec, Trace | CertgradError] = {}
         self.asked: dict[Spec, None] = {}
         """What the audit asked for, in order."""
+        self.answers: list[Answers] = []
+        """What its code was told in each trace."""
         self.wide = True
         """Whether traces are in float64 (else in float32) where nothing else is said."""
 
@@ -144,7 +146,8 @@ class Traces:
         try:
             shapes = instance.shapes(dict(spec.fixed))
             rules = self.op.rules(shapes.statics)
-            with sizes_as_integers(reachable(self.op)):
+            with sizes_as_integers(reachable(self.op)) as answers:
+                self.answers.append(answers)
                 programs = trace_rules(rules, shapes, len(self.op.params), f"'{self.op.name}'", spec.wide)
         except CertgradError as error:
             return error

@@ -12,9 +12,10 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from threading import get_ident
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -81,26 +82,58 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
             setattr(owner, name, own)
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What code was told that asked, in its modules' own `isinstance`, whether a value is traced."""
+
+    modules: frozenset[int]
+    """Whose questions were heard: the identities of their global variables."""
+    told: set[CodeType]
+    """The code that was told once that a value is traced."""
+
+    def never(self, function: FunctionType, codes: Iterable[CodeType]) -> bool:
+        """No value that the function asked about was traced; these are its code and that of what it defines."""
+        return id(function.__globals__) in self.modules and self.told.isdisjoint(codes)
+
+
 @one_at_a_time
-def sizes_as_integers(functions: Iterable[Any]) -> Iterator[None]:
+def sizes_as_integers(functions: Iterable[Any]) -> Iterator[Answers]:
     """Let the functions' modules find that a dimension is an int, as it is where their code runs.
 
     What the code goes on to ask is then asked of the dimension, and recorded. `isinstance` has another meaning in these
-    modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs.
+    modules meanwhile, for dimensions alone; certgrad's own, which work on dimensions, keep theirs. Where it is said of
+    a traced value that it is one, that is noted.
     """
+    thread, told = get_ident(), set[CodeType]()
 
     def as_it_runs(value: Any, kind: Any, /) -> bool:
+        if builtins.isinstance(value, jax.core.Tracer) and get_ident() == thread and _names_tracers(kind):
+            told.add(sys._getframe(1).f_code)
         return builtins.isinstance(0 if type(value) is _DimExpr else value, kind)
 
     modules = {id(f.__globals__): f.__globals__ for f in functions if isinstance(f, FunctionType)}
-    changed = [names for names in modules.values() if "isinstance" not in names and not _works_on_dimensions(names)]
+    before = {
+        key: names.get("isinstance")
+        for key, names in modules.items()
+        if getattr(names.get("isinstance"), "__module__", __name__) == __name__ and not _works_on_dimensions(names)
+    }
     try:
-        for names in changed:
-            names["isinstance"] = as_it_runs
-        yield
+        for key in before:
+            modules[key]["isinstance"] = as_it_runs
+        yield Answers(frozenset(before), told)
     finally:
-        for names in changed:
-            names.pop("isinstance", None)
+        for key, own in before.items():
+            if own is None:
+                del modules[key]["isinstance"]
+            else:  # inside another such block
+                modules[key]["isinstance"] = own
+
+
+def _names_tracers(kind: Any) -> bool:
+    """The second argument of `isinstance` has JAX's tracers among its classes."""
+    if classes := kind if isinstance(kind, tuple) else get_args(kind):
+        return any(map(_names_tracers, classes))
+    return isinstance(kind, type) and issubclass(kind, jax.core.Tracer)
 
 
 def _works_on_dimensions(module: Mapping[str, Any]) -> bool:
