@@ -8,9 +8,9 @@ The packages are no dependencies of certgrad. Make an environment for them first
     JAX_PLATFORMS=cpu .wild/bin/python benchmarks/wild/run.py
 
 With names of packages, only those are audited again, and the rest is taken from `reports/wild.json`; with `--rule`,
-only their rules whose names contain the text; with `--open`, only those that ran and have no definite verdict.
-`--render` only writes the Markdown. Each package is a process, and each
-rule has a limit of time.
+only their rules whose names contain the text, or one of the texts where it is given again; with `--open`, only those
+that ran and have no definite verdict. `--render` only writes the Markdown. Each package is a process, and each rule has
+a limit of time.
 
 Rules are audited as they are found by name, at what `declared.py` says of them or at shapes that certgrad infers. Where
 `drivers/` has a program for the package, which calls its public functions, that program is recorded as `certgrad run`
@@ -181,13 +181,16 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help="Audit only these again.")
     parser.add_argument("--render", action="store_true", help="Write the report from the results as they are.")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="The limit for one rule, of processor time.")
-    parser.add_argument("--rule", default="", metavar="TEXT", help="Of these, only the rules with this in their names.")
+    parser.add_argument(
+        "--rule", action="append", metavar="TEXT", help="Of these, only the rules with this in their names."
+    )
     parser.add_argument("--open", action="store_true", help="Of these, only what is unproved now.")
     parser.add_argument("--recorded", action="store_true", help="Only what the drivers call; other rows stay.")
     parser.add_argument("--sources", action="store_true", help="Only count anew what the sources make.")
     parser.add_argument("--worker", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--driven", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    given.rule = given.rule or [""]
     unknown = [p for p in given.packages if p not in PACKAGES]
     if unknown:
         parser.error(f"'{unknown[0]}' is not surveyed; {', '.join(PACKAGES)} are.")
@@ -204,7 +207,7 @@ def main() -> None:
         before = results.get(package, {}).get("rules", []) if given.recorded else None
         found = _package(package, given.seconds, given.rule, before, given.open)
         results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        if (given.rule or given.open) and package in results:
+        if (any(given.rule) or given.open) and package in results:
             again = {r["name"]: r for r in found["rules"]}
             before = {r["name"]: r for r in results[package]["rules"]}
             found = _about(package, [*(before | again).values()], results[package]["problems"])
@@ -237,7 +240,7 @@ def _open(package: dict[str, Any]) -> set[str]:
 def _package(
     package: str,
     seconds: int,
-    rule: str,
+    rule: Sequence[str],
     before: Sequence[dict[str, Any]] | None = None,
     only_open: bool = False,
 ) -> dict[str, Any]:
@@ -252,8 +255,8 @@ def _package(
         for driven in ways:
             for _ in range(20):
                 command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
-                command += ["--rule", rule, *(["--driven"] if driven else [])]
-                command += ["--open"] if only_open else []
+                command += [*(f"--rule={text}" for text in rule)]
+                command += [*(["--driven"] if driven else []), *(["--open"] if only_open else [])]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
                 if not done.returncode or not lines or "began" not in lines[-1]:
@@ -333,7 +336,7 @@ def _shown(one: Written) -> str:
 class Worker:
     """Audits a package's rules, a line each."""
 
-    def __init__(self, package: str, out: Path, seconds: int, rule: str, only_open: bool = False) -> None:
+    def __init__(self, package: str, out: Path, seconds: int, rule: Sequence[str], only_open: bool = False) -> None:
         os.environ["JAX_PLATFORMS"] = "cpu"
         os.environ.setdefault("KERAS_BACKEND", "jax")
         warnings.simplefilter("ignore")
@@ -352,7 +355,11 @@ class Worker:
         self.file.flush()
 
     def _begin(self, name: str, driven: bool) -> bool:
-        if (name, driven) in self.begun or self.rule not in name or (self.only is not None and name not in self.only):
+        if (
+            (name, driven) in self.begun
+            or not any(text in name for text in self.rule)
+            or (self.only is not None and name not in self.only)
+        ):
             return False
         self.tell({"began": name, "driven": driven})
         return True

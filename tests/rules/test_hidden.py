@@ -196,7 +196,7 @@ def asking_of_a_sum(x, g):
 
 
 def asking_of_parts(x, g):
-    return ((2 if all([isinstance(v, Tracer | int) for v in (2, x)]) else 3) * x * g,)
+    return ((2 if all(isinstance(v, Tracer | int) for v in (2, x)) else 3) * x * g,)
 
 
 def asking_in_another(x, g):
