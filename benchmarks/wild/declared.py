@@ -271,7 +271,6 @@ _ideal(
 _say(
     f"{_TFP}.math.psd_kernels.internal.util:sqrt_with_finite_grads",
     "*s",
-    static={"name": None},
     surrogate='"A sqrt function whose gradient at zero is very large but finite."',
 )
 _say(f"{_TFP}.internal.custom_gradient:_prevent_gradient_helper", ({"message": "n"},))
@@ -281,13 +280,13 @@ _say(f"{_TFP}.math.linalg:_hpsd_quadratic_form_solvevec_custom_gradient", "n n, 
 _say(f"{_TFP}.math.linalg:_hpsd_solve_custom_gradient", "n n, n m, n n -> n m")
 
 
-def _sampler(name: str, signature: str, **static: Any) -> None:
-    """A sampler at one shape and one seed."""
+def _sampler(name: str, signature: str, typed: bool = False, **static: Any) -> None:
+    """A sampler at one shape and one seed, which has to be a typed key for some."""
 
     def make() -> Declaration:
         import jax
 
-        made = {**static, "seed": jax.random.PRNGKey(0)}
+        made = {**static, "seed": jax.random.key(0) if typed else jax.random.PRNGKey(0)}
         reason = "implicit reparameterisation: the gradient of a sample's distribution, not of the sampling program"
         return Declaration(signature, made, surrogate=reason, origin="declared for it")
 
@@ -297,7 +296,7 @@ def _sampler(name: str, signature: str, **static: Any) -> None:
 _sampler(f"{_TFP}.distributions.gamma:_random_gamma_gradient", "3, 3", shape=(3,), log_rate=None, log_space=False)
 _sampler(f"{_TFP}.distributions.inverse_gaussian:_random_inverse_gaussian_gradient", "3, 3", shape=(3,))
 _sampler(f"{_TFP}.distributions.two_piece_normal:_two_piece_normal_sample_with_gradient", "3", sample_shape=(3,))
-_sampler(f"{_TFP}.distributions.von_mises:_von_mises_sample_with_gradient", "3", shape=(3,))
+_sampler(f"{_TFP}.distributions.von_mises:_von_mises_sample_with_gradient", "3", typed=True, shape=(3,))
 
 
 @_later("distrax._src.distributions.von_mises:_von_mises_sample")
@@ -403,8 +402,11 @@ _say(
     "n 3",
     static={"ls": (0, 1, 2), "normalization": "component", "algorithm": ("recursive", "dense", "custom_jvp")},
 )
-for _rule in ("flash_attention:flash_attention", "cosine_sim_flash_attention:cosine_sim_flash_attention_after_l2norm"):
-    _say(f"flash_attention_jax.{_rule}", "b h n d, b h m d, b h m e, b m:bool")
+_say("flash_attention_jax.flash_attention:flash_attention", "b h n d, b h m d, b h m e, b m:bool")
+_say(
+    "flash_attention_jax.cosine_sim_flash_attention:cosine_sim_flash_attention_after_l2norm",
+    "n d, m d, m d, m:bool -> n d",  # of one head, where values are as wide as keys
+)
 _say("flash_attention_jax.causal_flash_attention:causal_flash_attention", "b h n d, b h n d, b h n e -> b h n e")
 _say(
     "bartz._jaxext.random._poisson:poisson_from_normal",
@@ -531,7 +533,7 @@ _ideal(
     differentiable=["z"],
     domain=("a > 0", "b > 0", "z > 0", "z < 1"),
 )
-_say("jaxoplanet.core.limb_dark:_p_integral", ", -> 3", static={"order": 10, "l_max": 1, "include_s1": False})
+_say("jaxoplanet.core.limb_dark:_p_integral", ", ", static={"order": 4, "l_max": 1, "include_s1": True})
 _say("raytrax.math.bessel:jv_jax", "n -> n", static={"v": 1})  # which is no approximation of J for large z
 _ideal("raytrax.math.bessel:kv_jax", "n -> n", lambda z, v: special.kv(v, z), static={"v": 1}, domain="z > 0")
 _ideal(

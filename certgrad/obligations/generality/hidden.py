@@ -43,6 +43,8 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], ans
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
         if asked and not _asked_of_nothing_traced(plain, answers):
             return f"{name} asks whether a value is traced ({min(asked)}): where none is, it may do other things"
+        if named := sorted(q for q in _QUESTIONS if any(q in str(a) for a in plain.__annotations__.values())):
+            return f"{name} is annotated with {named[0]}, and what checks types asks for it: arrays have another type"
         tree = source_tree(plain)
         if tree is None:
             continue
