@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from jax import lax
 
 import certgrad
 
@@ -47,3 +48,18 @@ def test_a_key_that_it_closes_over(key, same):
         lambda _, g: (g * jax.random.normal(other, g.shape),),
     )
     assert (certgrad.check(rule, "n -> n", conformance=False).verdict == "proved") is same
+
+
+def rounded_up(x, key):
+    return lax.nextafter(x, 9.0 * jnp.ones_like(x)) + jax.random.normal(key, x.shape, x.dtype)
+
+
+def test_a_raw_key_is_drawn_in_its_own_dtype():
+    """`jax.random` takes no other integers, so that without it no value would be seen to be finite."""
+    rule = jax.custom_vjp(rounded_up)
+    rule.defvjp(lambda x, key: (rounded_up(x, key), None), lambda _, g: (g, None))
+    report = certgrad.check(rule, "n, 2:uint32 -> n", surrogate="rounding is passed through")
+    assert [(c.kind, c.verdict) for c in report.claims] == [
+        ("vjp_is_adjoint", "surrogate"),
+        ("rule_runs_forward", "proved under hypotheses"),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -105,16 +105,19 @@ def finite_somewhere(op: Subject, instance: Instance, kind: str, wide: bool = Tr
         for k in range(10):
             try:
                 point = draw_point(programs, kind, k, rng, lambda values: inside_domain(op, values))
-                if point is not None and _all_finite(rule, kind, point):
+                if point is not None and _all_finite(rule, kind, point, instance.exact):
                     return True
             except Exception:  # a rule may refuse a point in its own way
                 continue
     return False
 
 
-def _all_finite(rule: Rule, kind: str, point: Point) -> bool:
+def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bool:
+    """The programs of an obligation return finite numbers at a point, in the dtypes that a signature names."""
     with wide_floats(rule.wide):
         xs, tangents, seeds = ([array(x) for x in arrays] for arrays in (point.inputs, point.tangents, point.seeds))
+        for k, dtype in enumerate(exact):
+            xs[k] = xs[k].astype(dtype) if dtype else xs[k]
         if kind == "rule_runs_forward":
             assert rule.primal is not None
             outs = [*rule.forward(xs), *rule.primal(xs)]
