@@ -27,11 +27,9 @@ def _collective(*names: str) -> Callable[[Collective], Collective]:
 
 
 _UNREAD = frozenset(
-    """all_gather_reduced preduced psend precv ragged_all_to_all reduced_vary_cast_p unreduced_psum
-    unreduced_reduce_scatter vary_unreduced_cast_p all_gather_start all_gather_reduced_start psum_start
-    psum_invariant_start unreduced_psum_start reduce_scatter_start unreduced_reduce_scatter_start all_to_all_start
-    pbroadcast_start ppermute_start all_gather_done psum_done reduce_scatter_done all_to_all_done pbroadcast_done
-    ppermute_done""".split()
+    """psend precv ragged_all_to_all all_gather_start all_gather_reduced_start psum_start psum_invariant_start
+    unreduced_psum_start reduce_scatter_start unreduced_reduce_scatter_start all_to_all_start pbroadcast_start
+    ppermute_start all_gather_done psum_done reduce_scatter_done all_to_all_done pbroadcast_done ppermute_done""".split()
 )
 NAMES = frozenset({*_UNREAD, "axis_index"})
 """Primitives that are about devices; those of `_BY_NAME` are added below."""
@@ -58,9 +56,9 @@ def _names(axis_name: Any) -> tuple[str, ...]:
     return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
 
 
-@_collective("pvary", "pcast")
-def _vary(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
-    """The value stays; JAX's type of it changes."""
+@_collective("pvary", "pcast", "preduced", "reduced_vary_cast_p", "vary_unreduced_cast_p")
+def _cast(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
+    """What each device holds stays; JAX's type of it changes, such as "a part of what is yet to be summed"."""
     return x
 
 
@@ -77,7 +75,7 @@ def _reduction(reduce: Callable[..., Any]) -> Collective:
     return reduced
 
 
-_collective("psum", "psum_invariant")(_reduction(lambda x, axis: jnp.sum(x, axis, dtype=x.dtype)))
+_collective("psum", "psum_invariant", "unreduced_psum")(_reduction(lambda x, axis: jnp.sum(x, axis, dtype=x.dtype)))
 _collective("pmax")(_reduction(jnp.max))
 _collective("pmin")(_reduction(jnp.min))
 
@@ -135,7 +133,7 @@ def _split(array: Any, axis: int, count: int) -> Any:
     return lax.reshape(array, (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :]))
 
 
-@_collective("all_gather", "all_gather_invariant")
+@_collective("all_gather", "all_gather_invariant", "all_gather_reduced")
 def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     """What all devices hold, on each: stacked, or one after another along an axis."""
     array, rest = mesh.front(x, _names(params["axis_name"]))
@@ -144,7 +142,7 @@ def _gathered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     return Shards(_merged(array, axis) if params["tiled"] else array, rest)
 
 
-@_collective("reduce_scatter")
+@_collective("reduce_scatter", "unreduced_reduce_scatter")
 def _scattered(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     """Each device holds its block, or its entry, of the sum of what all hold."""
     names = _names(params["axis_name"])

@@ -49,6 +49,20 @@ def gathers(x):
     return stacked[:2], lax.all_gather(x, "i", axis=1), lax.all_gather(x, "i", axis=1, tiled=True)
 
 
+@program(LINE, (P("i"), P()), (P("i"), P("i"), P(), P("i")), (8, 3), (5,))
+def types_that_hide_a_sum(x, y):
+    parts = lax.pcast(x * x, "i", to="unreduced")
+    gathered = lax.pcast(lax.all_gather(x, "i", axis=1, tiled=True, to="reduced"), "i", to="varying")
+    shared = lax.pcast(lax.pcast(y, "i", to="reduced"), "i", to="varying")
+    every = lax.all_gather(x, "i", tiled=True, to="invarying")
+    return gathered, shared * (1 + lax.axis_index("i")), lax.psum(parts, "i"), every[:2] * x
+
+
+@program(LINE, P("i"), P("i"), (32, 3))
+def parts_summed_where_they_go(x):
+    return lax.psum_scatter(lax.pcast(x * x, "i", to="unreduced"), "i", tiled=True)
+
+
 @program(SQUARE, P(("b", "a")), P(BOTH), (8, 3))
 def gather_along_both(x):
     return lax.all_gather(x, BOTH, axis=1) * (1 + lax.axis_index(BOTH)) + lax.all_gather(x, ("b", "a"), axis=1)

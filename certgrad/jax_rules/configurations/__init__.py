@@ -6,6 +6,7 @@ The name of a configuration's subject is that of a primitive, or of a function (
 from .._configuration import Configuration
 from .complex_numbers import COMPLEX
 from .control import CONTROL
+from .devices import DEVICES
 from .elementwise import ELEMENTWISE
 from .indexing import INDEXING
 from .jax_nn import NN
@@ -34,6 +35,7 @@ CONFIGURATIONS: list[Configuration] = [
     *LINEAR_ALGEBRA,
     *CONTROL,
     *COMPLEX,
+    *DEVICES,
     *REFERENCES,
     *SPARSE,
     *NN,

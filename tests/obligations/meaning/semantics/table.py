@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.obligations.meaning.semantics.example import Example
 from tests.obligations.meaning.semantics.examples_complex import COMPLEX
 from tests.obligations.meaning.semantics.examples_control import CONTROL
+from tests.obligations.meaning.semantics.examples_devices import DEVICES
 from tests.obligations.meaning.semantics.examples_elementwise import ELEMENTWISE, SPECIAL
 from tests.obligations.meaning.semantics.examples_indices import INDICES
 from tests.obligations.meaning.semantics.examples_linear_algebra import LINEAR_ALGEBRA
@@ -30,4 +31,4 @@ EXAMPLES: list[Example] = [
     *COMPLEX,
     *PROGRAMS,
 ]
-EVERY: list[Example] = [*EXAMPLES, *NOT_COMPARED, *OPEN]
+EVERY: list[Example] = [*EXAMPLES, *NOT_COMPARED, *DEVICES, *OPEN]
