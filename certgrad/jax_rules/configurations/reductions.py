@@ -1,4 +1,7 @@
-"""Sums, extrema and products along axes, cumulative ones too, and contractions."""
+"""Sums, extrema and products along axes, cumulative ones too, and contractions.
+
+Where JAX's rule is a program for one length of the axis (a tree of products, an associative scan), this is a number.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,18 @@ REDUCTIONS: list[Configuration] = [
     *configurations(
         "reduce_prod",
         lambda x, axes: lax.reduce_prod(x, axes),
-        "n m",
+        "3 2",
         axes=[(0,), (1,), (0, 1)],
         kinks=[([[0.0], [2.0]],)],
     ),
+    *configurations("cumsum", _cumulated(lax.cumsum), "n m", axis=[0, 1], reverse=[False, True]),
     *(
         c
-        for name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
-        for c in configurations(name, _cumulated(getattr(lax, name)), "n m", axis=[0, 1], reverse=[False, True])
+        for name in ("cumprod", "cummax", "cummin", "cumlogsumexp")
+        for axis, signature in enumerate(("3 n", "n 3"))
+        for c in configurations(name, _cumulated(getattr(lax, name)), signature, axis=[axis], reverse=[False, True])
     ),
-    *configurations("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + b + a * b, (0,)), "n"),
+    *configurations("reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + b + a * b, (0,)), "3"),
 ]
 
 CONTRACTIONS: list[Configuration] = [

@@ -1,7 +1,7 @@
 """Sparse arrays: which entries they hold is given by integers, how many by a size.
 
 Those in row-major order hold where each row starts. At numbers that are no such starts JAX computes what comes of it,
-NaN among others, and a domain cannot say yet which numbers are: they are not here.
+NaN among others, and a domain cannot say yet which numbers are: here they are given, one row of them empty.
 """
 
 from __future__ import annotations
@@ -9,12 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental import sparse
 
 from .._configuration import Configuration, configurations, forms
 
 HELD = "k, k 2:int"
 """The entries of a matrix in coordinate form: values, and their rows and columns."""
+
+
+STARTS = np.array([0, 2, 2, 5])
+
+
+def _rows(data: Any, columns: Any, form: Any = sparse.CSR) -> Any:
+    return form((data, columns, STARTS), shape=(3, 4))
 
 
 def _matrix(data: Any, indices: Any, rows: int = 4, columns: int = 3) -> Any:
@@ -42,6 +50,18 @@ SPARSE: list[Configuration] = [
         "4 n, n 3, k 2:int",
         domain="i >= 0",
     ),
+    *configurations("todense", lambda d, i: sparse.todense(_matrix(d, i)), HELD, domain="i >= 0"),
+    *configurations(
+        "bcoo_sort_indices",
+        lambda d, i: sparse.bcoo_sort_indices(_matrix(d, i)).todense(),
+        "3, 3 2:int",
+        domain="i >= 0",
+    ),
+    *configurations("bcsr_todense", lambda d, i: _rows(d, i, sparse.BCSR).todense(), "5, 5:int"),
+    *configurations("bcsr_extract", lambda i, a: sparse.bcsr.bcsr_extract(i, STARTS, a), "5:int, 3 4"),
+    *configurations("csr_todense", lambda d, i: _rows(d, i).todense(), "5, 5:int"),
+    *configurations("csr_matvec", lambda d, i, v: _rows(d, i) @ v, "5, 5:int, 4"),
+    *configurations("csr_matmat", lambda d, i, b: _rows(d, i) @ b, "5, 5:int, 4 n"),
     *configurations("coo_todense", lambda d, r, c: sparse.COO((d, r, c), shape=(4, 3)).todense(), "k, k:int, k:int"),
     *configurations("coo_matvec", lambda d, r, c, v: sparse.COO((d, r, c), shape=(4, 3)) @ v, "k, k:int, k:int, 3"),
     *configurations("coo_matmat", lambda d, r, c, b: sparse.COO((d, r, c), shape=(4, 3)) @ b, "k, k:int, k:int, 3 n"),

@@ -8,12 +8,18 @@ from jax import lax
 from jax._src.lax import lax as internal
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 from .._configuration import Configuration, configurations
 
 
 def _one_device() -> jax.sharding.Sharding:
     return jax.sharding.SingleDeviceSharding(jax.devices()[0])
+
+
+def _three_devices() -> jax.sharding.Sharding:
+    return NamedSharding(AbstractMesh((3,), ("i",), axis_types=(AxisType.Explicit,)), P("i"))
 
 
 MOVES: list[Configuration] = [
@@ -73,6 +79,7 @@ MARKS: list[Configuration] = [
     *configurations("name", lambda x: checkpoint_name(x, "x"), "*s"),
     *configurations("device_put", lambda x: jax.device_put(x, jax.devices()[0]), "*s"),
     *configurations("sharding_constraint", lambda x: lax.with_sharding_constraint(x, _one_device()), "*s"),
+    *configurations("reshard", lambda x: jax.sharding.reshard(x * x, _three_devices()), "3*n"),
     *configurations("layout_constraint", lambda x: with_layout_constraint(x, Layout((0,))), "n"),
 ]
 

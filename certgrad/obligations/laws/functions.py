@@ -17,7 +17,7 @@ from certgrad.obligations.assume.conditions import UNDEFINED, Atomic, Clause, Cl
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, POS, ZERO, negated
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.polynomials import ONE, Poly, number
-from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of
+from certgrad.obligations.terms.power import exp_of, fn, log_of, power, pred, sign_of, whole
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .bessel import bessel
@@ -77,13 +77,13 @@ def _fixed(p: Poly) -> bool:
 
 
 def whole_or_zero(p: Poly, name: str) -> Clauses:
-    """Where the integer part of p towards 0 is locally constant."""
-    return () if _fixed(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
+    """Where the integer part of p towards 0 is locally constant. Where p is an integer by its form, that is asked of p."""
+    return () if _fixed(p) or whole(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
 
 
 def truncated(p: Poly) -> Poly:
-    """The integer part of p towards 0."""
-    return pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
+    """The integer part of p towards 0; p itself, if it is an integer by its form."""
+    return p if whole(p) else pred(p) * fn("floor", p) - pred(-p) * fn("floor", -p)
 
 
 def _not(relation: str, shift: Fraction, name: str) -> Callable[[Poly], Clauses]:

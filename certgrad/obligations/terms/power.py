@@ -391,9 +391,9 @@ def fn(name: str, *args: Poly) -> Poly:
         c = p.constant()
         if c is not None and name in _ROUNDINGS:
             return number(_ROUNDINGS[name](Fraction(int(c.p), int(c.q))))
-        if name == "floor" and (whole := _whole_part(p)) is not None:
+        if name == "floor" and (integers := _whole_part(p)) is not None:
             applied(Law.FLOOR_OF_SHIFTED)
-            return fn(name, p - whole) + whole
+            return fn(name, p - integers) + integers
         if name in _OF_TURNS and (turns := _turns(p)) is not None:
             applied(Law.WHOLE_TURNS)
             return fn(name, p - turns)
@@ -427,13 +427,15 @@ def _is_whole(a: Atom, e: Exponent) -> bool:
 
 
 def _whole_part(poly: Poly) -> Poly | None:
-    """The integers among the summands: whole constants, dimensions and indices; None if there are none."""
-    kept = {
-        m: c
-        for m, c in poly.items()
-        if c.q == 1 and all(isinstance(a, (Dim, IndexNumber)) and isinstance(e, int) and e > 0 for a, e in m)
-    }
+    """The integers among the summands: whole constants, dimensions, indices, integer parts and products of these; None
+    if there are none."""
+    kept = {m: c for m, c in poly.items() if c.q == 1 and all(_is_whole(a, e) for a, e in m)}
     return Poly(kept) if kept else None
+
+
+def whole(poly: Poly) -> bool:
+    """The term is an integer by its form: what `_whole_part` finds is all of it."""
+    return all(c.q == 1 and all(_is_whole(a, e) for a, e in m) for m, c in poly.items())
 
 
 def _whole_power(x: Poly, k: Poly) -> Poly:

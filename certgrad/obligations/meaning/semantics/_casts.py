@@ -34,6 +34,7 @@ def _stop_gradient(ctx: Context, params: Params, shapes: list[tuple], x: Tensor)
     "layout_constraint",
     "name",
     "optimization_barrier",
+    "reshard",
     "sharding_constraint",
 )
 def _identity(ctx: Context, params: Params, shapes: list[tuple], *args: Tensor) -> list[Tensor]:

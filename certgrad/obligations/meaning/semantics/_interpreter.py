@@ -21,6 +21,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.polynomials import ZERO as ZERO_TERM
 from certgrad.obligations.terms.polynomials import number
 from certgrad.obligations.tracing.jax_internals import (
+    ASIDE,
     CALLS,
     Program,
     approximation,
@@ -108,12 +109,12 @@ def _run(
     ctx: Context, program: Program, inputs: Sequence[Tensor | None], needed: Sequence[bool]
 ) -> list[Tensor | None]:
     """As `interpret`; outputs may have infinite entries."""
-    program = _as_read(ctx, program)
+    program, inputs = _as_read(ctx, program, inputs)
     jaxpr = program.jaxpr
     if has_effects(jaxpr):
         raise UnprovedError("the program has side effects")
     for eqn in filter(tells, jaxpr.eqns):
-        ctx.note(f"{eqn.primitive.name} tells the host something and returns nothing: it is left out")
+        ctx.note(f"{eqn.primitive.name} {ASIDE[eqn.primitive.name]} and returns nothing: it is left out")
     env: dict[Any, Tensor] = {}
 
     def read(v: Any) -> Tensor:
@@ -131,6 +132,7 @@ def _run(
         if v in wanted_constants:
             env[v] = _constant(ctx, c)
             ctx.untouched[id(env[v])] = env[v]
+            ctx.arrays[id(env[v])] = env[v], c
     held = dict(zip(jaxpr.constvars, program.consts, strict=True))
     for eqn, use in equations:
         budget.spend(10)
@@ -159,17 +161,31 @@ def _rounded_constant(eqn: Any, held: Mapping[Any, Any]) -> Any:
     return np.asarray(value).astype(new)
 
 
-def _as_read(ctx: Context, program: Program) -> Program:
-    """The program, or what it approximates."""
-    found = approximation(program)
+def _as_read(
+    ctx: Context, program: Program, inputs: Sequence[Tensor | None]
+) -> tuple[Program, Sequence[Tensor | None]]:
+    """The program and its operands, or what it approximates and the operands of that."""
+    constants = _arrays_first(ctx, program, inputs)
+    found = approximation(program, constants)
     if found is None:
         parts = inlined(program)
         for part in parts:
             ctx.reading.approximated.setdefault(part.one.said(part.out.aval.dtype))
-        return with_ideals(program, parts) if parts and ctx.reading.ideal else program
-    aval = program.jaxpr.invars[0].aval
+        return (with_ideals(program, parts) if parts and ctx.reading.ideal else program), inputs
+    aval = program.jaxpr.invars[len(constants)].aval
     ctx.reading.approximated.setdefault(found.said(aval.dtype))
-    return found.program(aval) if ctx.reading.ideal else program
+    return (found.program(aval), inputs[len(constants) :]) if ctx.reading.ideal else (program, inputs)
+
+
+def _arrays_first(ctx: Context, program: Program, inputs: Sequence[Tensor | None]) -> list[Any]:
+    """The constant arrays among the operands of a program, as far as they come first."""
+    found: list[Any] = []
+    for v, x in zip(program.jaxpr.invars, inputs, strict=True):
+        known, array = ctx.arrays.get(id(x), (None, None))
+        if known is None or array.shape != v.aval.shape or array.dtype != v.aval.dtype:
+            break
+        found.append(array)
+    return found
 
 
 def _followed(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
@@ -193,7 +209,8 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     for called, (recognised, meaning) in LIBRARY.items():
         if recognised(eqn):
             ctx.primitives.setdefault(called)
-            return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *(finite(read(v)) for v in eqn.invars))
+            given = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
+            return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *given)
     if drawn := sampler(eqn):
         raise UnprovedError(f"what random.{drawn} draws")
     inner = inner_program(eqn)

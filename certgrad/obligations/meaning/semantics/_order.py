@@ -293,6 +293,17 @@ def _top_k(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tens
     return _in_order([x, number_of], [x], axis, shapes, -1)
 
 
+@rule("approx_top_k")
+def _approx_top_k(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
+    """The greatest or the least entries, and their indices, found exactly: what the primitive approximates."""
+    if not params["aggregate_to_topk"]:
+        raise UnprovedError("approx_top_k that returns more entries than are asked for")
+    ctx.note("approx_top_k is read as exact")
+    axis = params["reduction_dimension"] % x.rank
+    number_of = Tensor(x.shape, index_number(axis_index(axis, x.shape[axis])), "i", signs=NONNEG)
+    return _in_order([x, number_of], [x], axis, shapes, -1 if params["is_max_k"] else 1)
+
+
 def _in_order(args: Sequence[Tensor], keys: Sequence[Tensor], axis: int, shapes: Shapes, sign: int) -> list[Tensor]:
     n = args[0].shape[axis]
     if any(k.kind == "b" for k in keys):

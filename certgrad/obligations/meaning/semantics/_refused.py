@@ -5,7 +5,7 @@ from __future__ import annotations
 _GROUPS: dict[str, str] = {
     "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
         pbroadcast pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
-        pvary reduced_vary_cast_p reshard shard_map unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p""",
+        pvary reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p""",
     "sparse arrays": """bcoo_fromdense bcoo_sort_indices bcoo_spdot_general bcoo_sum_duplicates bcsr_dot_general
         bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense csr_fromdense csr_matmat csr_matvec csr_todense spsolve
         todense""",
@@ -22,7 +22,7 @@ _GROUPS: dict[str, str] = {
     "an extended dtype": "from_edtype to_edtype",
     "complex numbers, beside a primitive that has no reading as pairs of real ones": "complex conj eig fft imag real",
     "the float next to a number is nothing over the reals": "nextafter",
-    "an order of entries": """approx_top_k argmax argmin cummax cummin scatter-max scatter-min
+    "an order of entries": """argmax argmin cummax cummin scatter-max scatter-min
         select_and_gather_add select_and_scatter_add sort top_k""",
     "a product over a range": "scatter-mul",
     "a reduction by an arbitrary function": "reduce reduce_window",

@@ -59,6 +59,8 @@ class Context:
         """What equations gave, by what they do and to which values, with these values (see `_interpreter`)."""
         self.untouched: dict[int, Tensor] = {}
         """Inputs, constants and what has their entries elsewhere, by object: the floats are those of the term."""
+        self.arrays: dict[int, tuple[Tensor, Any]] = {}
+        """Constant arrays of programs, by the objects that they are as tensors, with these."""
         self.tests: dict[Var, Poly] = {}
         """For each loop that ends by its values, the variable that numbers its steps, and its test as 0 or 1."""
         self.ranges: dict[Var, Poly] = {}

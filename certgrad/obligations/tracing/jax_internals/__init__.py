@@ -12,6 +12,7 @@ from ._eager import EndlessError, computed_by, seen_platform, typed
 from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_of, scan_loop, while_loop
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import (
+    ASIDE,
     at_least,
     equations_of,
     genuine,
@@ -37,6 +38,7 @@ from ._programs import (
     program_of,
     source_line,
 )
+from ._sign_bit import is_sign_bit
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver
 from ._steps import counted_steps
 from ._text import Serialiser, identity, remembered, serialised, serialised_all

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, frexp, log10
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,8 +19,11 @@ import jax
 import numpy as np
 from flint import arb
 from jax import numpy as jnp
+from jax._src.numpy import ufuncs as _ufuncs
 from jax._src.scipy import special as _special
 
+from certgrad import special
+from certgrad._complex import pi
 from certgrad._threads import Kept, precision
 
 from ._programs import Program, is_literal, jaxpr_of, program_of
@@ -36,13 +39,16 @@ class Approximation:
     function: Callable[..., Any]
     """With its custom rule, if it has one."""
     ideal: Callable[..., Any]
-    """What it approximates, in primitives that the calculus knows."""
-    exact: Callable[..., arb]
+    """What it approximates, in primitives that the calculus knows; a tuple, if it gives several arrays."""
+    exact: Callable[..., Any]
     """The same in ball arithmetic, by which the distance is measured."""
     text: str
     points: tuple[float, float, int]
     """First, last, how many: where it is measured, in each argument."""
     arity: int = 1
+    outputs: int = 1
+    called: str = ""
+    """How JAX names the program of a call, so that only such are compared; nothing, where any may be one."""
 
     def program(self, aval: Any) -> Program:
         """The ideal function as a program."""
@@ -67,17 +73,30 @@ def _distance(one: Approximation, dtype: np.dtype) -> float:
         with wide_floats(dtype == np.float64):
             axis = np.linspace(low, high, count, dtype=dtype)
             points = [np.ravel(x) for x in np.meshgrid(*[axis] * one.arity)]
-            found = np.asarray(one.function(*map(jnp.asarray, points)))
+            found = [np.asarray(x) for x in jax.tree.leaves(one.function(*map(jnp.asarray, points)))]
         with precision(BITS):
-            exact = [float(one.exact(*(arb(float(v)) for v in at)).mid()) for at in zip(*points, strict=True)]
-        apart = max(abs(float(a) - b) / max(abs(b), 1) for a, b in zip(found, exact, strict=True))
+            balls = [_several(one.exact(*(arb(float(v)) for v in at))) for at in zip(*points, strict=True)]
+        values = zip(found, zip(*balls, strict=True), strict=True)
+        pairs = [(float(a), float(b.mid())) for xs, exact in values for a, b in zip(xs, exact, strict=True)]
+        apart = max(abs(a - b) / max(abs(b), 1) for a, b in pairs)
         _distances.table[key] = 10.0 ** ceil(log10(apart)) if apart else 0.0
     return float(_distances.table[key])
+
+
+def _several(values: Any) -> tuple[arb, ...]:
+    return values if isinstance(values, tuple) else (values,)
 
 
 BITS = 256
 _distances = Kept()
 _programs = Kept()
+
+
+def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
+    """Of a number that is not 0. Not an approximation: what JAX does to the bits of a float gives these numbers."""
+    exponent = jnp.floor(jnp.log(jnp.abs(x)) / jnp.log(jnp.asarray(2.0, x.dtype))) + 1
+    return x * jnp.exp2(-exponent), exponent.astype(jnp.int32)
+
 
 APPROXIMATIONS: Sequence[Approximation] = (
     Approximation(
@@ -87,6 +106,47 @@ APPROXIMATIONS: Sequence[Approximation] = (
         lambda x: ((-x / arb(2).sqrt()).erfc() / 2).log(),
         "log(erfc(−x/√2)/2)",
         (-40.0, 12.0, 105),
+    ),
+    Approximation(
+        "dawsn",
+        _special._dawsn,
+        lambda x: jnp.sqrt(pi(x.dtype)) / 2 * jnp.exp(-x * x) * special.erfi(x),
+        lambda x: arb.pi().sqrt() / 2 * (-x * x).exp() * x.erfi(),
+        "√π/2·exp(−x²)·erfi(x)",
+        (-20.0, 20.0, 82),
+        called="_dawsn",
+    ),
+    Approximation(
+        "erfcx",
+        _special._erfcx,
+        lambda x: jnp.exp(x * x) * jax.lax.erfc(x),
+        lambda x: (x * x).exp() * x.erfc(),
+        "exp(x²)·erfc(x)",
+        (-5.0, 30.0, 106),
+        called="_erfcx",
+    ),
+    Approximation(
+        "expi", _special.expi, special.expi, lambda x: x.ei(), "Ei(x)", (-20.0, 20.0, 82), called="expi"
+    ),
+    Approximation(
+        "sici",
+        _special.sici,
+        lambda x: (special.si(x), special.ci(x)),
+        lambda x: (x.si(), abs(x).ci()),
+        "(Si(x), Ci(|x|))",
+        (-30.0, 30.0, 122),
+        outputs=2,
+        called="sici",
+    ),
+    Approximation(
+        "frexp",
+        _ufuncs._frexp,
+        _mantissa_and_exponent,
+        lambda x: tuple(map(arb, frexp(float(x)))),
+        "x·2^(−e) and e, the integer part of 1 + log₂|x|",
+        (-20.0, 20.0, 82),
+        outputs=2,
+        called="_frexp",
     ),
 )
 
@@ -111,15 +171,20 @@ INLINED: Sequence[Approximation] = (
 """Those whose equations stand in the programs of their callers: without constant arrays, which may be made outside."""
 
 
-def approximation(program: Program) -> Approximation | None:
-    """Which of these functions a program computes: it is the one that JAX makes of it."""
+def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximation | None:
+    """Which of these functions a program computes: it is the one that JAX makes of it.
+
+    JAX hands a program its tables as operands, before the others: `constants` are the values of the first operands.
+    """
+    program = _with_constants(program, constants)
     jaxpr = program.jaxpr
-    if len(jaxpr.invars) != 1 or len(jaxpr.outvars) != 1:
-        return None
-    aval = jaxpr.invars[0].aval
+    aval = jaxpr.invars[0].aval if jaxpr.invars else None
     if getattr(aval, "dtype", None) not in (np.float32, np.float64):
         return None
+    name = getattr(getattr(jaxpr, "debug_info", None), "func_name", "")
     for one in APPROXIMATIONS:
+        if (len(jaxpr.invars), len(jaxpr.outvars)) != (one.arity, one.outputs) or one.called not in ("", name):
+            continue
         # Of a number it takes the fewest equations: there is nothing to broadcast.
         if len(jaxpr.eqns) < len(_program(one, aval.update(shape=())).jaxpr.eqns):
             continue
@@ -134,8 +199,31 @@ def _program(one: Approximation, aval: Any) -> Program:
     key = one.name, str(aval)
     if key not in _programs.table:
         program = _traced(one.function, one.arity, aval)
-        _programs.table[key] = program if one in INLINED else program_of(jaxpr_of(program).eqns[0].params["call_jaxpr"])
+        _programs.table[key] = program if one in INLINED else _called(program)
     return _programs.table[key]
+
+
+def _called(program: Program) -> Program:
+    """The program that the one equation of a program calls, with the constants that it is called with."""
+    (eqn,) = program.jaxpr.eqns
+    held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
+    constants = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
+    return _with_constants(program_of(eqn.params["call_jaxpr"]), constants)
+
+
+def _with_constants(program: Program, constants: Sequence[Any]) -> Program:
+    """The program of which the first operands are these arrays."""
+    if not constants:
+        return program
+    jaxpr, first = program.jaxpr, len(constants)
+    changed = SimpleNamespace(
+        invars=jaxpr.invars[first:],
+        constvars=[*jaxpr.invars[:first], *jaxpr.constvars],
+        eqns=jaxpr.eqns,
+        outvars=jaxpr.outvars,
+        debug_info=getattr(jaxpr, "debug_info", None),
+    )
+    return Program(changed, [*constants, *program.consts])
 
 
 def _traced(function: Callable[..., Any], arity: int, aval: Any) -> Program:

@@ -126,10 +126,13 @@ def is_function(eqn: Any) -> bool:
 TELLS = ("debug_callback", "debug_print")
 """Primitives that tell the host something and return nothing."""
 
+ASIDE = {**dict.fromkeys(TELLS, "tells the host something"), "dce_sink": "asks that a value be computed"}
+"""Primitives that return nothing to the program, and what they do."""
+
 
 def tells(eqn: Any) -> bool:
-    """The equation tells the host something, and returns nothing to the program."""
-    return eqn.primitive.name in TELLS and not eqn.outvars and genuine(eqn.primitive)
+    """The equation tells the host or the compiler something, and returns nothing to the program."""
+    return eqn.primitive.name in ASIDE and not eqn.outvars and genuine(eqn.primitive)
 
 
 def has_effects(jaxpr: Any) -> bool:

@@ -63,21 +63,31 @@ def lu_solve(closed: Any) -> LuSolve | None:
 _UNWRAPPED = {f: getattr(f, "__wrapped__") for f in (_dense.slogdet, _dense.det)}  # noqa: B009 (without their `jit`)
 
 
+_SLOGDETS: dict[str, Any] = {
+    "slogdet": _UNWRAPPED[_dense.slogdet],
+    "_slogdet_qr": partial(_UNWRAPPED[_dense.slogdet], method="qr"),
+}
+"""Each way to compute it: one custom rule, and nothing besides."""
 _library_texts = Kept()
 
 
 def is_slogdet(eqn: Any) -> bool:
-    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it."""
+    """JAX's own sign and logarithm of a determinant: the program is the one that JAX makes of it.
+
+    By elimination with pivots, or by reflections: each that LAPACK makes (where τ ≠ 0) has determinant −1, so that the
+    sign of det A is theirs, times those on the diagonal of R.
+    """
     if eqn.primitive.name != "custom_jvp_call" or not _of_a_matrix(eqn, 2):
         return False
-    return _is_library(_dense.slogdet, eqn.invars[0].aval, eqn.params["call_jaxpr"])
+    aval, closed = eqn.invars[0].aval, eqn.params["call_jaxpr"]
+    return any(_is_library(name, function, aval, closed) for name, function in _SLOGDETS.items())
 
 
 def is_det(eqn: Any) -> bool:
     """JAX's own determinant, recognised in the same way."""
     if eqn.primitive.name not in ("jit", "pjit") or not _of_a_matrix(eqn, 1):
         return False
-    return _is_library(_dense.det, eqn.invars[0].aval, eqn.params["jaxpr"])
+    return _is_library("det", _UNWRAPPED[_dense.det], eqn.invars[0].aval, eqn.params["jaxpr"])
 
 
 def _of_a_matrix(eqn: Any, outputs: int) -> bool:
@@ -90,14 +100,14 @@ def _of_a_matrix(eqn: Any, outputs: int) -> bool:
     return square and all(tuple(v.aval.shape) == tuple(shape[:-2]) for v in eqn.outvars)
 
 
-def _is_library(function: Any, aval: Any, closed: Any) -> bool:
+def _is_library(name: str, function: Any, aval: Any, closed: Any) -> bool:
     """The program is what JAX makes of the function, below its `jit` and the custom rule that is all there is below."""
-    key = (function.__name__, str(aval))
+    key = (name, str(aval))
     if key not in _library_texts.table:
         with wide_floats(aval.dtype == np.float64):
-            traced: Any = jax.make_jaxpr(_UNWRAPPED[function])(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+            traced: Any = jax.make_jaxpr(function)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
         equations = jaxpr_of(traced).eqns
-        if function is _dense.slogdet:
+        if name in _SLOGDETS:
             traced = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
         _library_texts.table[key] = serialised(program_of(traced)) if traced is not None else ""
     return bool(_library_texts.table[key]) and serialised(program_of(closed)) == _library_texts.table[key]
