@@ -41,9 +41,7 @@ _PARTS_SCATTERED = "9*n", _mapped(ON, ON, lambda x: lax.psum_scatter(_cast(x * x
 _REDUCED = "n, 3*n", _mapped((ALL, ON), ON, lambda x, y: y * _cast(_cast(x * x, "reduced"), "varying"))
 _GATHERED_REDUCED = (
     "3*n, 9*n",
-    _mapped(
-        (ON, ON), ON, lambda x, y: y * _cast(lax.all_gather(x * x, "i", tiled=True, to="reduced"), "varying")
-    ),
+    _mapped((ON, ON), ON, lambda x, y: y * _cast(lax.all_gather(x * x, "i", tiled=True, to="reduced"), "varying")),
 )
 _STACKED = "3*n", _mapped(ON, ON, lambda x: x * jnp.sum(lax.all_gather(x * x, "i"), 0))
 _TILED = "3*n, 9*n", _mapped((ON, ON), ON, lambda x, y: y * lax.all_gather(x * x, "i", tiled=True))
@@ -83,5 +81,7 @@ DEVICES: list[Configuration] = [
         ("a turn", "3*n", _mapped(ON, ON, lambda x: lax.ppermute(x * x, "i", TURN))),
         ("some send nothing", "3*n", _mapped(ON, ON, lambda x: lax.ppermute(x * x, "i", [(0, 2)]))),
     ),
-    *configurations("pbroadcast", _NUMBER_OF_ONE, "3 n", form="of a number, as JAX fails to transpose that of an array"),
+    *configurations(
+        "pbroadcast", _NUMBER_OF_ONE, "3 n", form="of a number, as JAX fails to transpose that of an array"
+    ),
 ]

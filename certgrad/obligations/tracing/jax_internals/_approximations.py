@@ -125,9 +125,7 @@ APPROXIMATIONS: Sequence[Approximation] = (
         (-5.0, 30.0, 106),
         called="_erfcx",
     ),
-    Approximation(
-        "expi", _special.expi, special.expi, lambda x: x.ei(), "Ei(x)", (-20.0, 20.0, 82), called="expi"
-    ),
+    Approximation("expi", _special.expi, special.expi, lambda x: x.ei(), "Ei(x)", (-20.0, 20.0, 82), called="expi"),
     Approximation(
         "sici",
         _special.sici,
