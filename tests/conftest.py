@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import jax
 import pytest
@@ -10,6 +11,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests marked `gpu` are skipped, with the reason, where JAX sees no GPU."""
     if item.get_closest_marker("gpu") is not None and jax.default_backend() != "gpu":
         pytest.skip(f"JAX sees no GPU here; it runs on {jax.default_backend()}")
+
+
+@pytest.fixture(autouse=True)
+def _width_is_left_alone() -> Iterator[None]:
+    """No test, and nothing that it calls, leaves JAX's 64-bit numbers on or off for those that come after."""
+    before = jax.config.read("jax_enable_x64")
+    yield
+    after = jax.config.read("jax_enable_x64")
+    jax.config.update("jax_enable_x64", before)
+    assert after == before, "64-bit numbers were left on or off"
 
 
 @pytest.hookimpl(tryfirst=True)
