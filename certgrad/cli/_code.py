@@ -1,7 +1,7 @@
 """Targets that are code: modules, packages, files and objects whose derivative rules are audited."""
 
 import importlib.util
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from certgrad.cli._console import Watch
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
+    from certgrad._plugins import Plugin
     from certgrad.obligations.certificate import Certificate
     from certgrad.report.audited import Place
     from certgrad.rules._baseline import Looked
@@ -155,8 +156,10 @@ def audit(
     watch: Watch | None = None,
     cache: Path | None = None,
     order: int = 1,
+    plugins: "Mapping[str, Plugin] | None" = None,
 ) -> Code:
-    """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`.
+    """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`;
+    of a target that is a plugin's, the plugin is named.
 
     Ctrl-C ends it: what is finished by then is returned, and `unreached` says what is not.
     """
@@ -182,7 +185,9 @@ def audit(
                     results[event.name] = event
                     watch.finished()
                 case Failure():
-                    problems[event.target] = event.message
+                    plugin = (plugins or {}).get(event.target)
+                    about = f"{plugin.named}: {event.message} {plugin.mend}" if plugin else event.message
+                    problems[event.target] = about
     except KeyboardInterrupt:
         interrupted = True
     out = Code(problems=[problems[t] for t in targets if t in problems], interrupted=interrupted)

@@ -15,9 +15,14 @@ def codes(incomplete: str) -> list[tuple[str, str]]:
 
 def outputs(incomplete: str) -> list[str]:
     """The formats, each with the `=` before the path."""
-    from certgrad.cli._output import Format
+    return [f"{name}=" for name in formats(incomplete)]
 
-    return [f"{name}=" for name in Format if name.startswith(incomplete)]
+
+def formats(incomplete: str) -> list[str]:
+    """The formats of an audit, those of plugins among them."""
+    from certgrad.cli import _output
+
+    return [str(name) for name in _output.names() if name.startswith(incomplete)]
 
 
 def subjects(incomplete: str) -> Iterator[str]:

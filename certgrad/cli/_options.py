@@ -7,6 +7,7 @@ import typer
 
 from certgrad._processors import available
 from certgrad.cli import _complete
+from certgrad.errors import UsageError
 
 DEFAULT_CACHE = Path(".certgrad_cache")
 AUTO = 0
@@ -62,6 +63,25 @@ ImportTimeout = Annotated[
         show_default=False,
     ),
 ]
+
+
+def format(help: str, envvar: str | None = None) -> Any:
+    """`--format` of an audit: a name that certgrad or a plugin knows."""
+    from certgrad.cli import _output
+
+    def named(text: str) -> str:
+        try:
+            return _output.named(text)
+        except UsageError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return typer.Option(
+        parser=named,
+        metavar=f"[{'|'.join(_output.Format)}|PLUGIN]",
+        envvar=envvar,
+        help=help,
+        autocompletion=_complete.formats,
+    )
 
 
 def outputs(envvar: str | None = None) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import certgrad
+from certgrad import _plugins
 from certgrad.errors import UsageError
 from certgrad.report.files import write_atomically
 
@@ -27,6 +28,21 @@ class Format(StrEnum):
     sarif = "sarif"
     junit = "junit"
     github = "github"
+
+
+def names() -> list[str]:
+    """The formats that there are: those of certgrad, then those of plugins."""
+    return [*Format, *(name for name in _plugins.formats() if name not in list(Format))]
+
+
+def named(text: str) -> str:
+    """A format by its name; that of a plugin is loaded. Raises UsageError for an unknown one, and a broken plugin."""
+    if text not in names():
+        raise UsageError(f"'{text}' is not one of {', '.join(repr(str(name)) for name in names())}.")
+    if text in list(Format):
+        return Format(text)
+    _plugins.formatter(text)
+    return text
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,8 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
     from certgrad.report import github, jax, json, junit, markdown, sarif, text
 
+    if kind not in list(Format):
+        return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
     match Format(kind):
         case Format.text if of_jax:
             return jax.render(audit, quiet=style.quiet, width=style.width, colour=style.colour)
@@ -73,11 +91,11 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
             return github.render(audit, root())
 
 
-def report(audit: "Audit", kind: Format, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
+def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:
     """Write the files that were asked for, and print one format; no text where there are no rows."""
     for destination in outputs:
         write(destination, render(destination.format, audit, of_jax=of_jax))
-    if audit.audited or kind is not Format.text:
+    if audit.audited or kind != Format.text:
         typer.echo(render(kind, audit, style, of_jax=of_jax), nl=False)
 
 
@@ -88,16 +106,21 @@ def root() -> Path:
     return Path(checkout) if checkout and here.is_relative_to(checkout) else here
 
 
-def parse(values: Sequence[str], formats: type[StrEnum] = Format) -> list[Output]:
-    """`FORMAT=PATH` values, each checked to be writable before any work is done. Raises UsageError."""
+def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[Output]:
+    """`FORMAT=PATH` values, each checked to be writable before any work is done. Without `formats` those of an audit,
+    plugins among them. Raises UsageError.
+    """
     outputs: list[Output] = []
+    known = names() if formats is None else list(formats)
     for value in values:
         name, mark, path = value.partition("=")
-        if not mark or not path or name not in list(formats):
+        if not mark or not path or name not in known:
             raise UsageError(
-                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(formats)}, "
+                f"--output {value}: expected FORMAT=PATH with FORMAT one of {', '.join(known)}, "
                 "as in --output json=audit.json."
             )
+        if formats is None and name not in list(Format):
+            _plugins.formatter(name)
         output = Output(name, Path(path))
         if any(os.path.realpath(output.path) == os.path.realpath(other.path) for other in outputs):
             raise UsageError(f"--output {value}: two reports cannot go to the same file. Name another path.")

@@ -22,7 +22,7 @@ class Wanted:
     """The options of a run."""
 
     save: Path | None = None
-    format: Format = Format.text
+    format: str = Format.text
     outputs: tuple[_output.Output, ...] = ()
     strict: bool = False
     failing: tuple[str, ...] = ()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from certgrad.cli import _output
 from certgrad.cli._options import AUTO, DEFAULT_CACHE
-from certgrad.cli._output import Format
 from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Settings:
     jobs: int | None = None
     conformance: bool = True
     order: int = 1
-    format: Format = Format.text
+    format: str = _output.Format.text
     output: tuple[str, ...] = ()
     cache_dir: Path = DEFAULT_CACHE
     no_cache: bool = False
@@ -102,11 +102,10 @@ def _of_file(configured: "Configuration", key: str) -> Any:
     if key == "output":
         return tuple(_from(configured.folder, one) for one in value)
     if key == "format":
-        if value not in list(Format):
-            raise UsageError(
-                f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {', '.join(Format)}."
-            )
-        return Format(value)
+        if value not in _output.names():
+            known = ", ".join(_output.names())
+            raise UsageError(f"'format' of [tool.certgrad] in '{configured.file}' is '{value}'; it knows {known}.")
+        return _output.named(value)
     return value
 
 

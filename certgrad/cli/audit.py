@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from certgrad import _plugins
 from certgrad.cli import _code, _complete, _console, _jax, _library, _options, _output, _settings
 from certgrad.cli._errors import ExitCode
-from certgrad.cli._output import Format
 from certgrad.errors import CertgradError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def audit(
             envvar="CERTGRAD_TARGETS",
             show_envvar=False,
             help="Ops of the library, or code whose rules to audit: a module, a package, a file, module:object. "
-            "If nothing is named, the targets in [tool.certgrad] of the nearest pyproject.toml, or else all ops.",
+            "If nothing is named, the targets in [tool.certgrad] of the nearest pyproject.toml, or else all ops, those "
+            "of installed plugins among them.",
             autocompletion=_complete.targets,
         ),
     ] = None,
@@ -61,8 +62,8 @@ def audit(
         ),
     ] = None,
     format: Annotated[
-        Format | None,
-        typer.Option(envvar="CERTGRAD_FORMAT", help="What to print on stdout; text if nothing else is configured."),
+        str | None,
+        _options.format("What to print on stdout; text if nothing else is configured.", "CERTGRAD_FORMAT"),
     ] = None,
     output: Annotated[list[str] | None, _options.outputs(envvar="CERTGRAD_OUTPUT")] = None,
     strict: Annotated[
@@ -149,12 +150,15 @@ def audit(
         found = Audit(audited, time.perf_counter() - started, failing=verdicts)
         _output.report(found, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(found))
-    asked = settings.targets
-    ops, targeted = _code.split(asked)
+    added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
+    ops, targeted = _code.split(settings.targets)
+    asked, targeted = [*settings.targets, *added], [*targeted, *added]
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
-        code = _code.audit(targeted, limits, settings.conformance, settings.jobs, watch, settings.cache, settings.order)
+        code = _code.audit(
+            targeted, limits, settings.conformance, settings.jobs, watch, settings.cache, settings.order, added
+        )
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
     selection = _selection(
@@ -162,7 +166,7 @@ def audit(
         settings.select,
         settings.ignore,
         names,
-        none=bool(targeted or ops) and not resolved,
+        none=bool(settings.targets) and not resolved,
     )
     run = _run.run(() if code.interrupted else selection.ops, settings.jobs, settings.cache)
     library: list[Audited] = []

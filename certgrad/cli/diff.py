@@ -40,7 +40,7 @@ def diff(
     from certgrad.report import changes
     from certgrad.report.diff import changes as between
 
-    outputs = _output.parse(output or [], Format)
+    outputs = _output.parse(output or [], list(Format))
     before, after = _audits.read(old), _audits.read(new)
     found = between(before, after)
     compared = len(after.certificates)

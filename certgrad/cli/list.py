@@ -1,10 +1,16 @@
 """`certgrad list`: the ops of the library."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from certgrad.cli import _console, _library
+from certgrad import _plugins
+from certgrad.cli import _code, _console, _library
+from certgrad.errors import CertgradError
+
+if TYPE_CHECKING:
+    from certgrad.ops import Op
 
 _SIGNATURE = 20
 """The width of the column of signatures; a row with a longer one may take two lines."""
@@ -13,7 +19,9 @@ _SIGNATURE = 20
 def list_ops(
     format: Annotated[Literal["text", "markdown"], typer.Option(help="Lines, or the page `docs/ops.md`.")] = "text",
 ) -> None:
-    """List the ops: name, signature, what it computes."""
+    """List the ops: name, signature, what it computes. Those of installed plugins follow, by the target that names
+    them.
+    """
     ops = [_library.get(name) for name in _library.names()]
     if format == "markdown":
         from certgrad.report import ops_page
@@ -23,7 +31,8 @@ def list_ops(
     from certgrad.report.wording import PAGE, fill
 
     page = _console.width() or PAGE
-    rows = [(op.name, str(op.cases[0].signature), (op.doc or "").strip().partition("\n")[0]) for op in ops]
+    every = [*((op.name, op) for op in ops), *_of_plugins()]
+    rows = [(name, str(op.cases[0].signature), (op.doc or "").strip().partition("\n")[0]) for name, op in every]
     names = max(len(name) for name, _, _ in rows)
     short = max((len(signature) for _, signature, _ in rows if len(signature) <= _SIGNATURE), default=0)
     for name, signature, doc in rows:
@@ -31,3 +40,12 @@ def list_ops(
         if len(line) > page:
             line = fill(signature, page, f"{name:<{names}}  ", " " * (names + 2)) + "\n" + fill(doc, page, "    ")
         typer.echo(line)
+
+
+def _of_plugins() -> "Iterator[tuple[str, Op]]":
+    """The ops of plugins; a broken plugin is named on stderr, and the others are listed."""
+    for plugin in _plugins.plugins(_plugins.OPS):
+        try:
+            yield from _plugins.ops_of(plugin)
+        except CertgradError as error:
+            _code.show([str(error)])

@@ -54,7 +54,7 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="Write declarations, so that `certgrad audit` needs no run the next time."),
     ] = None,
-    format: Annotated[Format, typer.Option(help="What to print on stderr.")] = Format.text,
+    format: Annotated[str, _options.format("What to print on stderr.")] = Format.text,
     output: _options.Outputs = None,
     strict: Annotated[
         bool,
