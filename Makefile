@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?= -n 2 --dist worksteal
 DEPENDS := pyproject.toml constraints.txt
 
-.PHONY: help audit test lint format report clean
+.PHONY: help audit test lint format report docs dist sbom clean
 .DEFAULT_GOAL := help
 
 help:  ## Show the targets.
@@ -40,8 +40,22 @@ format: $(VENV)/.installed-dev  ## Format the code and fix what ruff can fix.
 report: $(VENV)/.installed  ## Rewrite reports/.
 	$(BIN)/certgrad report
 
+docs: $(VENV)/.installed-dev  ## Build the documentation site in site/. No network is needed.
+	$(BIN)/mkdocs build --strict --quiet
+
+dist: $(VENV)/.installed-dev  ## Build the wheel and the sdist in dist/, with the time of the last commit.
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -m build --no-isolation
+
+sbom: $(VENV)/.installed-dev  ## Write dist/certgrad.cdx.json: what an installation without extras holds.
+	rm -rf $(VENV)-sbom
+	$(BIN)/python -m venv $(VENV)-sbom
+	$(VENV)-sbom/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt .
+	mkdir -p dist
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	    --output-file dist/certgrad.cdx.json $(VENV)-sbom/bin/python
+
 clean:  ## Remove the environment and the caches.
-	rm -rf $(VENV) .certgrad_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-sbom site dist .certgrad_cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # A system Python may come without ensurepip (Debian's does); its own pip then installs pip into the environment.
 $(VENV)/.created:
