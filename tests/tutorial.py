@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -36,8 +37,17 @@ def steps(page: str, folder: Path) -> Iterator[Step]:
 
 
 def _write(body: str, folder: Path) -> None:
-    """A block begins with `# FILE`, or with `# FILE: NAME` where it replaces one definition of the file."""
+    """A block begins with `# FILE`, with `# FILE: NAME` where it replaces one definition of the file, or with
+    `# from FILE` where it quotes a file of this repository. What begins with `# not run` is not looked at.
+    """
     head, _, text = body.partition("\n")
+    if head.startswith("# not run"):
+        return
+    if head.startswith("# from "):
+        whole = (ROOT / head.removeprefix("# from ")).read_text(encoding="utf-8")
+        missing = [part for part in text.split("\n…\n") if part.strip("\n") not in whole]
+        assert not missing, f"{head}: {missing}"
+        return
     name, _, function = head.removeprefix("# ").partition(": ")
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -54,17 +64,16 @@ def _write(body: str, folder: Path) -> None:
 
 
 def _run(command: str, folder: Path) -> str:
-    program, *arguments = command.split()
-    installed = any(e.value == "certgrad.pytest_plugin" for e in entry_points(group="pytest11"))
-    plugin = ["-p", "certgrad.pytest_plugin"] if program == "pytest" and not installed else []
     done = subprocess.run(
-        [sys.executable, "-P", "-m", program, *plugin, *arguments],
+        ["bash", "-c", command],
         cwd=folder,
         env={
             **os.environ,
+            "PATH": f"{_programs(folder)}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
             "JAX_PLATFORMS": "cpu",
+            "CERTGRAD": str(ROOT),  # for a page about its source
             "COLUMNS": "100",  # a process of pytest-xdist has a terminal of 80
         },
         stdout=subprocess.PIPE,
@@ -73,6 +82,19 @@ def _run(command: str, folder: Path) -> str:
         check=False,
     )
     return done.stdout
+
+
+def _programs(folder: Path) -> Path:
+    """Where a shell finds `certgrad`, `pytest` and `python`: those of this environment, with the code of this checkout."""
+    place = folder.with_name(f"{folder.name}-programs")
+    if not place.exists():
+        place.mkdir()
+        installed = any(e.value == "certgrad.pytest_plugin" for e in entry_points(group="pytest11"))
+        plugin = "" if installed else "-p certgrad.pytest_plugin"
+        for name, arguments in {"certgrad": "-P -m certgrad", "pytest": f"-P -m pytest {plugin}", "python": ""}.items():
+            (place / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+            (place / name).chmod(0o755)
+    return place
 
 
 def normal(text: str) -> str:
@@ -95,3 +117,21 @@ def agrees(quoted: str, printed: str) -> bool:
             return False
         place += len(part)
     return True
+
+
+def quoted_anew(page: str, folder: Path) -> str:
+    """The page with what its commands print now, but for quotations that still agree."""
+    for step in steps(page, folder):
+        if not agrees(step.quoted, step.printed):
+            old, new = f"$ {step.command}\n{step.quoted}", f"$ {step.command}\n{step.printed.strip(chr(10))}\n"
+            page = page.replace(old, new, 1)
+    return page
+
+
+if __name__ == "__main__":  # python -m tests.tutorial docs/howto/audit.md …: look at the difference then
+    for name in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as there:
+            work = Path(there, "work")
+            work.mkdir()
+            file = Path(name)
+            file.write_text(quoted_anew(file.read_text(encoding="utf-8"), work), encoding="utf-8")
