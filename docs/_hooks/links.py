@@ -1,9 +1,10 @@
-"""The site has the pages of docs/ and, beside them, the files outside of it that they link to.
+"""The site has the pages of docs/, its notebooks as pages, and the files outside of it that they link to.
 
 On GitHub a page of docs/ links to `../reports/jax.md`. mkdocs knows nothing outside of docs/, so each such file becomes a
 file of the site under its path from the root of the repository, and the links are written anew.
 """
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -32,7 +33,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if not path.startswith("docs/") and path != _HOME and (_ROOT / path).is_file():
             level = InclusionLevel.INCLUDED if (_ROOT / path) in _PAGES else InclusionLevel.NOT_IN_NAV
             files.append(File.generated(config, path, abs_src_path=str(_ROOT / path), inclusion=level))
+    for notebook in (_ROOT / "docs/notebooks").glob("*.ipynb"):
+        files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=_as_page(notebook)))
     return files
+
+
+def _as_page(notebook: Path) -> str:
+    """A notebook as Markdown: its texts, its code, and under each cell what that printed."""
+    parts = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        printed = "".join("".join(one.get("text", "")) for one in cell.get("outputs", []))
+        parts += [f"```text\n{printed.rstrip()}\n```"] if printed.strip() else []
+    parts.append(f"[The notebook]({notebook.name}) as a file.")
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
