@@ -12,7 +12,7 @@ from certgrad.obligations.certificate import CODES, Certificate
 from certgrad.report.codes import REMARKS
 
 _ROOT = Path(__file__).parents[1]
-_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").glob("*.md"), *(_ROOT / "reports").glob("*.md")])
+_PAGES = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md"), *(_ROOT / "reports").glob("*.md")])
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
