@@ -19,7 +19,7 @@ from .tutorial import ROOT, agrees, steps
 
 FOLLOWED = [
     *sorted((ROOT / "docs/howto").glob("*.md")),
-    *(ROOT / f"docs/{name}.md" for name in ("calculus", "claims", "gallery")),
+    *(ROOT / f"docs/{name}.md" for name in ("calculus", "claims", "gallery", "index")),
 ]
 """With `docs/tutorial.md`, of which `test_tutorial.py` is."""
 _PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

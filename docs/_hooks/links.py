@@ -46,7 +46,7 @@ def _as_page(notebook: Path) -> str:
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
         printed = "".join("".join(one.get("text", "")) for one in cell.get("outputs", []))
         parts += [f"```text\n{printed.rstrip()}\n```"] if printed.strip() else []
-    parts.append(f"[The notebook]({notebook.name}) as a file.")
+    parts.append("The file is `docs/notebooks/" + notebook.name + "`.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -65,7 +65,7 @@ def _anew(page: str, link: str) -> str:
         return link
     if (_ROOT / target).is_dir():
         target = posixpath.join(target, "README.md")
-    place = "index.md" if target == _HOME else target.removeprefix("docs/")
+    place = "index.md" if target == _HOME else target.removeprefix("docs/").replace(".ipynb", ".md")
     return posixpath.relpath(place, posixpath.dirname(page.removeprefix("docs/")) or ".")
 
 
