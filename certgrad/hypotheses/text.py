@@ -5,14 +5,14 @@ A range is left out where it is the whole axis of an array that the variable num
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import lcm
 from typing import Literal
 
 from certgrad.hypotheses import tree as t
 
+from .forms import Summands, in_whole_numbers, roots_together, sum_of
 from .platform import platform_named
 
 Style = Literal["text", "latex"]
@@ -22,7 +22,6 @@ _LATEX = {"≥": r"\ge", "≤": r"\le", "≠": r"\ne"}
 _FLIPPED = {">": "<", "≥": "≤", "<": ">", "≤": "≥"}
 _LETTERS = "abcdefghijklmnop"
 _GREEK = ("alpha", "beta", "gamma", "delta", "eps", "epsilon", "lambda")
-Summands = list[tuple[Fraction, tuple[t.Term, ...]]]
 
 
 def text(statement: t.Statement, style: Style = "text", inputs: Sequence[str] = (), sizes: Sizes | None = None) -> str:
@@ -30,19 +29,19 @@ def text(statement: t.Statement, style: Style = "text", inputs: Sequence[str] = 
 
     LaTeX writes `sizes` of axes for ranges, where they are given.
     """
-    printer = _Printer(style, inputs, sizes or {})
+    printer = Printer(style, inputs, sizes or {})
     return printer.with_definitions(printer.statement(statement))
 
 
 def term_text(term: t.Term, style: Style = "text") -> str:
     """A term, without the ranges of its variables: for residuals, which nobody takes for hypotheses."""
-    printer = _Printer(style, ranges=style == "latex")
+    printer = Printer(style, ranges=style == "latex")
     return printer.with_definitions(printer.term(term))
 
 
 def equal_by_induction(left: t.Carry, right: t.Carry, sign: int = 1) -> str:
     """An equation, up to a sign, between what two loops carry, at every time t."""
-    printer = _Printer(ranges=False)
+    printer = Printer(ranges=False)
     minus = "−" if sign < 0 else ""
     return printer.with_definitions(f"{printer.term(left)} = {minus}{printer.term(right)} by induction on t")
 
@@ -51,12 +50,10 @@ Sizes = Mapping[str, Sequence[str]]
 """The sizes of the axes of arrays, as they are written."""
 
 
-def _sum_of(terms: Iterable[tuple[Fraction, tuple[t.Term, ...]]]) -> t.Term:
-    return t.added([t.scaled(c, list(factors)) for c, factors in terms])
-
-
 @dataclass
-class _Printer:
+class Printer:
+    """Prints the parts of one statement or term; `mathml` asks it for order, and for what it has no form of its own."""
+
     style: Style = "text"
     inputs: Sequence[str] = ()
     sizes: Sizes = field(default_factory=dict)
@@ -140,7 +137,7 @@ class _Printer:
     def guard(self, g: t.Statement) -> str:
         """A guard on a 0/1-valued term: the term, or that it is 0."""
         if isinstance(g, t.Compare) and g.right == t.ZERO and isinstance(g.left, t.Truth):
-            return f"[{self.truth(_in_whole_numbers(g.left.statement))}]" + ("" if g.relation == "!=" else " = 0")
+            return f"[{self.truth(in_whole_numbers(g.left.statement))}]" + ("" if g.relation == "!=" else " = 0")
         if isinstance(g, t.Compare) and g.right == t.ZERO:
             return self.term(g.left) + ("" if g.relation == "!=" else " = 0")
         return self.statement(g)
@@ -155,7 +152,7 @@ class _Printer:
         """`argmax of x[i,j] over j is unique`; of a negated term, argmin."""
         summands = t.linear(s.body)
         least = all(c < 0 for c, _ in summands)
-        entry = self.term(_sum_of((-c, f) for c, f in summands) if least else s.body)
+        entry = self.term(sum_of((-c, f) for c, f in summands) if least else s.body)
         window = self.window(s, r" \le " if self.latex else " ≤ ")
         where = "·".join(self.atom(t.Truth(w)) for w in s.where) + " = 1" if s.where and not window else ""
         over = self.over(s.over, s.body)
@@ -183,7 +180,7 @@ class _Printer:
             rest = [(k, f) for k, f in summands if f != (t.Index(v),)]
             if any(isinstance(n, t.Index) and n.name in own for _, f in rest for x in f for n in t.walk(x)):
                 return ""
-            sides[v][c < 0].append(self.compact(_sum_of((-k * c, f) for k, f in rest)).replace(" ", ""))
+            sides[v][c < 0].append(self.compact(sum_of((-k * c, f) for k, f in rest)).replace(" ", ""))
         parts = [
             at_most.join([*(["max(" + ", ".join(low) + ")"] if len(low) > 1 else low), v, *high])
             for v, (low, high) in sides.items()
@@ -209,6 +206,12 @@ class _Printer:
             )
         if s.right != t.ZERO:
             return f"{self.term(s.left)} {self.sign(relation)} {self.term(s.right)}"
+        left, relation, right = self.balanced(s)
+        return f"{self.term(left)} {self.sign(relation)} {self.term(right)}"
+
+    def balanced(self, s: t.Compare) -> tuple[t.Term, str, t.Term]:
+        """A comparison with 0 as two sides: entries on the left, negative terms and what does not vary on the right."""
+        relation = SIGNS[s.relation]
         summands = t.linear(s.left)
         entries = [one for one in summands if self.varies(one[1])]
         rest = [one for one in summands if one not in entries] if entries else []
@@ -218,8 +221,7 @@ class _Printer:
         if self.place(right) < self.place(left) or (_constant(left) and not _constant(right)):
             left, right, rest = right, left, [(-c, f) for c, f in rest]
             relation = _FLIPPED.get(relation, relation)
-        beyond = _sum_of([*right, *((-c, f) for c, f in rest)])
-        return f"{self.term(_sum_of(left))} {self.sign(relation)} {self.term(beyond)}"
+        return sum_of(left), relation, sum_of([*right, *((-c, f) for c, f in rest)])
 
     def varies(self, factors: Sequence[t.Term]) -> bool:
         """An entry of an input is mentioned."""
@@ -237,19 +239,23 @@ class _Printer:
     # --- terms
 
     def term(self, p: t.Term) -> str:
-        summands = t.linear(p)
-        if not summands:
+        parts = self.shown_summands(p)
+        if not parts:
             return "0"
-        parts = sorted(((self.product(f, abs(c)), c) for c, f in summands), key=lambda x: (x[1] < 0, len(x[0]), x[0]))
         out = ""
-        for one, c in parts:
+        for one, c, _ in parts:
             out += one if not out and c > 0 else f"−{one}" if not out else f" + {one}" if c > 0 else f" − {one}"
         return out.replace("−", "-") if self.latex else out
+
+    def shown_summands(self, p: t.Term) -> list[tuple[str, Fraction, tuple[t.Term, ...]]]:
+        """The terms of a sum as they are read, without their signs: negative ones last, short ones first."""
+        shown = [(self.product(f, abs(c)), c, f) for c, f in t.linear(p)]
+        return sorted(shown, key=lambda x: (x[1] < 0, len(x[0]), x[0]))
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
         up: list[str] = []
         down: list[str] = []
-        for f in _roots_together(factors):
+        for f in roots_together(factors):
             if isinstance(f, t.Power) and Fraction(f.exponent) < 0:
                 down.append(self.power(f.base, -Fraction(f.exponent)))
             elif isinstance(f, t.Power):
@@ -354,8 +360,8 @@ class _Printer:
         """A condition on indices with what is negative on the other side: `i ≤ j` is j − i ≥ 0."""
         if isinstance(s, t.Compare) and s.right == t.ZERO and _of_indices(s):
             summands = t.linear(s.left)
-            left = _sum_of((c, f) for c, f in summands if c > 0)
-            right = _sum_of((-c, f) for c, f in summands if c < 0)
+            left = sum_of((c, f) for c, f in summands if c > 0)
+            right = sum_of((-c, f) for c, f in summands if c < 0)
             return f"{self.compact(left)} {self.sign(SIGNS[s.relation])} {self.compact(right)}"
         return self.statement(s)
 
@@ -455,31 +461,6 @@ def _whole(r: t.Range, *bodies: t.Node) -> bool:
     entries = [n for body in bodies for n in t.walk(body) if isinstance(n, t.Entry)]
     numbered = [(n.name, k) for n in entries for k, ix in enumerate(n.index) if ix == t.Index(r.variable)]
     return bool(numbered) and min(numbered) == (r.size.array, r.size.position)
-
-
-def _roots_together(factors: Sequence[t.Term]) -> list[t.Term]:
-    """Equal roots of positive whole numbers as one, where the first of them stands: √2·√5 is √10."""
-    found: dict[str, int] = {}
-    for f in factors:
-        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
-            found[f.exponent] = found.get(f.exponent, 1) * int(f.base.value)
-    out: list[t.Term] = []
-    for f in factors:
-        if isinstance(f, t.Power) and isinstance(f.base, t.Number) and f.base.value.isdigit():
-            if f.exponent not in found:
-                continue
-            f = t.Power(t.Number(str(found.pop(f.exponent))), f.exponent)
-        out.append(f)
-    return out
-
-
-def _in_whole_numbers(s: t.Statement) -> t.Statement:
-    """A comparison with 0 times the least number that makes its coefficients whole."""
-    if not isinstance(s, t.Compare) or s.right != t.ZERO:
-        return s
-    summands = t.linear(s.left)
-    factor = lcm(*(c.denominator for c, _ in summands))
-    return t.Compare(s.relation, _sum_of((factor * c, f) for c, f in summands), t.ZERO)
 
 
 def _constant(summands: Summands) -> bool:

@@ -1,0 +1,134 @@
+"""What a page shows of a rule beside its certificate. All of it is for reading: no verdict rests on anything here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from certgrad.hypotheses.tree import Term
+
+
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base: immutable, and unknown fields are refused on decoding."""
+
+
+class Form(Struct, frozen=True):
+    """What both sides are in one region; `where` is empty where it is the same everywhere."""
+
+    where: str
+    term: Term
+    text: str
+
+
+class Equation(Struct, frozen=True):
+    """The two sides of an obligation as they were traced, and the normal form that both have.
+
+    `common` is empty where none was found that is the same term; a proof may then have decided the difference alone.
+    A side that is too long for a page is cut in `left_text` and `right_text`, and is no term.
+    """
+
+    left: Term | None
+    right: Term | None
+    left_text: str
+    right_text: str
+    common: list[Form] = []
+
+
+class Sides(Struct, frozen=True):
+    """The equations of one obligation, at the general shapes of its first case."""
+
+    kind: str
+    signature: str
+    equations: list[Equation]
+
+
+class Program(Struct, frozen=True):
+    """A program as JAX traced it, at symbolic sizes."""
+
+    name: str
+    text: str
+
+
+class Curve(Struct, frozen=True):
+    """A line of a plot: None where there is no value."""
+
+    name: str
+    points: list[tuple[float, float] | None]
+
+
+class Dot(Struct, frozen=True):
+    """A single value in a plot."""
+
+    name: str
+    x: float
+    y: float
+
+
+class Plot(Struct, frozen=True):
+    """Curves over one variable, with marks where something happens.
+
+    `kind` is `seam` for a function and its derivative around what a theorem excludes, `witness` for both sides of an
+    obligation along the line through a witness.
+    """
+
+    kind: Literal["seam", "witness"]
+    title: str
+    across: str
+    """The variable."""
+    curves: list[Curve]
+    marks: list[tuple[float, str]] = []
+    dots: list[Dot] = []
+    note: str = ""
+
+
+class Mend(Struct, frozen=True):
+    """A change of the source that makes a wrong rule right. It is shown only where the changed rule was proved."""
+
+    file: str
+    diff: str
+    verdict: str
+    """Of the rule with the change."""
+
+
+class Box(Struct, frozen=True):
+    """A node of a drawing, or a run of nodes."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    style: str
+    lines: list[str]
+    title: str
+
+
+class Drawing(Struct, frozen=True):
+    """A certified graph as boxes and paths."""
+
+    title: str
+    verdict: str
+    width: float
+    height: float
+    boxes: list[Box]
+    paths: list[str]
+
+
+class Exhibit(Struct, frozen=True):
+    """All that is shown of one rule."""
+
+    doc: str = ""
+    sides: list[Sides] = []
+    programs: list[Program] = []
+    plots: list[Plot] = []
+    mend: Mend | None = None
+    drawings: list[Drawing] = []
+
+
+def encode(exhibit: Exhibit) -> bytes:
+    return msgspec.json.encode(exhibit)
+
+
+def decode(data: bytes) -> Exhibit:
+    """Strict. Raises msgspec.MsgspecError."""
+    return msgspec.json.decode(data, type=Exhibit)
