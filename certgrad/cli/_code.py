@@ -14,6 +14,7 @@ from certgrad.errors import UsageError
 
 if TYPE_CHECKING:
     from certgrad._plugins import Plugin
+    from certgrad.exhibits.data import Exhibit
     from certgrad.obligations.certificate import Certificate
     from certgrad.report.audited import Place
     from certgrad.rules._baseline import Looked
@@ -47,6 +48,8 @@ class Rule:
     """The codes of its obligations, where all of them are ignored and there is no certificate."""
     of: str = ""
     """The rule that this is the rule of."""
+    exhibit: "Exhibit | None" = None
+    """What a page shows of it, where that was asked for."""
 
     @property
     def file(self) -> str:
@@ -157,6 +160,7 @@ def audit(
     cache: Path | None = None,
     order: int = 1,
     plugins: "Mapping[str, Plugin] | None" = None,
+    exhibits: bool = False,
 ) -> Code:
     """Audit the rules that the targets hold. A target that does not import, or names nothing, is one of `problems`;
     of a target that is a plugin's, the plugin is named.
@@ -174,7 +178,7 @@ def audit(
     problems: dict[str, str] = {}
     interrupted = False
     try:
-        for event in audit_targets(targets, budget, conformance, jobs, cache, order):
+        for event in audit_targets(targets, budget, conformance, jobs, cache, order, exhibits):
             match event:
                 case Begun():
                     watch.began(event.kind, event.name)
@@ -217,7 +221,7 @@ def rules_of(result: "RuleResult") -> list[Rule]:
     second = json.decode(result.second)
     reproduction = result.second_reproduction
     own = replace(first, name=second.op, certificate=second, reproduction=reproduction, remarks=(), notes=(), seconds=0)
-    return [first, replace(own, of=first.name)]
+    return [first, replace(own, of=first.name, exhibit=None)]
 
 
 def rule_of(result: "RuleResult") -> Rule:
@@ -236,7 +240,14 @@ def rule_of(result: "RuleResult") -> Rule:
         tuple(result.notes),
         result.inferred,
         ignored,
+        exhibit=_decoded(result.exhibit),
     )
+
+
+def _decoded(exhibit: bytes) -> "Exhibit | None":
+    from certgrad.exhibits.data import decode
+
+    return decode(exhibit) if exhibit else None
 
 
 def _place(where: str, file: str) -> "Place":

@@ -47,6 +47,16 @@ def audit_op(name: str, cache: Path | None = None) -> "Certificate":
     return prove(name) if cache is None else prove(name, _cache(cache))
 
 
+def exhibit(name: str, certificate: "Certificate") -> bytes:
+    """What a page shows of an op beside its certificate, encoded."""
+    prepare()
+    from certgrad.exhibits import exhibit as shown
+    from certgrad.exhibits.data import encode
+
+    op = get(name)
+    return encode(shown(op, certificate, op.doc or ""))
+
+
 def blocks(ops: Sequence[str]) -> "dict[str, Block]":
     """The composed ops among them, with their certified graphs."""
     prepare()

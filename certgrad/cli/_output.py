@@ -28,6 +28,7 @@ class Format(StrEnum):
     sarif = "sarif"
     junit = "junit"
     github = "github"
+    html = "html"
 
 
 def names() -> list[str]:
@@ -68,7 +69,7 @@ PLAIN = Style()
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
-    from certgrad.report import github, jax, json, junit, markdown, sarif, text
+    from certgrad.report import github, html, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
         return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
@@ -89,6 +90,18 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
             return junit.render(audit, root()).decode()
         case Format.github:
             return github.render(audit, root())
+        case Format.html:
+            return html.render(audit, certgrad.__version__)
+
+
+def draws(kind: Format, outputs: Sequence[Output]) -> bool:
+    """A page is asked for, which shows more than certificates. Raises UsageError where it cannot be made."""
+    wanted = kind is Format.html or any(one.format == Format.html for one in outputs)
+    if wanted:
+        from certgrad.report.html import check_installed
+
+        check_installed()
+    return wanted
 
 
 def report(audit: "Audit", kind: str, outputs: Sequence[Output], style: Style, *, of_jax: bool = False) -> None:

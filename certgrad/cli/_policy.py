@@ -67,7 +67,9 @@ def judge(
         known = {f.code for f in rule.findings if f in baseline}
         covered += len(known)
         if rule.certificate is not None:
-            audited.append(Audited(rule.certificate, rule.seconds, rule.reproduction, rule.place, frozenset(known)))
+            audited.append(
+                Audited(rule.certificate, rule.seconds, rule.reproduction, rule.place, frozenset(known), rule.exhibit)
+            )
             claims = [c for c in rule.certificate.claims if c.code not in known]
             failed = failed or any(c.verdict in verdicts for c in claims)
         said = [

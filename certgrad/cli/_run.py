@@ -19,6 +19,7 @@ from certgrad.report import json
 from certgrad.report.audited import Audited
 
 if TYPE_CHECKING:
+    from certgrad.exhibits.data import Exhibit
     from certgrad.obligations.certificate import Certificate
 
 Prover = Callable[[str, Path | None], "Certificate"]
@@ -35,33 +36,41 @@ class _Outcome:
     defect: str = ""
     details: str = ""
     cache_problem: str = ""
+    exhibit: bytes = b""
 
 
 def run(
-    ops: Sequence[str], jobs: int | None = None, cache: Path | None = None, prove: Prover | None = None
+    ops: Sequence[str],
+    jobs: int | None = None,
+    cache: Path | None = None,
+    prove: Prover | None = None,
+    exhibits: bool = False,
 ) -> Iterator[Audited]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
-    named. `prove` makes the certificate of a name; that of an op of the library if None.
+    named. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
+    page shows of an op of the library.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
     problem = ""
-    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op):
+    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits):
         problem = problem or outcome.cache_problem
         yield _open(outcome)
     if cache is not None:
         _library.tidy_cache(cache, problem)
 
 
-def _outcomes(ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover) -> Iterator[_Outcome]:
+def _outcomes(
+    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool
+) -> Iterator[_Outcome]:
     count = _options.processes(jobs, len(ops))
     if count == 1:
         with without_collection():
-            yield from (_audit(op, cache, prove) for op in ops)
+            yield from (_audit(op, cache, prove, exhibits) for op in ops)
             gc.freeze()  # the process is about to end: its objects need no scanning
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_audit, op, cache, prove) for op in ops]
+        futures = [pool.submit(_audit, op, cache, prove, exhibits) for op in ops]
         try:
             for op, future in zip(ops, futures, strict=True):
                 try:
@@ -76,17 +85,20 @@ MAX_GARBAGE = 400_000
 """Objects that may wait for cyclic collection: some tens of megabytes."""
 
 
-def _audit(op: str, cache: Path | None, prove: Prover) -> _Outcome:
+def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> _Outcome:
     if gc.get_count()[0] > MAX_GARBAGE:
         gc.collect(0)  # what is older was looked at, and stays
     started = time.perf_counter()
     try:
-        certificate = json.encode(prove(op, cache))
+        proved = prove(op, cache)
+        seconds = time.perf_counter() - started
+        certificate = json.encode(proved)
+        exhibit = _library.exhibit(op, proved) if exhibits else b""
     except CertgradError as error:
         return _Outcome(op, problem=error)
     except Exception as error:
         return _Outcome(op, defect=describe(error), details=traceback.format_exc())
-    return _Outcome(op, certificate, time.perf_counter() - started, cache_problem=_library.cache_problem(cache))
+    return _Outcome(op, certificate, seconds, cache_problem=_library.cache_problem(cache), exhibit=exhibit)
 
 
 def _open(outcome: _Outcome) -> Audited:
@@ -94,4 +106,12 @@ def _open(outcome: _Outcome) -> Audited:
         raise outcome.problem
     if outcome.defect:
         raise InternalError(f"auditing '{outcome.op}'", outcome.defect, outcome.details)
-    return Audited(json.decode(outcome.certificate), outcome.seconds)
+    return Audited(json.decode(outcome.certificate), outcome.seconds, exhibit=_shown(outcome.exhibit))
+
+
+def _shown(exhibit: bytes) -> "Exhibit | None":
+    if not exhibit:
+        return None
+    from certgrad.exhibits.data import decode
+
+    return decode(exhibit)

@@ -141,6 +141,7 @@ def audit(
         typer.echo(_settings.shown(settings, configured), nl=False)
         raise typer.Exit(ExitCode.DISCHARGED)
     outputs = _output.parse(settings.output)
+    pages = _output.draws(settings.format, outputs)
     style = _output.Style(settings.quiet, settings.verbose, _console.width(), _console.coloured())
     started = time.perf_counter()
     if jax:
@@ -157,7 +158,15 @@ def audit(
     limits = _code.Limits(settings.timeout, settings.import_timeout)
     with _console.watching(shown=not quiet and bool(targeted)) as watch:
         code = _code.audit(
-            targeted, limits, settings.conformance, settings.jobs, watch, settings.cache, settings.order, added
+            targeted,
+            limits,
+            settings.conformance,
+            settings.jobs,
+            watch,
+            settings.cache,
+            settings.order,
+            added,
+            exhibits=pages,
         )
     names = [rule.name for rule in code.rules]
     resolved, unknown_ops = _resolved(ops)
@@ -168,7 +177,7 @@ def audit(
         names,
         none=bool(settings.targets) and not resolved,
     )
-    run = _run.run(() if code.interrupted else selection.ops, settings.jobs, settings.cache)
+    run = _run.run(() if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages)
     library: list[Audited] = []
     interrupted = code.interrupted
     try:

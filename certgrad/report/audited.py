@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +20,9 @@ from certgrad.obligations.certificate import (
     VerdictName,
 )
 from certgrad.report.wording import number, symbols, without_implied
+
+if TYPE_CHECKING:
+    from certgrad.exhibits.data import Exhibit
 
 SHORT_NAMES = {
     "jvp_is_derivative": "jvp",
@@ -52,6 +56,10 @@ class Audited:
     """Of a rule in code."""
     covered: frozenset[str] = frozenset()
     """Codes of findings that the project's baseline lists: known, and not to be shown again."""
+    exhibit: "Exhibit | None" = None
+    """What a page shows beside the certificate, where one was asked for."""
+    coq: str = ""
+    """The version of Coq that accepted the proof, where that was tried; empty where nothing says so."""
 
     @property
     def where(self) -> str:

@@ -31,6 +31,7 @@ def audit_targets(
     jobs: int | None = None,
     cache: Path | None = None,
     order: int = 1,
+    exhibits: bool = False,
 ) -> Iterator[Event]:
     """What comes of each target's rules, as it comes: what is begun, what a target means, results, and targets that
     could not be looked at.
@@ -41,11 +42,13 @@ def audit_targets(
         conformance: compare what was traced with what happens.
         cache: the folder of what earlier audits found; None: everything is proved.
         order: 2: look at the rule of each rule as well.
+        exhibits: make what a page shows of each rule beside its certificate.
         jobs: so many processes; None: at most as many as there are processors, fewer where there is little to do.
 
     Where the iteration is given up, all processes end.
     """
-    crew = _Crew(Request("", conformance=conformance, order=order, cache=str(cache or "")), targets, budget, jobs)
+    request = Request("", conformance=conformance, order=order, cache=str(cache or ""), exhibits=exhibits)
+    crew = _Crew(request, targets, budget, jobs)
     threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
     try:
         for thread in threads:

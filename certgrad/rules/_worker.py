@@ -24,10 +24,13 @@ from certgrad.obligations.certificate import HOLDS
 from ._findings import NOT_AUDITED, Remark
 
 if TYPE_CHECKING:
+    from certgrad.obligations.certificate import Certificate
+
     from ._by_name import Examination
     from ._declaration import Declaration
     from ._find import Found
     from ._remembered import Memory
+    from ._report import Report
 
 MEMORY = 16 * 2**30
 
@@ -43,6 +46,8 @@ class Request(msgspec.Struct, frozen=True):
     """2: look at the rule of each rule as well."""
     cache: str = ""
     """The folder of what earlier audits found; none if empty."""
+    exhibits: bool = False
+    """Make what a page shows of each rule beside its certificate."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -65,6 +70,8 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Why the cache could not be written, if it could not."""
     inferred: str = ""
     """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
+    exhibit: bytes = b""
+    """What a page shows of it, where that was asked for."""
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -153,7 +160,7 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     for line in commands:
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
-            yield audited(by_name[name], table, request.conformance, memory, request.order)
+            yield audited(by_name[name], table, request.conformance, memory, request.order, request.exhibits)
         else:
             yield left_out(name, "it is not there when the target is imported again")
 
@@ -174,23 +181,50 @@ def audited(
     conformance: bool,
     memory: Memory | None,
     order: int = 1,
+    exhibits: bool = False,
 ) -> RuleResult:
-    """What comes of a rule: as an earlier audit found it, where all is as it was then."""
+    """What comes of a rule: as an earlier audit found it, where all is as it was then. With `exhibits`, a rule that is
+    not proved is looked at anew, as its mend needs more than its certificate.
+    """
     from ._by_name import examined
 
     started = time.perf_counter()
     key = memory.key(found) if memory is not None else None
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
-        return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
+        known = msgspec.structs.replace(known, seconds=time.perf_counter() - started)
+        if not exhibits:
+            return known
+        certificate = _decoded(known)
+        if certificate is None or certificate.verdict in HOLDS:
+            return _with_exhibit(known, found, table, None)
     result = examined(found, table, conformance, order)
     out = result_of(found, result, time.perf_counter() - started)
+    shown = _with_exhibit(out, found, table, result.report) if exhibits else out
     if memory is None:
-        return out
+        return shown
     if key is not None:
         memory.keep(
             key, out, holds=result.report is not None and result.report.verdict in HOLDS and bool(out.certificate)
         )
-    return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
+    return msgspec.structs.replace(shown, cache_problem=memory.folder.problem)
+
+
+def _decoded(result: RuleResult) -> Certificate | None:
+    from certgrad.report import json
+
+    return json.decode(result.certificate) if result.certificate else None
+
+
+def _with_exhibit(
+    result: RuleResult, found: Found, table: Mapping[str, Sequence[Declaration]], report: Report | None
+) -> RuleResult:
+    """The result with what a page shows of the rule."""
+    from ._exhibited import exhibited
+
+    certificate = _decoded(result)
+    if certificate is None:
+        return result
+    return msgspec.structs.replace(result, exhibit=exhibited(found, table, certificate, report))
 
 
 def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:

@@ -107,6 +107,13 @@ def render_html(certificate: GraphCertificate) -> str:
     return page + "\n"
 
 
+def picture(certificate: GraphCertificate) -> Picture:
+    """The drawing alone."""
+    found = _section(certificate.graph, certificate.steps, "n").picture
+    assert found is not None
+    return found
+
+
 def _style(verdict: str) -> str:
     return {"proved under hypotheses": "under", "proved up to rounding": "rounding"}.get(verdict, verdict)
 

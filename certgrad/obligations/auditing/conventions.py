@@ -106,7 +106,7 @@ def _value(problem: Problem | None, point: str, op: Subject, promised: str) -> s
 
 def _jax_value(op: Subject, point: str, gradients: dict[tuple[Fraction, ...], str]) -> str:
     """The gradient of the function that the op names as its like, at the point; empty where there is none."""
-    near, further = (_sample(op, point, distance) for distance in (1, 2))
+    near, further = (sample(op, point, distance) for distance in (1, 2))
     if near is None or further is None:
         return ""
     here, there = gradients.get(tuple(near), ""), gradients.get(tuple(further), "")
@@ -120,7 +120,7 @@ def _jax_value(op: Subject, point: str, gradients: dict[tuple[Fraction, ...], st
 def _gradients_of_like(op: Subject) -> dict[tuple[Fraction, ...], str]:
     """The gradients of the op's like at all points of its conventions. Empty if it has none."""
     function = _resolve(op.like)
-    samples = (_sample(op, point, distance) for point in op.convention for distance in (1, 2))
+    samples = (sample(op, point, distance) for point in op.convention for distance in (1, 2))
     points = list(dict.fromkeys(tuple(v) for v in samples if v is not None))
     if not points or function is None or any(s.dtype != "float" for s in op.cases[0].signature.inputs):
         return {}
@@ -146,7 +146,7 @@ def gradients(function: Callable[..., Any], columns: Sequence[np.ndarray]) -> Se
         return jax.jit(jax.vmap(gradient))(*map(jnp.asarray, columns))
 
 
-def _sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:
+def sample(op: Subject, point: str, distance: int = 1) -> list[Fraction] | None:
     """A point that satisfies the text: equal names share a value, a strict inequality is met at the distance."""
     values = {n: Fraction(1) for n in op.arg_names}
     defaults = {p: Fraction(str(op.defaults[p])) for p in op.params if isinstance(op.defaults.get(p), (int, float))}

@@ -12,7 +12,7 @@ from certgrad.obligations.assume.tensor import own_index
 from certgrad.obligations.certificate import CODES
 from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
 from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import Problem, build, trace_rules
+from certgrad.obligations.prove.problem import Problem, Programs, build, trace_rules
 from certgrad.obligations.prove.statements import inner_product
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.polynomials import Poly
@@ -78,10 +78,20 @@ def obligation(op: Subject | str, kind: str) -> Obligation:
         raise UsageError(f"There is no obligation '{kind}'. The obligations of an op are {', '.join(CODES)}.")
     if kind == OF_REFERENCE and OF_REFERENCE not in op.kinds:
         raise UsageError(f"The op '{op.name}' is declared without a reference, so that nothing is claimed of one.")
+    problem, _ = general_problem(op)
+    return stated_obligation(op, kind, problem)
+
+
+def general_problem(op: Subject) -> tuple[Problem, Programs]:
+    """The op at the general shapes of its first case: what its programs mean, and the programs as they were traced."""
     instance = family(op, op.cases[0]).prove[0]
     shapes = instance.shapes()
     programs = trace_rules(op.rules(shapes.statics), shapes, len(op.params), f"'{op.name}'")
-    problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'")
+    return build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'"), programs
+
+
+def stated_obligation(op: Subject, kind: str, problem: Problem) -> Obligation:
+    """The obligation of a problem that `general_problem` built."""
     return Obligation(op.name, kind, str(op.cases[0].signature), tuple(_sides(problem, kind)))
 
 

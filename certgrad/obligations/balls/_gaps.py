@@ -113,8 +113,14 @@ def _slopes(got: Evaluation, output: int) -> Array:
     return out
 
 
-def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """The rule's jvp against the derivative of the forward, entry by entry."""
+Side = tuple[str, Real, Real]
+"""A place, and the left and the right side of an obligation there."""
+
+
+def jvp_sides(
+    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+) -> tuple[list[Side], bool]:
+    """The rule's jvp and the derivative of the forward, entry by entry; whether stop_gradient mattered."""
     wanted, stopped = derivative(programs, point, precision, loose)
     got = evaluate(programs.jvp, [*point.inputs, *point.tangents], precision=precision, loose=loose).values
     sides = [
@@ -122,20 +128,25 @@ def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose:
         for i, left, right in zip(programs.floats, got, wanted, strict=True)
         for at in np.ndindex(left.shape)
     ]
+    return sides, stopped
+
+
+def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
+    """The rule's jvp against the derivative of the forward, entry by entry."""
+    sides, stopped = jvp_sides(programs, point, precision, loose)
     with s.precision(precision):
         return _first_gap(sides, stopped)
 
 
-def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """<jvp(x, dx), seed> against <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
+def adjoint_sides(
+    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+) -> tuple[list[Side], bool]:
+    """<jvp(x, dx), seed> and <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
     cotangents = evaluate(programs.vjp, [*point.inputs, *point.seeds], precision=precision, loose=loose).values
     missing = programs.missing
-    tangents = [
-        np.full(dx.shape, 0, dtype=object) if i in missing else dx
-        for i, dx in zip(programs.moving, point.tangents, strict=True)
-    ]
+    moved = _moved(programs, point)
+    tangents = moved.tangents
     kept = [dx for i, dx in zip(programs.moving, tangents, strict=True) if i not in missing]
-    moved = Point(point.inputs, tangents, point.seeds)
     stopped = False
     if programs.rule.jvp is None:
         pushed, stopped = derivative(programs, moved, precision, loose)
@@ -143,9 +154,25 @@ def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, lo
         pushed = evaluate(programs.jvp, [*moved.inputs, *moved.tangents], precision=precision, loose=loose).values
     with s.precision(precision):
         lhs, rhs = _inner(pushed, point.seeds), _inner(cotangents, kept)
-        gap = _first_gap([("⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", lhs, rhs)], stopped)
+    return [("⟨jvp(x, dx), seed⟩ and ⟨dx, vjp(x, seed)⟩", lhs, rhs)], stopped
+
+
+def _moved(programs: Programs, point: Point) -> Point:
+    """The point, with no tangent where the rule returns no cotangent."""
+    tangents = [
+        np.full(dx.shape, 0, dtype=object) if i in programs.missing else dx
+        for i, dx in zip(programs.moving, point.tangents, strict=True)
+    ]
+    return Point(point.inputs, tangents, point.seeds)
+
+
+def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
+    """<jvp(x, dx), seed> against <dx, vjp(x, seed)>; the derivative of the forward where there is no jvp."""
+    sides, stopped = adjoint_sides(programs, point, precision, loose)
+    with s.precision(precision):
+        gap = _first_gap(sides, stopped)
     if gap is not None and gap.undefined:
-        derivative(programs, moved, precision, loose)
+        derivative(programs, _moved(programs, point), precision, loose)
     return gap
 
 
@@ -157,8 +184,10 @@ def _inner(left: Sequence[Array], right: Sequence[Array]) -> Real:
     return total
 
 
-def forward_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
-    """The primal outputs of the rule against the forward's, entry by entry."""
+def forward_sides(
+    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+) -> tuple[list[Side], bool]:
+    """The primal outputs of the rule and the forward's, entry by entry, where the forward has a value."""
     wanted = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
     got = evaluate(programs.primal, point.inputs, precision=precision, loose=loose).values
     sides = []
@@ -169,8 +198,21 @@ def forward_gap(programs: Programs, point: Point, precision: int = PRECISION, lo
                     sides.append((named_place(i, at), left[at], right[at]))
             else:
                 sides.append((named_place(i, at), s.rational(int(left[at])), s.rational(int(right[at]))))
+    return sides, False
+
+
+def forward_gap(programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False) -> Gap | None:
+    """The primal outputs of the rule against the forward's, entry by entry."""
+    sides, _ = forward_sides(programs, point, precision, loose)
     with s.precision(precision):
         return _first_gap(sides)
+
+
+SIDES: dict[str, Callable[[Programs, Point, int, bool], tuple[list[Side], bool]]] = {
+    "jvp_is_derivative": jvp_sides,
+    "vjp_is_adjoint": adjoint_sides,
+    "rule_runs_forward": forward_sides,
+}
 
 
 GAPS: dict[str, Callable[[Programs, Point, int, bool], Gap | None]] = {

@@ -1,0 +1,67 @@
+"""Values of a rule's programs along a line, in ball arithmetic: what a plot is drawn from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._gaps import Point
+
+BITS = 96
+"""Enough for a picture."""
+COUNT = 80
+"""Steps of a curve."""
+DECIMALS = 4
+
+
+def steps(low: Fraction, high: Fraction) -> list[Fraction]:
+    """Places between two ends, both of them included."""
+    return [low + (high - low) * Fraction(k, COUNT) for k in range(COUNT + 1)]
+
+
+def number(x: Any) -> float | None:
+    """A scalar as a float with a few significant digits, the same on every machine; None where it is no real number."""
+    if x is s.UNKNOWN or x is None or not s.finite(x):
+        return None
+    with s.precision(BITS):
+        value = float(s.ball(x).mid())
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tuple[float, float] | None]:
+    """The points at which there is a value, and None between those where there is none."""
+    points: list[tuple[float, float] | None] = []
+    for x in xs:
+        try:
+            y = number(value(x))
+        except Exception:  # a comparison is not decided, or a program has no value here
+            y = None
+        points.append(None if y is None else (round(float(x), DECIMALS), y))
+    return points
+
+
+def exact(value: Any, shape: Sequence[int], kind: str = "float") -> np.ndarray:
+    """An array of a certificate, as nested lists of texts, with exact entries."""
+    flat = _flat(value)
+    out = np.empty(len(flat), dtype=object)
+    for k, one in enumerate(flat):
+        out[k] = one == "True" if kind == "bool" else int(Fraction(one)) if kind == "int" else Fraction(one)
+    shaped = out.reshape(tuple(shape))
+    return shaped if kind == "float" else shaped.astype(bool if kind == "bool" else np.int64)
+
+
+def _flat(value: Any) -> list[str]:
+    return [x for v in value for x in _flat(v)] if isinstance(value, list) else [str(value)]
+
+
+def along(point: Point, moving: Sequence[int], direction: Sequence[np.ndarray], t: Fraction) -> Point:
+    """The point moved by t times a direction."""
+    inputs = list(point.inputs)
+    for i, d in zip(moving, direction, strict=True):
+        inputs[i] = np.asarray(inputs[i] + t * d, dtype=object).reshape(np.shape(inputs[i]))
+    return Point(inputs, point.tangents, point.seeds)

@@ -1,0 +1,54 @@
+"""The exhibit of one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from certgrad._subject import Subject
+from certgrad.obligations.auditing.statement import general_problem
+from certgrad.obligations.certificate import Certificate
+from certgrad.ops._composed import Composed
+
+from ._programs import programs_of
+from ._seams import seam_plots
+from ._sides import sides_of
+from ._witnessed import witness_plots
+from .data import Drawing, Exhibit, Mend, Program, Sides
+
+T = TypeVar("T")
+
+
+def exhibit(subject: Subject, certificate: Certificate, doc: str = "", mend: Mend | None = None) -> Exhibit:
+    """What can be shown of a rule. A composed op has a drawing of its graph in place of both sides."""
+    if isinstance(subject, Composed):
+        return Exhibit(doc, drawings=_or_none(lambda: _drawings(subject)))
+    sides, programs = _traced(subject)
+    plots = [
+        *_or_none(lambda: seam_plots(subject, certificate)),
+        *_or_none(lambda: witness_plots(subject, certificate)),
+    ]
+    return Exhibit(doc, sides, programs, plots, mend)
+
+
+def _traced(subject: Subject) -> tuple[list[Sides], list[Program]]:
+    try:
+        problem, programs = general_problem(subject)
+    except Exception:  # it does not trace, or has no meaning: the certificate says why
+        return [], []
+    return sides_of(subject, problem), programs_of(programs)
+
+
+def _drawings(op: Composed) -> list[Drawing]:
+    from certgrad.graph._composed import certified
+
+    from ._drawings import drawing
+
+    return [drawing(str(case), graph) for case, graph in zip(op.cases, certified(op), strict=True)]
+
+
+def _or_none(make: Callable[[], Sequence[T]]) -> list[T]:
+    try:
+        return [*make()]
+    except Exception:  # a picture is no reason to lose a report
+        return []

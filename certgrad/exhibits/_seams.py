@@ -1,0 +1,169 @@
+"""A function and its derivative around the points that its theorem excludes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.hypotheses import tree as t
+from certgrad.obligations.auditing.conventions import sample
+from certgrad.obligations.auditing.witnesses import inputs_of, rule_of
+from certgrad.obligations.balls import Dims, Programs, evaluate
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.generality.instances import family
+
+from ._evaluated import BITS, curve, number, steps
+from .data import Curve, Dot, Plot
+
+AROUND = Fraction(2)
+"""So far a plot goes to each side of the seams."""
+NEAR = Fraction(1, 1000)
+"""How near to a seam a curve is drawn."""
+_SEAMS = ("!=", ">", ">=", "<", "<=")
+
+
+def seam_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
+    """One for each argument along which there are seams; none where the function is none of single numbers."""
+    seams = list(_of_conventions(subject)) or list(_of_hypotheses(subject, certificate))
+    if not seams:
+        return []
+    one = _Entry.of(subject)
+    if one is None:
+        return []
+    arguments = dict.fromkeys(argument for argument, _, _ in seams)
+    return [p for a in arguments if (p := one.plot(a, [(v, r) for n, v, r in seams if n == a])) is not None]
+
+
+Seam = tuple[str, Fraction, dict[str, Fraction]]
+"""The argument that moves, its value there, and the values of all arguments."""
+
+
+def _of_conventions(subject: Subject) -> Iterator[Seam]:
+    for point in subject.convention:
+        values = sample(subject, point)
+        if values is None or "<" in point or ">" in point:
+            continue
+        name = point.partition("=")[0].strip()
+        at = dict(zip(subject.arg_names, values, strict=True))
+        if name in at:
+            yield name, at[name], at
+
+
+def _of_hypotheses(subject: Subject, certificate: Certificate) -> Iterator[Seam]:
+    """Where a hypothesis says that an entry is not, or is above, a number."""
+    seen = set()
+    at = dict.fromkeys(subject.arg_names, Fraction(1))
+    for claim in certificate.claims:
+        for h in claim.hypotheses:
+            found = _number_of(h.tree)
+            if found is not None and found[0] in at and found not in seen:
+                seen.add(found)
+                yield found[0], found[1], {**at, found[0]: found[1]}
+
+
+def _number_of(s: t.Statement) -> tuple[str, Fraction] | None:
+    """`x` and 3 from `x ≠ 3` and the like."""
+    if isinstance(s, t.ForAll):
+        s = s.holds
+    if not isinstance(s, t.Compare) or s.relation not in _SEAMS or s.right != t.ZERO:
+        return None
+    name, slope, rest = "", Fraction(0), Fraction(0)
+    for c, factors in t.linear(s.left):
+        if not factors:
+            rest += c
+        elif len(factors) == 1 and isinstance(factors[0], t.Array | t.Entry) and not name:
+            name, slope = factors[0].name, c
+        else:
+            return None
+    return (name, -rest / slope) if name else None
+
+
+class _Entry:
+    """A function of single numbers: every size is 1, and so every array has one entry."""
+
+    def __init__(self, subject: Subject, programs: Programs) -> None:
+        self.subject, self.programs = subject, programs
+
+    @classmethod
+    def of(cls, subject: Subject) -> _Entry | None:
+        """None where the function is none of numbers."""
+        instance = min(family(subject, subject.cases[0]).prove, key=lambda i: sum(len(s) for s in i.inputs))
+        if any(d not in ("float", "held") for d in instance.dtypes):
+            return None
+        try:
+            dims = Dims(dict.fromkeys(instance.names, 1))
+            inputs = inputs_of(subject, instance)
+            programs = Programs(rule_of(subject, instance.keywords(dims.sizes), True), inputs, dims)
+            single = programs.output_shapes and all(np.prod(s, dtype=int) == 1 for s in programs.output_shapes)
+            fits = single and all(np.prod(s, dtype=int) == 1 for s in programs.shapes)
+            return cls(subject, programs) if fits and programs.vjp is not None else None
+        except Exception:  # it may not trace at sizes of 1
+            return None
+
+    def plot(self, argument: str, seams: Sequence[tuple[Fraction, dict[str, Fraction]]]) -> Plot | None:
+        names = [one.name for one in self.programs.inputs]
+        moving = [names[i] for i in self.programs.moving]
+        if argument not in moving:
+            return None
+        _, values = seams[0]
+        at = {n: values[n] if n in values else Fraction(str(self.subject.defaults.get(n, 1))) for n in names}
+        marks = list(dict.fromkeys(v for v, _ in seams))
+        near = [m + side for m in marks for side in (-NEAR, NEAR)]
+        xs = sorted({*steps(min(marks) - AROUND, max(marks) + AROUND), *near} - {*marks})
+        ones = [self._array(Fraction(1), s) for s in self.programs.output_shapes]
+        which = [n for i, n in zip(self.programs.moving, moving, strict=True) if i not in self.programs.missing]
+        if argument not in which:
+            return None
+
+        def inputs(x: Fraction) -> list[np.ndarray]:
+            return [
+                self._array(x if n == argument else at[n], s) for n, s in zip(names, self.programs.shapes, strict=True)
+            ]
+
+        def value(x: Fraction) -> object:
+            return evaluate(self.programs.forward, inputs(x), precision=BITS).values[self.programs.floats[0]].flat[0]
+
+        def slope(x: Fraction) -> object:
+            found = evaluate(self.programs.vjp, [*inputs(x), *ones], precision=BITS).values
+            return found[which.index(argument)].flat[0]
+
+        curves = [
+            Curve("function", _broken(curve(xs, value), marks)),
+            Curve("derivative by the rule", _broken(curve(xs, slope), marks)),
+        ]
+        if not any(p is not None for c in curves for p in c.points):
+            return None
+        dots = []
+        for v in marks:
+            try:
+                y = number(slope(v))
+            except Exception:  # undefined at the seam itself
+                y = None
+            if y is not None:
+                dots.append(Dot("the rule returns", float(v), y))
+        others = [f"{n} = {at[n]}" for n in names if n != argument]
+        said = f"of single numbers, at {', '.join(others)}" if others else ""
+        title = f"{self.subject.name.rpartition(':')[2]} and its derivative in {argument}"
+        return Plot("seam", title, argument, curves, [(float(v), f"{argument} = {v}") for v in marks], dots, said)
+
+    @staticmethod
+    def _array(x: Fraction, shape: Sequence[int]) -> np.ndarray:
+        out = np.empty(tuple(shape), dtype=object)
+        out[...] = x
+        return out
+
+
+def _broken(
+    points: Sequence[tuple[float, float] | None], marks: Sequence[Fraction]
+) -> list[tuple[float, float] | None]:
+    """The curve in pieces, none of which crosses a mark: it may jump there."""
+    out: list[tuple[float, float] | None] = []
+    for p in points:
+        before = out[-1] if out else None
+        if p is not None and before is not None and any(before[0] < m < p[0] for m in marks):
+            out.append(None)
+        out.append(p)
+    return out

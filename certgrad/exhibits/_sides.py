@@ -1,0 +1,111 @@
+"""Both sides of each obligation as they were traced, and the normal form that they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certgrad._subject import Subject
+from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.text import SIGNS, term_text
+from certgrad.obligations.assume.decided import decided, predicates
+from certgrad.obligations.assume.fact import Fact
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import NEG, POS
+from certgrad.obligations.auditing.statement import stated_obligation
+from certgrad.obligations.decide.cases import facts_of
+from certgrad.obligations.prove.problem import Problem
+from certgrad.obligations.terms.budget import limited
+from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.power import cleared
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import extent
+from certgrad.obligations.wording.stated import name_variables, term
+
+from .data import Equation, Form, Sides
+
+LONGEST = 1200
+"""Characters of a side that a page shows as a formula."""
+PAGES = 1500
+"""Of a side with more parts than that only its size is said."""
+SECONDS = 5.0
+REGIONS = 8
+"""Of a piecewise equation so many regions are shown."""
+_UNTYPESET = (t.Carry, t.Carried, t.Matrix, t.Chosen)
+"""What is read as text, with what loops carry defined beside it."""
+Names = Mapping[Var, str]
+
+
+def sides_of(subject: Subject, problem: Problem) -> list[Sides]:
+    """One for each obligation of the subject; without those whose terms cannot be written."""
+    found = []
+    for kind in subject.kinds:
+        try:
+            with limited(seconds=SECONDS):
+                stated = stated_obligation(subject, kind, problem)
+                names = name_variables([p for pair in stated.equations for p in pair])
+                assumed, _ = facts_of(problem.domain)
+                facts = problem.facts.extended(assumed)
+                equations = [_equation(left, right, names, facts) for left, right in stated.equations]
+        except Exception:  # a rule that is wrong may do anything where its terms are rewritten
+            continue
+        found.append(Sides(kind, stated.signature, equations))
+    return found
+
+
+def _equation(left: Poly, right: Poly, names: Names, facts: Facts) -> Equation:
+    (left_term, left_text), (right_term, right_text) = (_shown(p, names) for p in (left, right))
+    return Equation(left_term, right_term, left_text, right_text, _common(left, right, names, facts))
+
+
+def _shown(p: Poly, names: Names) -> tuple[t.Term | None, str]:
+    """A side as a term, unless it is too long or of no typeset form; and as text."""
+    if (parts := extent(p)) > PAGES:
+        return None, f"a term of {parts:,} parts"
+    found = term(p, names)
+    text = term_text(found)
+    if len(text) > LONGEST:
+        return None, f"{text[:LONGEST]} …"
+    return (None if any(isinstance(n, _UNTYPESET) for n in t.walk(found)) else found), text
+
+
+def _common(left: Poly, right: Poly, names: Names, facts: Facts) -> list[Form]:
+    if extent(left) + extent(right) > PAGES:
+        return []
+    found: list[Form] = []
+    return found if _regions(left, right, names, facts, "", found) and len(found) <= REGIONS else []
+
+
+def _regions(left: Poly, right: Poly, names: Names, facts: Facts, where: str, found: list[Form]) -> bool:
+    """The form that both sides have, in each region where that differs; False where they have none in common.
+
+    Only open regions are shown: on a boundary the law holds from each side, which the proof looks at.
+    """
+    if len(found) > REGIONS:
+        return False
+    difference = left - right
+    if difference.is_zero or cleared(difference, fractions=True)[0].is_zero:
+        form = min((left, right), key=lambda p: len(term_text(term(p, names))))
+        shown, text = _shown(form, names)
+        if shown is not None:
+            found.append(Form(where, shown, text))
+        return shown is not None
+    seams = predicates(difference)
+    if not seams:
+        return False
+    p = seams[0].poly
+    for sign, relation in ((POS, ">"), (NEG, "<")):
+        here = facts.extended([Fact(p, sign, universal=False)])
+        if not facts.signs(p) & sign or here.contradictory:
+            continue
+        said = _relation(p, relation, names)
+        inner = f"{where} and {said}" if where else said
+        if not _regions(decided(left, here), decided(right, here), names, here, inner, found):
+            return False
+    return True
+
+
+def _relation(p: Poly, relation: str, names: Names) -> str:
+    from certgrad.hypotheses.text import text
+
+    assert relation in SIGNS
+    return text(t.Compare(relation, term(p, names), t.ZERO))  # type: ignore[arg-type]

@@ -1,0 +1,139 @@
+"""Both sides of a refuted obligation along the line through its witness."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import numpy as np
+
+from certgrad._subject import Subject
+from certgrad.obligations.auditing.witnesses import inputs_of, inside_domain, rule_of
+from certgrad.obligations.balls import Dims, Point, Programs
+from certgrad.obligations.balls._draw import nested
+from certgrad.obligations.balls._gaps import SIDES, Side
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim
+from certgrad.obligations.generality.instances import Instance, family
+from certgrad.ops._declare import Case
+
+from ._evaluated import BITS, along, exact, number, steps
+from .data import Curve, Plot
+
+REACH = Fraction(2)
+SECONDS = 6.0
+"""For one plot. What is not reached by then is left out, and the plot is shorter."""
+_NAMES = {
+    "jvp_is_derivative": ("the JVP", "the derivative"),
+    "vjp_is_adjoint": ("⟨jvp(x, dx), seed⟩", "⟨dx, vjp(x, seed)⟩"),
+    "rule_runs_forward": ("the rule's output", "the function"),
+}
+
+
+def witness_plots(subject: Subject, certificate: Certificate) -> list[Plot]:
+    """One for each refuted claim with a witness that can be evaluated."""
+    plots = []
+    for claim in certificate.claims:
+        k, case = next(((k, c) for k, c in enumerate(claim.cases) if c.witness is not None), (0, None))
+        if case is None or claim.kind not in SIDES:
+            continue
+        try:
+            plot = _plot(subject, claim, case, subject.cases[k % len(subject.cases)])
+        except Exception:  # a rule that is wrong may refuse a point in its own way
+            plot = None
+        if plot is not None:
+            plots.append(plot)
+    return plots
+
+
+def _plot(subject: Subject, claim: Claim, case: CaseClaim, declared: Case) -> Plot | None:
+    witness = case.witness
+    assert witness is not None
+    instance = _instance(subject, declared, {n: _rank(witness.inputs[n]) for n in subject.arg_names})
+    if instance is None:
+        return None
+    dims = Dims(dict(witness.dims))
+    programs = Programs(rule_of(subject, instance.keywords(dims.sizes), True), inputs_of(subject, instance), dims)
+    inputs = [
+        exact(witness.inputs[one.name], s, one.kind) for one, s in zip(programs.inputs, programs.shapes, strict=True)
+    ]
+    moving = [programs.inputs[i].name for i in programs.moving]
+    ones = [np.full(programs.shapes[i], Fraction(1), dtype=object) for i in programs.moving]
+    tangents = [
+        exact(witness.tangents[n], one.shape) if n in witness.tangents else one
+        for n, one in zip(moving, ones, strict=True)
+    ]
+    seeds = [exact(s, shape) for s, shape in zip(witness.seeds.values(), programs.output_shapes, strict=False)]
+    if not seeds:
+        seeds = [np.full(s, Fraction(1), dtype=object) for s in programs.output_shapes]
+    still = all(x == 0 for d in tangents for x in d.flat)
+    direction, said = (ones, "all entries move alike") if still or not witness.tangents else (tangents, "x + t·dx")
+    point = Point(inputs, tangents, seeds)
+    left: list[tuple[float, float] | None] = []
+    right: list[tuple[float, float] | None] = []
+    until = time.thread_time() + SECONDS
+    for t in sorted(steps(-REACH, REACH), key=abs):
+        if time.thread_time() > until:
+            break
+        moved = along(point, programs.moving, direction, t)
+        if not _allowed(subject, programs, moved):
+            continue
+        pair = _sides(claim.kind, programs, moved, witness.where)
+        for points, y in zip((left, right), pair, strict=True):
+            if y is not None:
+                points.append((round(float(t), 4), y))
+    if not left and not right:
+        return None
+    names = _NAMES[claim.kind]
+    if claim.kind == "vjp_is_adjoint" and programs.rule.jvp is None:
+        names = ("⟨derivative, seed⟩", names[1])
+    curves = [Curve(n, _in_pieces(p)) for n, p in zip(names, (left, right), strict=True)]
+    at = "" if "⟨" in witness.where else f", {witness.where}"
+    return Plot(
+        "witness",
+        f"{claim.code}: both sides on a line through the witness{at}",
+        "t",
+        curves,
+        [(0.0, "witness")],
+        [],
+        said,
+    )
+
+
+def _sides(kind: str, programs: Programs, point: Point, where: str) -> tuple[float | None, float | None]:
+    try:
+        found, _ = SIDES[kind](programs, point, BITS, False)
+    except Exception:  # not differentiable here, or not decided
+        return None, None
+    side: Side | None = next((one for one in found if one[0] == where), found[0] if found else None)
+    return (None, None) if side is None else (number(side[1]), number(side[2]))
+
+
+def _in_pieces(points: list[tuple[float, float] | None]) -> list[tuple[float, float] | None]:
+    """In order, with a gap wherever a step is left out."""
+    found = sorted(p for p in points if p is not None)
+    width = float(2 * REACH) / 80 * 1.5
+    out: list[tuple[float, float] | None] = []
+    for k, p in enumerate(found):
+        if k and p[0] - found[k - 1][0] > width:
+            out.append(None)
+        out.append(p)
+    return out
+
+
+def _allowed(subject: Subject, programs: Programs, point: Point) -> bool:
+    values = {one.name: nested(x) for one, x in zip(programs.inputs, point.inputs, strict=True)}
+    try:
+        return inside_domain(subject, values)
+    except Exception:  # what cannot be decided is left out
+        return False
+
+
+def _rank(value: list | str) -> int:
+    return 1 + _rank(value[0]) if isinstance(value, list) and value else int(isinstance(value, list))
+
+
+def _instance(subject: Subject, case: Case, ranks: dict[str, int]) -> Instance | None:
+    """The family of shapes that the witness belongs to."""
+    wanted = [ranks[n] for n in subject.arg_names]
+    every = family(subject, case)
+    return next((i for i in (*every.prove, *every.compare) if [len(s) for s in i.inputs] == wanted), None)

@@ -1,0 +1,107 @@
+"""Formulas of a page: MathML, with the same in plain text for browsers that do not typeset it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from certgrad.exhibits.data import Equation, Form
+from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.mathml import fenced, mathml, operator, row, summands, symbol
+from certgrad.obligations.certificate import Hypothesis
+from certgrad.report.wording import number
+
+_WORDS = re.compile(r"\.\w{3}|\b(?:entry|axis|unique|differ|definite|every|integer|step|repeated)\b")
+_LONG = 90
+"""A formula of more characters is broken between its summands."""
+_TOKEN = re.compile(r"\s*(d/dt|at t = 0|[A-Za-z_][A-Za-z_0-9.]*|\d+|⟨|⟩|[(),=+·])")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Pieces of MathML between which a line may be broken; none where there is only text."""
+
+    pieces: list[str]
+    text: str
+
+
+def of_hypothesis(h: Hypothesis) -> Formula:
+    """A hypothesis. Where its text says a size or a range in words it stays text."""
+    if isinstance(h.tree, t.Words | t.OffBoundaries | t.Unique | t.Distinct | t.AtSteps):
+        return Formula([], number(h.text))
+    tree = h.tree.holds if isinstance(h.tree, t.ForAll) else h.tree
+    if any(isinstance(n, t.Matrix | t.Chosen | t.Carry | t.Carried) for n in t.walk(tree)) or " for " in h.text:
+        return Formula([], number(h.text))
+    return Formula([mathml(_with_indices(h, tree))], number(h.text))
+
+
+def _with_indices(h: Hypothesis, tree: t.Statement) -> t.Statement:
+    """Arrays with the indices that the text of the hypothesis gives them: `x[i]` for the whole array x."""
+
+    def change(node: t.Node) -> t.Node:
+        if isinstance(node, t.Array) and (
+            found := re.search(rf"\b{re.escape(node.name)}\[([a-z](?:,[a-z])*)\]", h.text)
+        ):
+            return t.Entry(node.name, tuple(t.Index(i) for i in found[1].split(",")))
+        return t.mapped(node, change)  # type: ignore[no-any-return]
+
+    return change(tree)  # type: ignore[return-value]
+
+
+def of_term(term: t.Term | None, text: str) -> Formula:
+    """A side of an equation, broken between summands where it is long."""
+    if term is None:
+        return Formula([], text)
+    return Formula(summands(term) if len(text) > _LONG else [mathml(term)], text)
+
+
+def of_equation(equation: Equation) -> tuple[Formula, Formula]:
+    return of_term(equation.left, equation.left_text), of_term(equation.right, equation.right_text)
+
+
+def of_form(form: Form) -> Formula:
+    return of_term(form.term, form.text)
+
+
+def of_statement(text: str) -> tuple[str, Formula]:
+    """The words of a claim, and its equation: `for all x and dx: jvp(x, dx) = …`."""
+    head, mark, body = text.partition(": ")
+    if not mark:
+        return "", Formula([], text)
+    left, equals, right = body.partition(" = ")
+    if not equals:
+        return f"{head}:", Formula([], body)
+    try:
+        return f"{head}:", Formula([row(*_typeset(left)), row(operator("="), *_typeset(right))], body)
+    except ValueError:
+        return f"{head}:", Formula([], body)
+
+
+def _typeset(text: str) -> list[str]:
+    """The words of an equation's side as MathML. Raises ValueError for what is no formula."""
+    out: list[str] = []
+    position = 0
+    end = ""
+    while text[position:].strip():
+        found = _TOKEN.match(text, position)
+        if found is None:
+            raise ValueError(text)
+        token, position = found[1], found.end()
+        if token == "d/dt":
+            d = "<mi mathvariant='normal'>d</mi>"
+            out.append(f"<mfrac>{d}<mrow>{d}<mi>t</mi></mrow></mfrac>")
+        elif token == "at t = 0":
+            end = fenced("<mi>t</mi><mo>=</mo><mn>0</mn>", "|", "")
+        elif token[0].isalpha() or token[0] == "_":
+            called = text[position : position + 1] == "("
+            out.append(f"<mi>{escape(token)}</mi><mo>⁡</mo>" if called else symbol(token))
+        elif token.isdigit():
+            out.append(f"<mn>{token}</mn>")
+        elif token in "⟨⟩()":
+            out.append(f"<mo stretchy='false'>{token}</mo>")
+        else:
+            out.append(operator(token))
+    if end:
+        out.append("<msub><mo>|</mo><mrow><mi>t</mi><mo>=</mo><mn>0</mn></mrow></msub>")
+    return out

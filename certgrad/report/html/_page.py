@@ -1,0 +1,67 @@
+"""The page: the template filled with what is known."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import import_module, resources
+from typing import Any
+
+from certgrad.errors import UsageError
+from certgrad.report.audited import Audit, summary
+from certgrad.report.html._rules import FORMS, Rules
+from certgrad.report.html._summary import of_audit
+from certgrad.report.trust import MEANINGS, TRUSTED
+
+_NEEDED = "HTML needs jinja2. Install it with: pip install 'certgrad[html]'."
+
+
+def check_installed() -> None:
+    """Raises UsageError where jinja2 is not installed."""
+    _jinja()
+
+
+def _jinja() -> Any:
+    try:
+        return import_module("jinja2")
+    except ImportError:
+        raise UsageError(_NEEDED) from None
+
+
+def render(audit: Audit, version: str, trust: str = "") -> str:
+    """The page. `trust` is the address of the page on trust, where there is one beside the report.
+
+    Raises UsageError where jinja2 is not installed.
+    """
+    jinja2 = _jinja()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    files = resources.files(__package__)
+    sources = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "parts.html")}
+    environment.loader = jinja2.DictLoader(sources)
+    style, script = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    rules = Rules(audit)
+    page: str = environment.get_template("page.html").render(
+        title=summary(audit.certificates, audit.missing),
+        version=version,
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        summary=of_audit(audit),
+        rules=rules.shown,
+        remarks=rules.remarks,
+        problems=audit.problems,
+        timed=any(one.seconds for one in audit.audited),
+        forms=FORMS,
+        trusted=TRUSTED,
+        meanings=MEANINGS,
+        trust=trust,
+    )
+    return page + "\n"
+
+
+def _hash(text: str) -> str:
+    """As a content security policy names a script or a style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,292 @@
+"""Each rule of an audit as its row and its details say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from certgrad.exhibits.data import Drawing, Exhibit, Mend, Program
+from certgrad.obligations.certificate import CaseClaim, Certificate, Claim, Hypothesis, Witness, not_for_all, stated
+from certgrad.report.audited import (
+    SHORT_NAMES,
+    Audit,
+    Audited,
+    Remarked,
+    case_name,
+    conditions,
+    hypotheses_of,
+    is_discharged,
+    signatures,
+)
+from certgrad.report.codes import CODES, REMARKS
+from certgrad.report.html._formulas import Formula, of_equation, of_form, of_hypothesis, of_statement
+from certgrad.report.html._plots import Drawn, drawn
+from certgrad.report.html._summary import generality
+from certgrad.report.html._verdicts import Mark, mark
+from certgrad.report.text import witness_rows
+from certgrad.report.wording import duration, grounds, in_words, notation, number, symbols
+
+FORMS = {
+    "jvp": "the JVP is the derivative of the forward",
+    "vjp": "the VJP is the adjoint of the JVP",
+    "fwd": "the rule returns the forward's value",
+    "ref": "the forward computes what the reference says",
+}
+_IN_ROW = 2
+"""So many hypotheses stand in a row of the table."""
+_WIDEST = 48
+"""A hypothesis of more characters is only in the details."""
+_CASES = 6
+_CODE = re.compile(r"`([^`]*)`")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A hypothesis: as a formula, in words, and where it comes from."""
+
+    formula: Formula
+    words: str
+    grounds: str
+    negligible: bool
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An equation: both sides as they were traced, and what they are in normal form, by region."""
+
+    left: Formula
+    right: Formula
+    same: bool
+    common: list[tuple[str, Formula]]
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A case that is not proved."""
+
+    verdict: str
+    mark: Mark
+    name: str
+    reason: list[str]
+    residual: str
+    witness: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """A claim with all that is known of it."""
+
+    code: str
+    short: str
+    title: str
+    id: str
+    verdict: str
+    mark: Mark
+    words: str
+    formula: Formula
+    hypotheses: list[Said]
+    scopes: list[str]
+    failing: list[Failing]
+    sides: list[Sides]
+    sides_of: str
+    plots: list[Drawn]
+    noted: list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: its row, and its details."""
+
+    anchor: str
+    name: str
+    module: str
+    where: str
+    doc: str
+    verdict: str
+    stated: str
+    mark: Mark
+    rank: int
+    covered: list[str]
+    coq: str
+    generality: str
+    seconds: float
+    time: str
+    signatures: list[str]
+    facts: list[tuple[str, str]]
+    in_row: list[Formula]
+    more: int
+    count: int
+    obligations: list[Obligation]
+    conventions: list[tuple[str, str, str, str]]
+    seams: list[Drawn]
+    mend: Mend | None
+    mend_lines: list[tuple[str, str]]
+    drawings: list[Drawing]
+    programs: list[Program]
+    reproduction: str
+    remarks: list[Remarked]
+    limited: str
+    notation: str
+
+
+@dataclass
+class Rules:
+    """The rules of an audit in its order, and the remarks on what has no row."""
+
+    audit: Audit
+    shown: list[Rule] = field(default_factory=list)
+    remarks: list[tuple[Remarked, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        taken: set[str] = set()
+        names = {one.certificate.op for one in self.audit.audited}
+        by_rule: dict[str, list[Remarked]] = {}
+        for remark in self.audit.remarks:
+            if remark.covered:
+                continue
+            if remark.rule in names:
+                by_rule.setdefault(remark.rule, []).append(remark)
+            else:
+                self.remarks.append((remark, REMARKS[remark.code].title))
+        for one in self.audit.audited:
+            anchor = _anchor(one.certificate.op, taken)
+            self.shown.append(_rule(one, anchor, by_rule.get(one.certificate.op, [])))
+
+
+def _anchor(name: str, taken: set[str]) -> str:
+    """An id from a name, each once."""
+    base = "rule-" + (re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-") or "unnamed")
+    found, k = base, 1
+    while found in taken:
+        k += 1
+        found = f"{base}-{k}"
+    taken.add(found)
+    return found
+
+
+def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
+    from certgrad.obligations.certificate import ORDER
+
+    certificate = one.certificate
+    shown = one.exhibit or Exhibit()
+    module, _, own = certificate.op.rpartition(":")
+    found = hypotheses_of(certificate)
+    short = [h for h in found if len(h.text) <= _WIDEST][:_IN_ROW]
+    seams = [drawn(p, f"{anchor}-s{k}") for k, p in enumerate(shown.plots) if p.kind == "seam"]
+    obligations = [_obligation(claim, shown, f"{anchor}-{claim.code}") for claim in certificate.claims]
+    texts = [f.text for o in obligations for s in o.sides for f in (s.left, s.right)]
+    return Rule(
+        anchor,
+        own,
+        module,
+        one.where,
+        shown.doc,
+        certificate.verdict,
+        stated(certificate),
+        mark(certificate.verdict),
+        ORDER.index(certificate.verdict),
+        sorted(one.covered),
+        one.coq,
+        generality(certificate),
+        one.seconds,
+        duration(one.seconds) if one.seconds else "",
+        signatures(certificate, _CASES),
+        _facts(certificate, one.where),
+        [of_hypothesis(h) for h in short],
+        len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
+        len(found),
+        obligations,
+        [(c.point, number(c.rule), number(c.jax), number(c.torch)) for c in certificate.conventions],
+        seams,
+        shown.mend,
+        _coloured(shown.mend),
+        list(shown.drawings),
+        list(shown.programs),
+        one.reproduction if any(c.verdict == "refuted" for c in certificate.claims) else "",
+        list(remarks),
+        not_for_all(certificate),
+        notation([*texts, *(claim.statement for claim in certificate.claims)]),
+    )
+
+
+def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:
+    """What is known of the rule as a whole."""
+    parameters = [f"{n} with {symbols(c)}" if c else n for n, c in certificate.params.items()]
+    literals = [f"{one.literal} is {one.text}" for one in certificate.literals]
+    rows = [
+        ("file", where),
+        ("domain", symbols(" and ".join(certificate.domain))),
+        ("parameters", ", ".join(parameters) + ": every real value" if parameters else ""),
+        ("read as", ", ".join(literals)),
+        ("source", certificate.source),
+        ("digest", certificate.digest[:16]),
+    ]
+    return [(label, value) for label, value in rows if value]
+
+
+def _obligation(claim: Claim, shown: Exhibit, anchor: str) -> Obligation:
+    words, formula = of_statement(claim.statement)
+    sides = next((s for s in shown.sides if s.kind == claim.kind), None)
+    plots = [p for p in shown.plots if p.kind == "witness" and p.title.startswith(claim.code)]
+    failing = [c for c in claim.cases if not is_discharged(c.verdict)]
+    noted = [
+        ("uses", claim.facts),
+        ("read as", claim.idealisations),
+        ("compared", claim.measured),
+    ]
+    return Obligation(
+        claim.code,
+        SHORT_NAMES[claim.kind],
+        CODES[claim.code].title,
+        claim.id,
+        claim.verdict,
+        mark(claim.verdict),
+        words,
+        formula,
+        [_said(h) for h in claim.hypotheses],
+        list(dict.fromkeys(case.scope for case in claim.cases if case.scope and is_discharged(case.verdict))),
+        [_failing(c, len(claim.cases) > 1) for c in failing[:_CASES]],
+        []
+        if sides is None
+        else [_sides(*of_equation(e), e.left_text == e.right_text, e.common) for e in sides.equations],
+        "" if sides is None else sides.signature,
+        [drawn(p, f"{anchor}-w{k}") for k, p in enumerate(plots)],
+        [(label, list(values)) for label, values in noted if values],
+    )
+
+
+def _sides(left: Formula, right: Formula, same: bool, common: Sequence) -> Sides:
+    return Sides(left, right, same, [(form.where, of_form(form)) for form in common])
+
+
+def _said(h: Hypothesis) -> Said:
+    return Said(of_hypothesis(h), in_words(h), grounds(h), h.negligible)
+
+
+def _failing(case: CaseClaim, several: bool) -> Failing:
+    return Failing(
+        case.verdict,
+        mark(case.verdict),
+        case_name(case) if several else "",
+        case.reason.splitlines(),
+        case.residual,
+        _witness(case.witness),
+    )
+
+
+def _witness(witness: Witness | None) -> list[tuple[str, str]]:
+    if witness is None:
+        return []
+    rows = []
+    for label, value in witness_rows(witness):
+        name, mark_, rest = value.partition(" = ")
+        rows.append((name, rest) if label in ("witness", "") and mark_ and "," not in name else (label, value))
+    return [(label, value) for label, value in rows if value]
+
+
+def _coloured(mend: Mend | None) -> list[tuple[str, str]]:
+    """The lines of a diff with the class of each."""
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    lines = mend.diff.splitlines() if mend is not None else []
+    return [("" if line[:3] in ("+++", "---") else kinds.get(line[:1], ""), line) for line in lines]

@@ -1,0 +1,107 @@
+"""What a page says first: how many rules are proved, under what, at which generality, and what is trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from certgrad.obligations.certificate import AT_SIZES, ORDER, PROOFS, RANKS, Certificate
+from certgrad.report.audited import Audit, count, hypotheses_of
+from certgrad.report.html._verdicts import Mark, mark
+
+ANY, SIGNED, INDUCTION, LISTED, BROADCAST, SIZES = (
+    "all shapes, any rank",
+    "all shapes of the signature",
+    "all shapes, by induction over the graph",
+    "all shapes, at the ranks listed",
+    "all shapes that broadcast",
+    "at sizes only",
+)
+NONE = "nothing is proved"
+"""How general a claim is, the most general first."""
+_ORDER = (ANY, INDUCTION, BROADCAST, SIGNED, LISTED, SIZES, NONE)
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many rules, and which part of all."""
+
+    mark: Mark
+    verdict: str
+    count: int
+    percent: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The numbers of an audit."""
+
+    total: int
+    shares: list[Share]
+    under: list[tuple[int, str]]
+    generality: list[tuple[int, str]]
+    coq: list[tuple[int, str]]
+    versions: list[tuple[str, str]]
+    seconds: float
+
+
+def generality(certificate: Certificate) -> str:
+    """For which shapes: the least general of its claims."""
+    if certificate.verdict == AT_SIZES or certificate.sizes:
+        return SIZES
+    if certificate.verdict not in PROOFS:
+        return NONE
+    found = {_of_scope(case.scope) for claim in certificate.claims for case in claim.cases}
+    return max(found, key=_ORDER.index, default=NONE)
+
+
+def _of_scope(scope: str) -> str:
+    if "by induction" in scope:
+        return INDUCTION
+    if RANKS in scope:
+        return LISTED
+    if "broadcast" in scope:
+        return BROADCAST
+    return ANY if "any rank" in scope else SIGNED
+
+
+def of_audit(audit: Audit) -> Summary:
+    """The summary. What nothing says, such as acceptance by Coq, is left out."""
+    certificates = audit.certificates
+    counts = count(certificates)
+    total = len(certificates)
+    shares = [Share(mark(v), v, counts[v], round(100 * counts[v] / total, 3)) for v in ORDER if counts[v]]
+    general = Counter(map(generality, certificates))
+    accepted = Counter(one.coq for one in audit.audited if one.coq)
+    return Summary(
+        total,
+        shares,
+        _under(certificates),
+        [(general[g], g) for g in _ORDER if general[g]],
+        [(n, f"of {total} accepted by Coq {version}") for version, n in accepted.items()],
+        _versions(certificates),
+        audit.seconds,
+    )
+
+
+def _under(certificates: Sequence[Certificate]) -> list[tuple[int, str]]:
+    proved = [c for c in certificates if c.verdict in (*PROOFS, AT_SIZES)]
+    sorts = Counter(
+        "with no hypothesis"
+        if not (found := hypotheses_of(c))
+        else "at all but a set of measure zero"
+        if all(h.negligible for h in found)
+        else "on a domain that excludes an open set"
+        for c in proved
+    )
+    listed = ("with no hypothesis", "at all but a set of measure zero", "on a domain that excludes an open set")
+    return [(sorts[text], text) for text in listed if sorts[text]]
+
+
+def _versions(certificates: Sequence[Certificate]) -> list[tuple[str, str]]:
+    found: dict[str, dict[str, None]] = {}
+    for certificate in certificates:
+        for name, version in certificate.versions.items():
+            found.setdefault(name, {})[version] = None
+    return [(name, ", ".join(several)) for name, several in found.items()]
