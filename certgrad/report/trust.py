@@ -23,7 +23,8 @@ TRUSTED: list[tuple[str, str]] = [
 MEANINGS: list[tuple[str, str]] = [
     (
         "proved",
-        "the JVP is the derivative of the forward and the VJP is the adjoint of the JVP, for every shape that fits the op's signature (dimensions are at least 1) and every real input",
+        "the JVP is the derivative of the forward and the VJP is the adjoint of the JVP, for every shape that fits "
+        "the signature (dimensions are at least 1) and every real input",
     ),
     (
         "proved under hypotheses",

@@ -30,7 +30,7 @@ from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.ops._declare import Case
 from certgrad.ops._signature import ArraySpec, Dim, Signature, Star
 
-from ._missing import missing_term
+from ._missing import NOTHING, missing_term
 from ._mistakes import INTENDED, Mistake, mistakes, where_right
 from ._otherwise import Change, changes
 from ._plausible import Trial
@@ -80,7 +80,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         if worst is None:
             out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
             continue
-        cause, missing = Cause(_shape_cause(worst.reason)), ""
+        cause, missing = Cause(_shape_cause(worst.reason)), NOTHING
         if worst.verdict == "refuted":
             k = cases.index(worst) % len(one.cases)
             if not cause.text:
@@ -89,10 +89,10 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
                 cause = likely_cause(*at_case, until, worst.witness, twin) or cause
                 if cause.text:
                     cause = replace(cause, text=cause.text + _of_case(rule, one, k))
-            missing = "" if INTENDED in cause.text else missing_term(one, k)
+            missing = NOTHING if INTENDED in cause.text else missing_term(one, k)
         where = " and ".join(cause.domain)
-        said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing, where)
-        out.append(ArgumentClaim(name, *said, mended=cause.mended))
+        said = (worst.verdict, worst.reason, worst.residual, worst.witness, cause.text, missing.text, where)
+        out.append(ArgumentClaim(name, *said, mended=cause.mended, lacks=missing))
     return tuple(out)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from certgrad.hypotheses.canonical import letters
+from certgrad.hypotheses.text import term_text
+from certgrad.hypotheses.tree import Term
 from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
 from certgrad.obligations.prove.statements import adjoint_of_derivative_obligation, differentiated
 from certgrad.obligations.terms.budget import BudgetError, limited
 from certgrad.obligations.terms.walk import extent
-from certgrad.obligations.wording.present import show
+from certgrad.obligations.wording.stated import term
 
 from ._user_rule import UserRule
 
@@ -19,19 +21,31 @@ LONGEST = 120
 SECONDS = 3.0
 
 
-def missing_term(one: UserRule, k: int = 0) -> str:
-    """What must be added to the cotangent of the only argument that `one` moves, in case `k`; empty if it is not short.
+@dataclass(frozen=True)
+class Missing:
+    """A term that a cotangent lacks. `axes` are the index variables of the argument's axes."""
 
-    `add to the cotangent of x[i,j]: −(Σk seed[i,k])`. It is for the reader; no verdict rests on it.
+    text: str = ""
+    """`add to the cotangent of x[i,j]: −(Σk seed[i,k])`."""
+    term: Term | None = None
+    axes: tuple[str, ...] = ()
+
+
+NOTHING = Missing()
+
+
+def missing_term(one: UserRule, k: int = 0) -> Missing:
+    """What must be added to the cotangent of the only argument that `one` moves, in case `k`; nothing if it is not
+    short. It is for the reader; no verdict rests on it.
     """
     try:
         with limited(seconds=SECONDS):
             return _term(one, k)
     except (BudgetError, Exception):  # a rule that is wrong may do anything where its terms are rewritten
-        return ""
+        return NOTHING
 
 
-def _term(one: UserRule, k: int) -> str:
+def _term(one: UserRule, k: int) -> Missing:
     instance = family(one, one.cases[k]).prove[0]
     shapes = instance.shapes()
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
@@ -39,19 +53,22 @@ def _term(one: UserRule, k: int) -> str:
     problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
     found = differentiated(problem, problem.facts, ())
     if found.failure is not None:
-        return ""
+        return NOTHING
     ((returned, right, _),) = adjoint_of_derivative_obligation(problem, found).pairs
     difference = right - returned
     (tangent,) = problem.tangents.values()
     argument = problem.inputs[problem.differentiable[0]]
     groups = paired_by_coordinates(difference, {tangent: argument.shape}, [{tangent}])
     if len(groups) != 1 or extent(groups[0][0]) > LONGEST:
-        return ""
+        return NOTHING
     coefficient, places = groups[0]
     if len(places) != len(argument.shape) or coefficient.free - {*places}:
-        return ""
+        return NOTHING
     names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
-    text = show(coefficient, names=names)
+    found = term(coefficient, names)
+    text = term_text(found)
     entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
     what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
-    return f"add to {what} of {entry}: {text}" if len(text) <= LONGEST else ""
+    if len(text) > LONGEST:
+        return NOTHING
+    return Missing(f"add to {what} of {entry}: {text}", found, tuple(names.values()))

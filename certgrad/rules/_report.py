@@ -19,6 +19,7 @@ from certgrad.obligations.certificate import (
 from certgrad.obligations.conformance import NOT_COMPARED
 
 if TYPE_CHECKING:
+    from ._missing import Missing
     from ._user_rule import UserRule
 
 PROVED_WHERE = 'proved where {0}: declare domain="{0}" if nothing else is meant'
@@ -42,6 +43,8 @@ class ArgumentClaim:
     """Where it is right, in the words of `domain=`, if it is wrong outside of that alone."""
     mended: UserRule | None = field(default=None, compare=False, repr=False)
     """The rule but for the cause, which is proved."""
+    lacks: Missing | None = field(default=None, compare=False, repr=False)
+    """The missing term as a term."""
 
 
 class Judged:

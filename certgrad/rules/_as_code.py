@@ -1,0 +1,182 @@
+"""Terms as expressions of `jax.numpy`: what a missing term is, in the language of the rule that lacks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from certgrad.hypotheses import tree as t
+
+_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "tanh", "sinh", "cosh", "abs", "sign", "floor", "ceil", "log1p"}
+
+
+class NotCodeError(Exception):
+    """The term has no short expression."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression and the index variables that number its axes, in order. `weak` ones need brackets in a product."""
+
+    text: str
+    axes: tuple[str, ...] = ()
+    weak: bool = False
+
+    @property
+    def factor(self) -> str:
+        return f"({self.text})" if self.weak else self.text
+
+
+@dataclass(frozen=True)
+class Writer:
+    """`arrays` says by which expression each array is to be had, `sizes` each size; `numpy` is the module's name."""
+
+    arrays: Mapping[str, str]
+    sizes: Mapping[str, str]
+    numpy: str
+    order: Sequence[str] = ()
+    """In which order the axes of a result are wanted."""
+
+    def at(self, term: t.Term, axes: Sequence[str]) -> str:
+        """The term as an array with these axes, or one that broadcasts to it. Raises NotCodeError."""
+        found = replace(self, order=axes).code(term)
+        if not {*found.axes} <= {*axes}:
+            raise NotCodeError("an index that is free")
+        return self.aligned(found, axes).text
+
+    def code(self, term: t.Term) -> Code:
+        match term:
+            case t.Number(value=value):
+                return Code(_number(Fraction(value)), weak=Fraction(value) < 0 or "/" in value)
+            case t.Constant(name="pi"):
+                return Code(f"{self.numpy}.pi")
+            case t.Size(name=name) if name in self.sizes:
+                return Code(self.sizes[name])
+            case t.Entry(name=name, index=index) if name in self.arrays:
+                axes = tuple(i.name for i in index if isinstance(i, t.Index))
+                if len(axes) != len(index) or len({*axes}) != len(axes):
+                    raise NotCodeError("an index that is computed")
+                return Code(self.arrays[name], axes)
+            case t.Add(terms=terms):
+                return self.sum(terms)
+            case t.Mul(factors=factors):
+                return self.product(factors)
+            case t.Power(base=base, exponent=exponent):
+                return self.power(base, Fraction(exponent))
+            case t.Apply(function=name, arguments=arguments) if name in _FUNCTIONS and len(arguments) == 1:
+                inner = self.code(arguments[0])
+                return Code(f"{self.numpy}.{name}({inner.text})", inner.axes)
+            case t.Truth(statement=t.Compare(relation=relation, left=left, right=right)) if relation != "=":
+                a, b = self.together([left, right])
+                return Code(f"({a.text} {relation} {b.text})", a.axes or b.axes)
+            case t.Fold(kind="sum" | "maximum" as kind, over=over, body=body, where=()):
+                return self.fold(kind, [r.variable for r in over], body)
+        raise NotCodeError(type(term).__name__)
+
+    def sum(self, terms: Sequence[t.Term]) -> Code:
+        """A sum, with the factors that all its terms have before a bracket."""
+        factors = [one.factors if isinstance(one, t.Mul) else (one,) for one in terms]
+        common = [f for f in factors[0] if not isinstance(f, t.Number) and all(f in other for other in factors)]
+        if common:
+            rest = [[f for f in each if f not in common] for each in factors]
+            return self.product([*common, t.Add(tuple(t.scaled(Fraction(1), r) for r in rest))])
+        negative = [_negative(one) for one in terms]
+        order = sorted(range(len(terms)), key=lambda k: negative[k])
+        parts = self.together([_positive(terms[k]) for k in order])
+        text = ""
+        for part, k in zip(parts, order, strict=True):
+            sign = "-" if negative[k] else "+"
+            text += f" {sign} {part.text}" if text else f"-{part.factor}" if negative[k] else part.text
+        return Code(text, parts[0].axes, weak=True)
+
+    def product(self, factors: Sequence[t.Term]) -> Code:
+        up = [f for f in factors if not _below(f)]
+        down = [t.Power(f.base, str(-Fraction(f.exponent))) for f in factors if isinstance(f, t.Power) and _below(f)]
+        coefficient = Fraction(1)
+        rest: list[t.Term] = []
+        for f in up:
+            if isinstance(f, t.Number):
+                coefficient *= Fraction(f.value)
+            else:
+                rest.append(f)
+        parts = self.together([*rest, *down])
+        text = " * ".join(p.factor for p in parts[: len(rest)])
+        if abs(coefficient.numerator) != 1 or not rest:
+            text = f"{abs(coefficient.numerator)}" + (f" * {text}" if text else "")
+        for p in [*([Code(str(coefficient.denominator))] if coefficient.denominator != 1 else []), *parts[len(rest) :]]:
+            text += f" / {p.factor}"
+        axes = parts[0].axes if parts else ()
+        return (
+            Code(f"-({text})", axes, weak=True) if coefficient < 0 else Code(text, axes, weak=bool(down) or "/" in text)
+        )
+
+    def power(self, base: t.Term, e: Fraction) -> Code:
+        inner = self.code(base)
+        if e == Fraction(1, 2):
+            return Code(f"{self.numpy}.sqrt({inner.text})", inner.axes)
+        if e == 1:
+            return inner
+        if e < 0:
+            below = self.power(base, -e)
+            return Code(f"1 / {below.factor}", below.axes, weak=True)
+        exponent = str(e) if e.denominator == 1 else f"({e})"
+        return Code(f"{inner.factor}**{exponent}", inner.axes)
+
+    def fold(self, kind: str, over: Sequence[str], body: t.Term) -> Code:
+        inner = self.code(body)
+        if not {*over} <= {*inner.axes}:
+            raise NotCodeError("a sum whose term does not depend on its variable")
+        left = tuple(a for a in inner.axes if a not in over)
+        factors = body.factors if isinstance(body, t.Mul) else ()
+        if kind == "sum" and len(factors) > 1 and all(isinstance(f, t.Entry) for f in factors):
+            codes = [self.code(f) for f in factors]
+            left = tuple(sorted(left, key=lambda a: self.order.index(a) if a in self.order else len(self.order)))
+            spec = ",".join("".join(c.axes) for c in codes) + "->" + "".join(left)
+            return Code(f'{self.numpy}.einsum("{spec}", {", ".join(c.text for c in codes)})', left)
+        places = [inner.axes.index(v) for v in over]
+        axis = f", axis={places[0] if len(places) == 1 else tuple(places)}" if left else ""
+        return Code(f"{self.numpy}.{'sum' if kind == 'sum' else 'max'}({inner.text}{axis})", left)
+
+    def together(self, terms: Sequence[t.Term]) -> list[Code]:
+        """The terms as arrays that broadcast against each other: all with the axes of all."""
+        codes = [self.code(one) for one in terms]
+        longest = max(codes, key=lambda c: len(c.axes), default=Code(""))
+        axes = [*longest.axes, *dict.fromkeys(a for c in codes for a in c.axes if a not in longest.axes)]
+        return [self.aligned(c, axes) for c in codes]
+
+    def aligned(self, code: Code, axes: Sequence[str]) -> Code:
+        """The array with its axes where those of others are."""
+        if not code.axes or tuple(axes) == code.axes:
+            return Code(code.text, tuple(axes), code.weak)
+        wanted = tuple(a for a in axes if a in code.axes)
+        if wanted != code.axes:
+            order = tuple(code.axes.index(a) for a in wanted)
+            text = f"{code.factor}.T" if len(order) == 2 else f"{self.numpy}.transpose({code.text}, {order})"
+            return self.aligned(Code(text, wanted), axes)
+        missing = [a not in code.axes for a in axes]
+        leading = missing.index(False)
+        if not any(missing[leading:]):  # numpy adds leading axes itself
+            return Code(code.text, tuple(axes), code.weak)
+        index = ", ".join("None" if gone else ":" for gone in missing[leading:])
+        return Code(f"{code.factor}[{index}]", tuple(axes))
+
+
+def _number(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{value.numerator} / {value.denominator}"
+
+
+def _below(f: t.Term) -> bool:
+    return isinstance(f, t.Power) and Fraction(f.exponent) < 0
+
+
+def _negative(term: t.Term) -> bool:
+    summands = t.linear(term)
+    return len(summands) == 1 and summands[0][0] < 0
+
+
+def _positive(term: t.Term) -> t.Term:
+    if not _negative(term):
+        return term
+    ((c, factors),) = t.linear(term)
+    return t.scaled(-c, list(factors))
