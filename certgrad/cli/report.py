@@ -1,12 +1,19 @@
 """`certgrad report`: rewrite the committed report of the op library, or check that it is current."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _console, _jax, _library, _options
+from certgrad.cli import _console, _jax, _library, _options, _output
 from certgrad.cli._errors import ExitCode
+from certgrad.cli._output import Format
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.report.audited import Audited
 
 
 def report(
@@ -16,6 +23,9 @@ def report(
     cache_dir: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Use the cache in this folder. Without it all is proved anew.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Also write the report as one HTML page to this file.")
+    ] = None,
     jax: Annotated[
         bool, typer.Option("--jax", help="Only the page on the installed JAX: jax.md. Takes a minute or two.")
     ] = False,
@@ -23,10 +33,13 @@ def report(
     """Rewrite the committed report, or check it.
 
     The report is a Markdown page, one certificate an op, and their schema; a page on the composed ops, and their
-    certified graphs. Everything is proved anew unless a cache is named.
+    certified graphs. Everything is proved anew unless a cache is named. With --html PATH also one page for a browser,
+    with formulas, plots and drawings; it is no part of what --check compares.
 
     Exit codes: 0 written, or current; 1 with --check, not current; 2 usage or bad input; 3 internal error.
     """
+    if html is not None:
+        _page_can_be_written(html, jax=jax)
     if jax:
         _jax.page(directory, jobs, check=check)
         return
@@ -34,9 +47,12 @@ def report(
     from certgrad.report import committed_report
 
     names = _library.names()
-    audited = list(_console.progress(_run.run(names, jobs, cache_dir), len(names), shown=True))
+    run = _run.run(names, jobs, cache_dir, exhibits=html is not None)
+    audited = list(_console.progress(run, len(names), shown=True))
     certificates = [entry.certificate for entry in audited]
     files = committed_report.render(certificates, _library.blocks(names))
+    if html is not None:
+        _write_page(html, audited)
     if not check:
         changed = committed_report.write(directory, files)
         typer.echo(f"{directory}: {len(files)} files, {len(changed)} changed")
@@ -59,3 +75,21 @@ def report(
         f"{len(stale)} of the report's files {are} not current. Run `certgrad report` and commit {them}.", err=True
     )
     raise typer.Exit(ExitCode.REFUTED)
+
+
+def _page_can_be_written(html: Path, *, jax: bool) -> None:
+    """Raises UsageError before any work is done."""
+    if jax:
+        raise UsageError("--html is the page on the ops, and --jax that on JAX. Leave one of them out.")
+    _output.draws(Format.html, _output.parse([f"html={html}"]))
+
+
+def _write_page(html: Path, audited: "Sequence[Audited]") -> None:
+    """The page says no times, so that the same certificates make the same page."""
+    import certgrad
+    from certgrad.report.audited import Audit
+    from certgrad.report.html import render
+
+    page = render(Audit([replace(one, seconds=0.0) for one in audited]), certgrad.__version__)
+    _output.write(_output.Output(Format.html, html), page)
+    typer.echo(f"{html}: written, {len(page.encode()) / 1e6:.1f} MB")

@@ -6,7 +6,7 @@ The order of terms and factors is that of `text`, so that a formula and its text
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -36,8 +36,17 @@ def summands(term: t.Term, inputs: Sequence[str] = ()) -> list[str]:
 
 
 def row(*parts: str) -> str:
-    """Parts beside each other, as one."""
-    return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
+    """Elements beside each other, as one. Each part is a single element, or none."""
+    kept = [p for p in parts if p]
+    return kept[0] if len(kept) == 1 else f"<mrow>{''.join(kept)}</mrow>"
+
+
+def listed(parts: Iterable[str], between: str) -> str:
+    """Elements with another one between each two, as one."""
+    out: list[str] = []
+    for part in parts:
+        out += [between, part] if out else [part]
+    return row(*out)
 
 
 def symbol(name: str) -> str:
@@ -84,7 +93,7 @@ class _Printer:
             return row(self.statement(s.holds), *([said(bounds)] if bounds else []))
         if isinstance(s, t.Either | t.Both):
             between = said(" or " if isinstance(s, t.Either) else " and ")
-            return row(between.join(map(self.statement, s.parts)))
+            return listed(map(self.statement, s.parts), between)
         if isinstance(s, t.NotIn):
             numbers = (
                 "<mi>ℤ</mi>"
@@ -93,7 +102,7 @@ class _Printer:
             )
             return row(self.term(s.term), operator("∉"), numbers)
         if isinstance(s, t.Where):
-            guards = said(" and ").join(map(self.guard, s.guards))
+            guards = listed(map(self.guard, s.guards), said(" and "))
             return row(self.statement(s.then), said(" wherever "), guards)
         if isinstance(s, t.Solves):
             end = said(words.CONTINUOUS) if s.continuous else ""
@@ -115,7 +124,9 @@ class _Printer:
         out: list[str] = []
         for _, c, factors in self.plain.shown_summands(p):
             sign = "−" if c < 0 else "+" if out else ""
-            out.append(row(*([operator(sign)] if sign else []), self.product(factors, abs(c))))
+            # A piece that begins with its sign is no negative number, which would have no room around it.
+            before = f"<mo form='infix'>{sign}</mo>" if out else operator(sign) if sign else ""
+            out.append(row(before, self.product(factors, abs(c))))
         return out or ["<mn>0</mn>"]
 
     def product(self, factors: Sequence[t.Term], c: Fraction) -> str:
@@ -124,22 +135,24 @@ class _Printer:
         for f in roots_together(factors):
             exponent = Fraction(f.exponent) if isinstance(f, t.Power) else Fraction(1)
             base = f.base if isinstance(f, t.Power) else f
-            (down if exponent < 0 else up).append(self.power(base, abs(exponent), alone=len(factors) == 1))
+            among = down if exponent < 0 else up
+            bare = [f for f in factors if (isinstance(f, t.Power) and Fraction(f.exponent) < 0) == (exponent < 0)]
+            among.append(self.power(base, abs(exponent), alone=len(bare) == 1 and abs(c) == 1))
         if c.numerator != 1 or not up:
             up.insert(0, f"<mn>{c.numerator}</mn>")
         if c.denominator != 1:
             down.insert(0, f"<mn>{c.denominator}</mn>")
         # An invisible product beside a name would read as one name.
-        top, bottom = ("<mo>⁢</mo><mspace width='.17em'/>".join(part) for part in (up, down))
-        return f"<mfrac>{row(top)}{row(bottom)}</mfrac>" if down else row(top)
+        times = "<mrow><mo>⁢</mo><mspace width='.17em'/></mrow>"
+        top, bottom = (listed(part, times) for part in (up, down))
+        return f"<mfrac>{top}{bottom}</mfrac>" if down else top
 
     def power(self, base: t.Term, e: Fraction, alone: bool = False) -> str:
         if e == Fraction(1, 2):
             return f"<msqrt>{self.term(base) if isinstance(base, t.Add | t.Mul) else self.atom(base)}</msqrt>"
-        if e == 1:
-            return self.atom(base)
-        inner = fenced(self.atom(base)) if isinstance(base, t.Fold) and base.kind != "maximum" else self.atom(base)
-        return f"<msup>{inner}<mn>{e}</mn></msup>"
+        summed = isinstance(base, t.Fold) and base.kind != "maximum"
+        inner = fenced(self.atom(base)) if summed and not (alone and e == 1) else self.atom(base)
+        return inner if e == 1 else f"<msup>{inner}<mn>{e}</mn></msup>"
 
     def atom(self, a: t.Term) -> str:
         if isinstance(a, t.Number) and Fraction(a.value) >= 0:
@@ -163,8 +176,8 @@ class _Printer:
     def entry(self, a: t.Entry) -> str:
         if not a.index:
             return symbol(a.name)
-        at = operator(",").join(map(self.index, a.index))
-        return f"<msub>{symbol(a.name)}{row(at)}</msub>"
+        at = listed(map(self.index, a.index), operator(","))
+        return f"<msub>{symbol(a.name)}{at}</msub>"
 
     def index(self, p: t.Term) -> str:
         if isinstance(p, t.Index):
@@ -173,7 +186,7 @@ class _Printer:
 
     def apply(self, a: t.Apply) -> str:
         if a.function == "stop":
-            return fenced(operator(",").join(map(self.term, a.arguments)))
+            return fenced(listed(map(self.term, a.arguments), operator(",")))
         if a.function == "exp" and len(self.plain.term(a.arguments[0])) <= _SHORT_EXPONENT:
             return f"<msup><mi>e</mi>{self.term(a.arguments[0])}</msup>"
         if a.function == "abs":
@@ -188,14 +201,13 @@ class _Printer:
         if a.function == "remainder":
             left, right = map(self.term, a.arguments)
             return fenced(row(left, operator("mod"), right))
-        args = operator(",").join(map(self.term, a.arguments))
+        args = listed(map(self.term, a.arguments), operator(","))
         return row(f"<mi>{escape(a.function.replace('_', ' '))}</mi>", "<mo>⁡</mo>", fenced(args))
 
     def fold(self, a: t.Fold) -> str:
-        over = operator(",").join(symbol(r.variable) for r in a.over)
-        kept = "".join(operator(",") + said(self.plain.condition(w)) for w in a.where)
+        kept = [said(self.plain.condition(w)) for w in a.where]
+        under = listed([*(symbol(r.variable) for r in a.over), *kept], operator(","))
         head = _FOLDS.get(a.kind)
-        under = row(over, kept) if kept else row(over)
         if head is None:
             return row(f"<munder><mo>max</mo>{under}</munder>", fenced(self.term(a.body)))
         body = fenced(self.term(a.body)) if isinstance(a.body, t.Add) else self.term(a.body)

@@ -121,10 +121,14 @@ def _notation(certificate: Certificate, declaration: Declaration, width: int | N
     return fill(text, width) if text else ""
 
 
-def _laws(certificate: Certificate, width: int | None) -> str:
+def laws_of(certificate: Certificate) -> list[Law]:
     """The laws of the calculus that the proofs applied on the way."""
     titles = {law.title: law for law in Law}
-    used = [titles[r] for rule in certificate.rules_used if (r := rule.removeprefix("law: ")) in titles]
+    return [titles[r] for rule in certificate.rules_used if (r := rule.removeprefix("law: ")) in titles]
+
+
+def _laws(certificate: Certificate, width: int | None) -> str:
+    used = laws_of(certificate)
     if not used:
         return ""
     rows = [(law.title, law.statement + (f"\nif {law.condition}" if law.condition else "")) for law in used]

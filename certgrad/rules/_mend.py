@@ -201,11 +201,14 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
     """The verdict on the rule with the changed backward function."""
     from ._check import check
 
-    backward = _compiled(changed, source, rule.vjp_rule)
+    forward, old = rule.fwd_rule, rule.vjp_rule
+    assert isinstance(forward, FunctionType), "the source was found"
+    assert isinstance(old, FunctionType), "the source was found"
+    backward = _compiled(changed, source, old)
     if backward is None:
         return ""
     mended = jax.custom_vjp(rule.custom.fun)
-    mended.defvjp(rule.fwd_rule, backward)
+    mended.defvjp(forward, backward)
     options = {**declaration.options, "order": 1, "sizes": None}
     return check(mended, declaration.signature, name=f"{rule.name}, mended", conformance=False, **options).verdict
 
@@ -236,4 +239,4 @@ def _made(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any
         return None
     scope = dict(old.__globals__)
     exec(compile(ast.Module([function], []), str(source.file), "exec"), scope)
-    return scope[function.name]  # type: ignore[no-any-return]
+    return scope[function.name]

@@ -44,7 +44,7 @@ def _with_indices(h: Hypothesis, tree: t.Statement) -> t.Statement:
             found := re.search(rf"\b{re.escape(node.name)}\[([a-z](?:,[a-z])*)\]", h.text)
         ):
             return t.Entry(node.name, tuple(t.Index(i) for i in found[1].split(",")))
-        return t.mapped(node, change)  # type: ignore[no-any-return]
+        return t.mapped(node, change)
 
     return change(tree)  # type: ignore[return-value]
 
@@ -71,7 +71,7 @@ def of_statement(text: str) -> tuple[str, Formula]:
         return "", Formula([], text)
     left, equals, right = body.partition(" = ")
     if not equals:
-        return f"{head}:", Formula([], body)
+        return f"{head}: {body}.", Formula([], "")
     try:
         return f"{head}:", Formula([row(*_typeset(left)), row(operator("="), *_typeset(right))], body)
     except ValueError:

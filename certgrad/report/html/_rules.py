@@ -20,6 +20,7 @@ from certgrad.report.audited import (
     signatures,
 )
 from certgrad.report.codes import CODES, REMARKS
+from certgrad.report.explanation import laws_of
 from certgrad.report.html._formulas import Formula, of_equation, of_form, of_hypothesis, of_statement
 from certgrad.report.html._plots import Drawn, drawn
 from certgrad.report.html._summary import generality
@@ -104,7 +105,10 @@ class Rule:
     where: str
     doc: str
     verdict: str
-    stated: str
+    short: str
+    """The verdict and what it leaves out, for a row."""
+    search: str
+    """What else the row is found by."""
     mark: Mark
     rank: int
     covered: list[str]
@@ -125,6 +129,7 @@ class Rule:
     drawings: list[Drawing]
     programs: list[Program]
     reproduction: str
+    laws: list[tuple[str, str, str]]
     remarks: list[Remarked]
     limited: str
     notation: str
@@ -183,7 +188,8 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         one.where,
         shown.doc,
         certificate.verdict,
-        stated(certificate),
+        "; ".join(p for p in stated(certificate).split("; ") if not p.startswith("at ranks ")),
+        " ".join([certificate.op, *shown.doc.splitlines()[:1], *signatures(certificate), *(h.text for h in found)]),
         mark(certificate.verdict),
         ORDER.index(certificate.verdict),
         sorted(one.covered),
@@ -204,6 +210,7 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         list(shown.drawings),
         list(shown.programs),
         one.reproduction if any(c.verdict == "refuted" for c in certificate.claims) else "",
+        [(law.title, law.statement, law.condition) for law in laws_of(certificate)],
         list(remarks),
         not_for_all(certificate),
         notation([*texts, *(claim.statement for claim in certificate.claims)]),

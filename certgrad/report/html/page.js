@@ -12,17 +12,20 @@
   const none = document.getElementById("none");
   const texts = new Map();
 
-  // What is searched: the row, and of the details what a reader may know of a rule; made when it is first needed.
+  // What is searched: the row, and what else a reader may know of a rule; made when it is first needed.
   const textOf = (body) => {
-    if (!texts.has(body)) {
-      const parts = [body.id, body.rows[0].textContent];
-      for (const part of body.querySelectorAll(".doc, .about, .condition .plain, .condition > code")) parts.push(part.textContent);
-      texts.set(body, parts.join(" ").toLowerCase());
-    }
+    if (!texts.has(body)) texts.set(body, `${body.rows[0].textContent} ${body.dataset.search}`.toLowerCase());
     return texts.get(body);
   };
 
+  // The details of a row are text until it is opened for the first time.
+  const fill = (body) => {
+    const source = body.querySelector(".detail > noscript");
+    if (source) source.parentNode.innerHTML = source.textContent;
+  };
+
   const set = (body, open) => {
+    if (open) fill(body);
     const button = body.querySelector(".toggle");
     body.classList.toggle("open", open);
     button.setAttribute("aria-expanded", String(open));
