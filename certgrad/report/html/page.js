@@ -30,6 +30,15 @@
     body.classList.toggle("open", open);
     button.setAttribute("aria-expanded", String(open));
     body.rows[1].querySelector("details").open = open;
+    if (open) reachable(body);
+  };
+
+  // What is wider than its place can be scrolled by keys.
+  const reachable = (body) => {
+    for (const part of body.querySelectorAll(".sides dd, .statement")) {
+      if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+      else part.removeAttribute("tabindex");
+    }
   };
 
   const filter = () => {
@@ -99,6 +108,7 @@
     find.focus();
   });
   addEventListener("hashchange", follow);
+  addEventListener("resize", () => table.querySelectorAll("tbody.open").forEach(reachable));
   filter();
   follow();
 })();
