@@ -52,6 +52,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     monkeypatch.setattr(_library, "names", lambda: list(fake.certificates))
     monkeypatch.setattr(_library, "get", lambda name: FakeOp(name, aliases=aliases.get(name, ())))
     monkeypatch.setattr(_library, "audit_op", fake.audit)
+    monkeypatch.setattr(_library, "exhibit", lambda name, certificate: b"")
     monkeypatch.setattr(_library, "blocks", lambda names: {})
     monkeypatch.setattr(_library, "equations", lambda name, kind: ((name, kind),))
     monkeypatch.setattr(_library, "prepare", lambda: None)

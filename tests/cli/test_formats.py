@@ -32,6 +32,7 @@ def test_all_formats_at_once(
     assert written["junit"].startswith("<?xml")
     assert written["markdown"].startswith("6 ops: ")
     assert written["text"].startswith("op ")
+    assert written["html"].startswith("<!DOCTYPE html>")
 
 
 def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
@@ -64,6 +65,9 @@ def test_one_audit_of_wrong_rules_in_all_formats(tmp_path: Path) -> None:
         assert "witness " in result["message"]["text"]
     document = JUnitXml.fromfile(str(files[_output.Format.junit]))
     assert (document.tests, document.failures) == (13, 13)
+    page = files[_output.Format.html].read_text()
+    assert page.count('<tr class="row">') == 13
+    assert page.count("both sides on a line through the witness") >= 13
     annotations = files[_output.Format.github].read_text().splitlines()
     assert sum(line.startswith("::error file=examples/wrong_rules.py,line=") for line in annotations) == len(places)
 
@@ -83,6 +87,25 @@ def test_a_file_is_replaced_whole_or_not_at_all(
 
 def _no_space(*_: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+def test_a_page_goes_to_the_screen_as_well(library: Library, certgrad: Run) -> None:
+    done = certgrad("audit", "relu", "--format", "html")
+    assert done.code == 0
+    assert done.out.lstrip().startswith("<!DOCTYPE html>")
+    assert done.out.endswith("</html>\n")
+
+
+def test_without_jinja_nothing_is_audited_for_a_page(
+    library: Library, certgrad: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("certgrad.report.html._page.import_module", absent)
+    done = certgrad("audit", "--format", "html")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: HTML needs jinja2. Install it with: pip install 'certgrad[html]'.\n"
 
 
 def test_an_unknown_format_is_named_with_those_that_there_are(library: Library, certgrad: Run) -> None:

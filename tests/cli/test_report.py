@@ -35,3 +35,25 @@ def test_unwritable_directory(library: Library, certgrad: Run, tmp_path: Path) -
     result = certgrad("report", "--directory", str(tmp_path / "reports"))
     assert result.code == 2
     assert result.err.startswith(f"error: The report cannot be written to {tmp_path / 'reports'}: ")
+
+
+def test_also_as_one_page(library: Library, certgrad: Run, tmp_path: Path) -> None:
+    directory, page = tmp_path / "reports", tmp_path / "ops.html"
+    result = certgrad("report", "--directory", str(directory), "--html", str(page))
+    assert result.code == 0, result.err
+    first = page.read_text()
+    assert "<title>3 ops: 1 proved, 2 proved under hypotheses" in first
+    assert "Audited in" not in first, "it says no times"
+    assert f"{page}: written, " in result.out
+    again = certgrad("report", "--check", "--directory", str(directory), "--html", str(page))
+    assert again.code == 0
+    assert page.read_text() == first
+
+
+def test_the_page_is_of_the_ops_and_can_be_written(library: Library, certgrad: Run, tmp_path: Path) -> None:
+    both = certgrad("report", "--jax", "--html", str(tmp_path / "a.html"))
+    assert both.code == 2
+    assert both.err == "error: --html is the page on the ops, and --jax that on JAX. Leave one of them out.\n"
+    nowhere = certgrad("report", "--html", str(tmp_path / "no/where.html"))
+    assert nowhere.code == 2
+    assert "cannot be written" in nowhere.err

@@ -82,7 +82,13 @@ def test_a_sum_among_factors_is_in_brackets() -> None:
 
 def test_names_are_inert() -> None:
     evil = "<script>alert(1)</script>&\"'"
-    for term in (t.Entry(evil), t.Array(evil), t.Size(evil), t.Apply(evil, (X,)), t.Fold("sum", (t.Range(evil, X),), X)):
+    for term in (
+        t.Entry(evil),
+        t.Array(evil),
+        t.Size(evil),
+        t.Apply(evil, (X,)),
+        t.Fold("sum", (t.Range(evil, X),), X),
+    ):
         root = read(mathml(term))
         assert not [*root.iter("script")]
         assert evil in "".join(root.itertext())

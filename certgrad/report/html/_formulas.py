@@ -12,7 +12,7 @@ from certgrad.hypotheses.mathml import fenced, mathml, operator, row, summands, 
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report.wording import number
 
-_WORDS = re.compile(r"\.\w{3}|\b(?:entry|axis|unique|differ|definite|every|integer|step|repeated)\b")
+_IN_WORDS = (t.Words, t.OffBoundaries, t.Unique, t.Distinct, t.AtSteps, t.Matrix, t.Chosen, t.Carry, t.Carried)
 _LONG = 90
 """A formula of more characters is broken between its summands."""
 _TOKEN = re.compile(r"\s*(d/dt|at t = 0|[A-Za-z_][A-Za-z_0-9.]*|\d+|⟨|⟩|[(),=+·])")
@@ -28,10 +28,8 @@ class Formula:
 
 def of_hypothesis(h: Hypothesis) -> Formula:
     """A hypothesis. Where its text says a size or a range in words it stays text."""
-    if isinstance(h.tree, t.Words | t.OffBoundaries | t.Unique | t.Distinct | t.AtSteps):
-        return Formula([], number(h.text))
     tree = h.tree.holds if isinstance(h.tree, t.ForAll) else h.tree
-    if any(isinstance(n, t.Matrix | t.Chosen | t.Carry | t.Carried) for n in t.walk(tree)) or " for " in h.text:
+    if any(isinstance(n, _IN_WORDS) for n in t.walk(tree)) or " for " in h.text:
         return Formula([], number(h.text))
     return Formula([mathml(_with_indices(h, tree))], number(h.text))
 

@@ -38,8 +38,8 @@ _IN_ROW = 2
 """So many hypotheses stand in a row of the table."""
 _WIDEST = 48
 """A hypothesis of more characters is only in the details."""
+_NARROW = 24
 _CASES = 6
-_CODE = re.compile(r"`([^`]*)`")
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         duration(one.seconds) if one.seconds else "",
         signatures(certificate, _CASES),
         _facts(certificate, one.where),
-        [of_hypothesis(h) for h in short],
+        [_brief(h) for h in short],
         len(conditions(certificate)) - len(short) if len(conditions(certificate)) > len(short) else 0,
         len(found),
         obligations,
@@ -215,6 +215,12 @@ def _rule(one: Audited, anchor: str, remarks: Sequence[Remarked]) -> Rule:
         not_for_all(certificate),
         notation([*texts, *(claim.statement for claim in certificate.claims)]),
     )
+
+
+def _brief(h: Hypothesis) -> Formula:
+    """A hypothesis in a row: a formula does not wrap, and so a longer one stands there as text."""
+    found = of_hypothesis(h)
+    return found if len(found.text) <= _NARROW else Formula([], found.text)
 
 
 def _facts(certificate: Certificate, where: str) -> list[tuple[str, str]]:

@@ -46,9 +46,7 @@ class Browser:
     def open(self, page: Path, width: int = 1280, dark: bool = False, fragment: str = "") -> None:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.devtools("Emulation.setEmulatedMedia", features=[scheme])
-        self.devtools(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
-        )
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self._ask("POST", f"{self._session}/url", {"url": "about:blank"})
         self._ask("POST", f"{self._session}/url", {"url": page.as_uri() + fragment})
 
@@ -62,9 +60,7 @@ class Browser:
 
     def press(self, *keys: str) -> None:
         """Keys, one after the other, to whatever has the focus."""
-        actions = [
-            {"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")
-        ]
+        actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         source = {"type": "key", "id": "keyboard", "actions": actions}
         self._ask("POST", f"{self._session}/actions", {"actions": [source]})
 
