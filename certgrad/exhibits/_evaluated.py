@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certgrad.obligations.balls import _scalars as s
-from certgrad.obligations.balls._gaps import Point
+from certgrad.obligations.balls import UNKNOWN, Point, ball, finite, precision
 
 BITS = 96
 """Enough for a picture."""
@@ -26,10 +25,10 @@ def steps(low: Fraction, high: Fraction) -> list[Fraction]:
 
 def number(x: Any) -> float | None:
     """A scalar as a float with a few significant digits, the same on every machine; None where it is no real number."""
-    if x is s.UNKNOWN or x is None or not s.finite(x):
+    if x is UNKNOWN or x is None or not finite(x):
         return None
-    with s.precision(BITS):
-        value = float(s.ball(x).mid())
+    with precision(BITS):
+        value = float(ball(x).mid())
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.obligations.auditing.witnesses import inputs_of, inside_domain, rule_of
-from certgrad.obligations.balls import Dims, Point, Programs
-from certgrad.obligations.balls._draw import nested
-from certgrad.obligations.balls._gaps import SIDES, Side
+from certgrad.obligations.balls import SIDES, Dims, Point, Programs, Side, nested
 from certgrad.obligations.certificate import CaseClaim, Certificate, Claim
 from certgrad.obligations.generality.instances import Instance, family
 from certgrad.ops._declare import Case

@@ -64,8 +64,9 @@ def operator(sign: str) -> str:
 
 
 def said(text: str) -> str:
-    """Words."""
-    return f"<mtext>{escape(text)}</mtext>"
+    """Words. Spaces at their ends would be left out if they could be broken."""
+    kept = text.replace(" ", "\u00a0") if text[:1] == " " or text[-1:] == " " else text
+    return f"<mtext>{escape(kept)}</mtext>"
 
 
 def fenced(inner: str, left: str = "(", right: str = ")") -> str:

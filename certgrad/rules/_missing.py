@@ -65,10 +65,10 @@ def _term(one: UserRule, k: int) -> Missing:
     if len(places) != len(argument.shape) or coefficient.free - {*places}:
         return NOTHING
     names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
-    found = term(coefficient, names)
-    text = term_text(found)
+    lacking = term(coefficient, names)
+    text = term_text(lacking)
     entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
     what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"
     if len(text) > LONGEST:
         return NOTHING
-    return Missing(f"add to {what} of {entry}: {text}", found, tuple(names.values()))
+    return Missing(f"add to {what} of {entry}: {text}", lacking, tuple(names.values()))

@@ -61,6 +61,7 @@ def test_every_element_has_its_children(term: t.Term) -> None:
         ("x != 0", "x≠0"),
         ("2*x - 3 >= 0", "2x≥3"),
         ("x**2 + y**2 > 0", "x2+y2>0"),
+        ("x != 0 or y > 0", "x≠0\u00a0or\u00a0y>0"),
     ],
 )
 def test_statements(text: str, expected: str) -> None:

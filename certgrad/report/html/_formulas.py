@@ -8,7 +8,7 @@ from html import escape
 
 from certgrad.exhibits.data import Equation, Form
 from certgrad.hypotheses import tree as t
-from certgrad.hypotheses.mathml import fenced, mathml, operator, row, summands, symbol
+from certgrad.hypotheses.mathml import mathml, operator, row, summands, symbol
 from certgrad.obligations.certificate import Hypothesis
 from certgrad.report.wording import number
 
@@ -71,16 +71,19 @@ def of_statement(text: str) -> tuple[str, Formula]:
     if not equals:
         return f"{head}: {body}.", Formula([], "")
     try:
-        return f"{head}:", Formula([row(*_typeset(left)), row(operator("="), *_typeset(right))], body)
+        pieces = _typeset(left)
+        first, *rest = _typeset(right)
+        return f"{head}:", Formula([*pieces, row(operator("="), first), *rest], body)
     except ValueError:
         return f"{head}:", Formula([], body)
 
 
 def _typeset(text: str) -> list[str]:
-    """The words of an equation's side as MathML. Raises ValueError for what is no formula."""
+    """A side of an equation in words as MathML, in pieces that end with a comma. Raises ValueError for what is none."""
+    pieces: list[str] = []
     out: list[str] = []
     position = 0
-    end = ""
+    at_zero = False
     while text[position:].strip():
         found = _TOKEN.match(text, position)
         if found is None:
@@ -90,7 +93,7 @@ def _typeset(text: str) -> list[str]:
             d = "<mi mathvariant='normal'>d</mi>"
             out.append(f"<mfrac>{d}<mrow>{d}<mi>t</mi></mrow></mfrac>")
         elif token == "at t = 0":
-            end = fenced("<mi>t</mi><mo>=</mo><mn>0</mn>", "|", "")
+            at_zero = True
         elif token[0].isalpha() or token[0] == "_":
             called = text[position : position + 1] == "("
             out.append(f"<mi>{escape(token)}</mi><mo>⁡</mo>" if called else symbol(token))
@@ -100,6 +103,9 @@ def _typeset(text: str) -> list[str]:
             out.append(f"<mo stretchy='false'>{token}</mo>")
         else:
             out.append(operator(token))
-    if end:
+            if token == ",":
+                pieces.append(row(*out))
+                out = []
+    if at_zero:
         out.append("<msub><mo>|</mo><mrow><mi>t</mi><mo>=</mo><mn>0</mn></mrow></msub>")
-    return out
+    return [*pieces, row(*out)]
