@@ -16,15 +16,19 @@ import jax
 import jax.numpy as jnp
 
 from certgrad.exhibits.data import Mend
+from certgrad.obligations.auditing.audit import audit
 from certgrad.obligations.certificate import PROOFS
 
 from ._as_code import NotCodeError, Writer
 from ._declaration import Declaration
+from ._examine import examine, settled
 from ._missing import Missing
 from ._report import Report
 from ._user_rule import UserRule
 
 CONTEXT = 3
+SECONDS = 10.0
+"""For each proof of the rule with the change: a picture must not cost a rule its verdict."""
 _WEAK = (ast.IfExp, ast.Lambda, ast.BoolOp, ast.Compare, ast.NamedExpr)
 """Expressions to which a term is added in brackets."""
 
@@ -33,9 +37,12 @@ def mend(rule: UserRule, report: Report, declaration: Declaration) -> Mend | Non
     """The change, if every wrong cotangent lacks a term that can be written with what the backward function has.
 
     The function is compiled anew with the change and the rule checked as it was; only a proof makes it a mend. It is
-    for rules of `jax.custom_vjp` with a backward function of its own, which closes over nothing.
+    for rules of `jax.custom_vjp` with a backward function of its own that closes over nothing, no surrogates among
+    them.
     """
     wrong = [a for a in report.arguments if a.verdict not in PROOFS]
+    if declaration.surrogate or declaration.approximates is not None:
+        return None
     if not wrong or not all(a.lacks is not None and a.lacks.term is not None for a in wrong):
         return None
     try:
@@ -198,9 +205,7 @@ def _column(text: str, line: int, column: int) -> int:
 
 
 def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declaration) -> str:
-    """The verdict on the rule with the changed backward function."""
-    from ._check import check
-
+    """The verdict on the rule with the changed backward function, of all that is claimed of it."""
     forward, old = rule.fwd_rule, rule.vjp_rule
     assert isinstance(forward, FunctionType), "the source was found"
     assert isinstance(old, FunctionType), "the source was found"
@@ -209,8 +214,12 @@ def _checked(rule: UserRule, source: _Source, changed: str, declaration: Declara
         return ""
     mended = jax.custom_vjp(rule.custom.fun)
     mended.defvjp(forward, backward)
-    options = {**declaration.options, "order": 1, "sizes": None}
-    return check(mended, declaration.signature, name=f"{rule.name}, mended", conformance=False, **options).verdict
+    options = {k: v for k, v in declaration.options.items() if k in ("static", "differentiable", "domain")}
+    name = f"{rule.name}, mended"
+    found = UserRule(mended, declaration.signature, name=name, excluded=rule.excluded, conformance=False, **options)
+    settled(found, examine(found))
+    found.seconds = SECONDS
+    return audit(found).verdict
 
 
 def _compiled(changed: str, source: _Source, old: FunctionType) -> Callable[..., Any] | None:
