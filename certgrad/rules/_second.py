@@ -1,4 +1,7 @@
-"""The rule of a rule: the derivative that JAX makes of a rule's cotangents, which is what second derivatives run."""
+"""The rule of a rule: the derivative that JAX makes of what a rule returns, which is what second derivatives run.
+
+That is of its cotangents, and of the value where the rule computes it (a loss of `jax.value_and_grad`'s value).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from ._user_rule import UserRule
 
 
 def gradients_of(rule: UserRule) -> list[tuple[Callable, str, list[str]]]:
-    """For each case the function from arguments and seeds to cotangents, its signature, and what moves in it.
+    """For each case the function from arguments and seeds to cotangents and values, its signature, and what moves in it.
 
     Raises:
         UsageError: the outputs' shapes are not known, or a number is left open.
@@ -48,12 +51,14 @@ def gradients_of(rule: UserRule) -> list[tuple[Callable, str, list[str]]]:
 
 
 def _gradient(rule: UserRule, statics: dict[str, Any], names: list[str]) -> Callable:
-    vjp, count = rule.rules(statics).vjp, len(rule.arg_names)
+    rules, count = rule.rules(statics), len(rule.arg_names)
     code = tuple(rule.code)  # what it runs, for those who look at what code reaches
 
     def gradient(*arrays: Any) -> Any:
         assert code
-        return tuple(vjp(list(arrays[:count]), list(arrays[count:]), []))
+        xs, seeds = list(arrays[:count]), list(arrays[count:])
+        values = rules.primal(xs, []) if rules.primal else ()
+        return (*rules.vjp(xs, seeds, []), *values)
 
     parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
     gradient.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

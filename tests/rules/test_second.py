@@ -46,7 +46,13 @@ def test_a_right_rule_is_right_twice():
     assert certgrad.check(RIGHT, "n d, d", conformance=False).second is None
 
 
-@pytest.mark.parametrize("wrong", [STOPPED, BY_A_WRONG_RULE])
+def value_is_stopped():
+    made = jax.custom_jvp(lambda x: x**3)
+    made.defjvp(lambda p, t: (jax.lax.stop_gradient(p[0]) ** 3, 3 * p[0] ** 2 * t[0]))
+    return made
+
+
+@pytest.mark.parametrize("wrong", [STOPPED, BY_A_WRONG_RULE, value_is_stopped()])
 def test_a_rule_that_is_right_once_and_not_twice(wrong):
     """The first claim compares values, and a second derivative goes through the code of the rule."""
     first = certgrad.check(wrong, "*s -> *s", conformance=False)
