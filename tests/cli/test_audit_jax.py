@@ -43,7 +43,8 @@ def jax(monkeypatch: pytest.MonkeyPatch) -> Jax:
     return fake
 
 
-def test_table_and_summary(jax: Jax, certgrad: Run) -> None:
+def test_table_and_summary(jax: Jax, certgrad: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     result = certgrad("audit", "--jax")
     assert result.code == 0
     assert result.err == ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from certgrad.ops import registry
 from tests.cli.conftest import Library, Result
 
 Run = Callable[..., Result]
@@ -17,7 +18,9 @@ SAMPLE = Path(__file__).parents[2] / "examples/plugin/src"
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Installs a distribution as far as entry points go: its metadata in a folder of `sys.path`."""
-    before = set(sys.modules)
+    _forget()
+    for table in ("_ops", "_aliases"):  # what the sample declares is taken back
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
     monkeypatch.syspath_prepend(str(SAMPLE))
     monkeypatch.syspath_prepend(str(tmp_path))
     paths = [str(tmp_path), str(SAMPLE), os.environ.get("PYTHONPATH", "")]
@@ -32,9 +35,13 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         (folder / "entry_points.txt").write_text("\n".join(tables))
 
     yield installed
-    for module in set(sys.modules) - before:
-        if module.partition(".")[0] in ("certgrad_sample", "broken"):
-            del sys.modules[module]
+    _forget()
+
+
+def _forget() -> None:
+    """Neither the sample nor what other tests call broken is imported."""
+    for module in [m for m in sys.modules if m.partition(".")[0] in ("certgrad_sample", "broken")]:
+        del sys.modules[module]
 
 
 def test_the_ops_of_a_plugin_are_listed_by_the_target_that_names_them(
