@@ -1,4 +1,4 @@
-"""The pages whose commands are followed one by one, and what every page is held to: commands that exist, names that are."""
+"""The pages whose commands are followed one by one, and what holds for all: their commands and names exist."""
 
 import doctest
 import re
@@ -86,6 +86,7 @@ def test_the_rows_of_the_readme_are_those_of_the_report() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme.partition("$ make audit\nop ")[2].partition("```")[0].splitlines()[1:]
     rows: dict[str, list[str]] = {}
+    name = ""
     for line in table:
         if line.startswith("    "):
             rows[name].append(" ".join(line.split(maxsplit=1)[1].split()))
@@ -107,7 +108,7 @@ def test_the_rows_of_the_readme_are_those_of_the_report() -> None:
     )
 
 
-def _certificate(file: Path):  # noqa: ANN202
+def _certificate(file: Path):
     from certgrad.obligations.certificate import Certificate
 
     return msgspec.json.decode(file.read_bytes(), type=Certificate)
@@ -151,7 +152,7 @@ _GATES = (
 )
 
 
-def _quoting(page: str, folder: Path, command: str):  # noqa: ANN202
+def _quoting(page: str, folder: Path, command: str):
     """The steps of the page's blocks with the command, the others left out."""
     blocks = [f"```console\n{block}```\n" for block in _CONSOLE.findall(page) if f"{command}\n" in block]
     return [step for block in blocks for step in steps(block, folder)]

@@ -85,7 +85,7 @@ def _run(command: str, folder: Path) -> str:
 
 
 def _programs(folder: Path) -> Path:
-    """Where a shell finds `certgrad`, `pytest` and `python`: those of this environment, with the code of this checkout."""
+    """Where a shell finds `certgrad`, `pytest` and `python`: those of this environment, with this checkout's code."""
     place = folder.with_name(f"{folder.name}-programs")
     if not place.exists():
         place.mkdir()

@@ -1,7 +1,7 @@
 """The site has the pages of docs/, its notebooks as pages, and the files outside of it that they link to.
 
-On GitHub a page of docs/ links to `../reports/jax.md`. mkdocs knows nothing outside of docs/, so each such file becomes a
-file of the site under its path from the root of the repository, and the links are written anew.
+On GitHub a page of docs/ links to `../reports/jax.md`. mkdocs knows nothing outside of docs/, so each such file
+becomes a file of the site under its path from the root of the repository, and the links are written anew.
 """
 
 import json
@@ -28,7 +28,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     sources = [*(_ROOT / "docs").rglob("*.md"), *_PAGES]
     for source in sources:
         here = str(source.parent.relative_to(_ROOT))
-        outside |= {path for path in map(lambda link: _resolved(here, link), _links(source)) if _exists(path)}
+        outside |= {path for path in (_resolved(here, link) for link in _links(source)) if _exists(path)}
     for path in sorted(outside):
         if not path.startswith("docs/") and path != _HOME and (_ROOT / path).is_file():
             level = InclusionLevel.INCLUDED if (_ROOT / path) in _PAGES else InclusionLevel.NOT_IN_NAV

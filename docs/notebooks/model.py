@@ -22,8 +22,8 @@ print(certificate.verdict)
 print(len(certificate.graph.nodes), "nodes,", len(certificate.lemmas), "lemmas")
 
 # %% [markdown]
-# tanh is smooth, so there is no hypothesis: the gradient is right at every real input, for every n, d and h. With `relu` in
-# its place there is one, at the line that asks for it:
+# tanh is smooth, so there is no hypothesis: the gradient is right at every real input, for all n, d and h. With `relu`
+# in its place there is one, at the line that asks for it:
 
 
 # %%
@@ -46,7 +46,7 @@ x, w = jax.random.normal(keys[0], (32, 3)), jax.random.normal(keys[1], (3, 2))
 b, target = jnp.zeros(2), jnp.tanh(x @ jax.random.normal(keys[2], (3, 2)))
 value, gradients = compiled.value_and_grad(x, w, b, target)
 plain = jax.grad(loss, argnums=(0, 1, 2, 3))(x, w, b, target)
-print(all(bool(jnp.allclose(a, c, rtol=1e-4, atol=1e-6)) for a, c in zip(jax.tree.leaves(gradients), plain)))
+print(all(jnp.allclose(a, c, rtol=1e-4, atol=1e-6) for a, c in zip(jax.tree.leaves(gradients), plain, strict=True)))
 
 # %% [markdown]
 # ## Train it

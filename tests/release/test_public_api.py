@@ -55,7 +55,7 @@ def _of(module: str) -> list[str]:
 
 
 def _signature(function: Any) -> str:
-    """The parameters with their kinds and defaults; annotations, which Python versions print differently, are mypy's."""
+    """The parameters with their kinds and defaults; annotations, which differ between Pythons, are mypy's."""
     signature = inspect.signature(function)
     bare = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
     text = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
