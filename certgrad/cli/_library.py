@@ -51,10 +51,11 @@ def exhibit(name: str, certificate: "Certificate") -> bytes:
     """What a page shows of an op beside its certificate, encoded."""
     prepare()
     from certgrad.exhibits import exhibit as shown
+    from certgrad.exhibits import with_plots
     from certgrad.exhibits.data import encode
 
     op = get(name)
-    return encode(shown(op, certificate, op.doc or ""))
+    return encode(with_plots(shown(op, op.doc or ""), op, certificate))
 
 
 def blocks(ops: Sequence[str]) -> "dict[str, Block]":

@@ -1,10 +1,10 @@
 """What a page shows of a rule beside its certificate: both sides as traced, programs, plots, a mend, drawings.
 
-exhibit(subject, certificate)  # for `certgrad audit --output html=PATH`
+with_plots(exhibit(subject), subject, certificate)  # for `certgrad audit --output html=PATH`
 
 Nothing here decides anything: where a part cannot be made it is left out.
 """
 
-from certgrad.exhibits._make import exhibit
+from certgrad.exhibits._make import exhibit, with_plots
 
-__all__ = ["exhibit"]
+__all__ = ["exhibit", "with_plots"]

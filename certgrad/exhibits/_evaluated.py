@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,8 @@ BITS = 96
 COUNT = 80
 """Steps of a curve."""
 DECIMALS = 4
+SECONDS = 6.0
+"""For one curve. What is not reached by then is left out."""
 
 
 def steps(low: Fraction, high: Fraction) -> list[Fraction]:
@@ -33,9 +36,12 @@ def number(x: Any) -> float | None:
 
 
 def curve(xs: Sequence[Fraction], value: Callable[[Fraction], Any]) -> list[tuple[float, float] | None]:
-    """The points at which there is a value, and None between those where there is none."""
+    """The points at which there is a value, and None between those where there is none; nothing after some seconds."""
     points: list[tuple[float, float] | None] = []
+    until = time.thread_time() + SECONDS
     for x in xs:
+        if time.thread_time() > until:
+            break
         try:
             y = number(value(x))
         except Exception:  # a comparison is not decided, or a program has no value here

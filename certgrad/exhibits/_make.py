@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from certgrad._subject import Subject
 from certgrad.obligations.auditing.statement import general_problem
 from certgrad.obligations.certificate import Certificate
@@ -19,16 +21,20 @@ from .data import Drawing, Exhibit, Mend, Program, Sides
 T = TypeVar("T")
 
 
-def exhibit(subject: Subject, certificate: Certificate, doc: str = "", mend: Mend | None = None) -> Exhibit:
-    """What can be shown of a rule. A composed op has a drawing of its graph in place of both sides."""
+def exhibit(subject: Subject, doc: str = "", mend: Mend | None = None) -> Exhibit:
+    """What can be shown of a rule, but for plots. A composed op has a drawing of its graph in place of both sides."""
     if isinstance(subject, Composed):
         return Exhibit(doc, drawings=_or_none(lambda: _drawings(subject)))
     sides, programs = _traced(subject)
-    plots = [
-        *_or_none(lambda: seam_plots(subject, certificate)),
-        *_or_none(lambda: witness_plots(subject, certificate)),
-    ]
-    return Exhibit(doc, sides, programs, plots, mend)
+    return Exhibit(doc, sides, programs, mend=mend)
+
+
+def with_plots(shown: Exhibit, subject: Subject, certificate: Certificate) -> Exhibit:
+    """The same with plots. Values are computed one by one, and one of a rule that iterates may take very long."""
+    if isinstance(subject, Composed):
+        return shown
+    seams = _or_none(lambda: seam_plots(subject, certificate))
+    return msgspec.structs.replace(shown, plots=[*seams, *_or_none(lambda: witness_plots(subject, certificate))])
 
 
 def _traced(subject: Subject) -> tuple[list[Sides], list[Program]]:

@@ -18,8 +18,10 @@ import msgspec
 from certgrad._processors import available
 
 from ._isolated import Budget, Ended, Worker
-from ._worker import Begun, Event, Failure, Request, RuleResult, Seen, left_out
+from ._worker import Begun, Event, Failure, Request, RuleResult, Seen, Shown, left_out
 
+SHOWING = 60.0
+"""Seconds for a part of what a page shows of a rule. Its verdict is known by then, and stands without."""
 WORTH_A_PROCESS = 4.0
 """Seconds of work that a further process is started for. It has JAX and the target to import."""
 
@@ -206,7 +208,10 @@ class _Crew:
                     self._rules += 1
                     self._seconds += time.monotonic() - started
                     self._change.notify_all()
-                self.said.put(event)
+                shown, ended = self._shown(worker, event)
+                self.said.put(shown)
+                if ended:
+                    return bool(target.waiting)
                 continue
             if self._stopped:
                 return False
@@ -215,6 +220,16 @@ class _Crew:
             self._leave_out(rule, f"its audit {how}{more}")
             return bool(target.waiting)
         return False
+
+    def _shown(self, worker: Worker, result: RuleResult) -> tuple[RuleResult, bool]:
+        """The result with what a page shows of it, where that is asked for; whether the process came to an end."""
+        if not self._request.exhibits or not result.certificate:
+            return result, False
+        while isinstance(event := worker.next(SHOWING), Shown):
+            result = msgspec.structs.replace(result, exhibit=event.exhibit)
+            if event.last:
+                return result, False
+        return result, True
 
     def _take(self, target: _Target) -> Begun | None:
         with self._change:

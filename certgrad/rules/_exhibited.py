@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from certgrad.exhibits import exhibit
+from certgrad._subject import Subject
+from certgrad.exhibits import exhibit, with_plots
 from certgrad.exhibits.data import encode
 from certgrad.obligations.certificate import Certificate
 
@@ -21,20 +22,29 @@ from ._user_rule import UserRule
 
 def exhibited(
     found: Found, table: Mapping[str, Sequence[Declaration]], certificate: Certificate, report: Report | None
-) -> bytes:
-    """The exhibit, encoded; empty where none can be made. With a report on a wrong rule, its mend is looked for."""
+) -> Iterator[bytes]:
+    """The exhibit, encoded, and then once more with its plots; empty where none can be made. With a report on a wrong
+    rule, its mend is looked for.
+    """
     try:
         doc = inspect.getdoc(plain_function(unwrapped(found.rule))) or ""
-        if is_op(found.rule):
-            return encode(exhibit(found.rule, certificate, doc))
-        at = certificate.sizes[0] if certificate.sizes else None
-        made = [(_made(found, d, certificate, at), d) for d in declarations_of(found, table)]
-        of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
-        subject, declaration = (of or made)[0]
-        mended = mend(subject, report, declaration) if report is not None else None
-        return encode(exhibit(subject, certificate, doc, mended))
+        subject: Subject = found.rule
+        mended = None
+        if not is_op(found.rule):
+            at = certificate.sizes[0] if certificate.sizes else None
+            made = [(_made(found, d, certificate, at), d) for d in declarations_of(found, table)]
+            of = [(s, d) for s, d in made if [str(c.signature) for c in s.cases] == certificate.signature]
+            rule, declaration = (of or made)[0]
+            subject, mended = rule, mend(rule, report, declaration) if report is not None else None
+        shown = exhibit(subject, doc, mended)
     except Exception:  # a picture is no reason to lose a verdict
-        return b""
+        yield b""
+        return
+    yield encode(shown)
+    try:
+        yield encode(with_plots(shown, subject, certificate))
+    except Exception:
+        yield encode(shown)
 
 
 def _made(found: Found, d: Declaration, certificate: Certificate, at: Mapping[str, int] | None) -> UserRule:

@@ -71,7 +71,15 @@ class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     inferred: str = ""
     """The declaration, as `[tool.certgrad.signatures]` says it, that it was audited with where nobody made one."""
     exhibit: bytes = b""
-    """What a page shows of it, where that was asked for."""
+    """What a page shows of it, where that was asked for: `Shown` brings it, after the result."""
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What a page shows of the rule whose result came before: a verdict does not wait for a picture."""
+
+    exhibit: bytes
+    last: bool = False
+    """Nothing more will come of it."""
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -100,7 +108,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     message: str
 
 
-Event = RuleResult | Begun | Seen | Failure
+Event = RuleResult | Shown | Begun | Seen | Failure
 
 
 def left_out(name: str, reason: str, where: str = "", file: str = "") -> RuleResult:
@@ -156,11 +164,16 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
     rules = [Begun(kind="rule", name=one.name, where=one.where, file=one.file) for one in found.rules]
     yield Seen(names=list(found.names), files=list(found.files), rules=rules)
     memory = _memory(request, table) if found.rules else None
+    reports: dict[str, Report] | None = {} if request.exhibits else None
     by_name = {one.name: one for one in found.rules}
     for line in commands:
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
-            yield audited(by_name[name], table, request.conformance, memory, request.order, request.exhibits)
+            found_rule = by_name[name]
+            result = audited(found_rule, table, request.conformance, memory, request.order, reports)
+            yield result
+            if reports is not None and result.certificate:
+                yield from _shown(result, found_rule, table, reports.pop(name, None))
         else:
             yield left_out(name, "it is not there when the target is imported again")
 
@@ -181,32 +194,32 @@ def audited(
     conformance: bool,
     memory: Memory | None,
     order: int = 1,
-    exhibits: bool = False,
+    reports: dict[str, Report] | None = None,
 ) -> RuleResult:
-    """What comes of a rule: as an earlier audit found it, where all is as it was then. With `exhibits`, a rule that is
-    not proved is looked at anew, as its mend needs more than its certificate.
+    """What comes of a rule: as an earlier audit found it, where all is as it was then.
+
+    Into `reports`, if there is one, goes what was found of it; a rule that is not proved is then looked at anew, as its
+    mend needs that.
     """
     from ._by_name import examined
 
     started = time.perf_counter()
     key = memory.key(found) if memory is not None else None
     if memory is not None and key is not None and (known := memory.recall(found, key)) is not None:
-        known = msgspec.structs.replace(known, seconds=time.perf_counter() - started)
-        if not exhibits:
-            return known
         certificate = _decoded(known)
-        if certificate is None or certificate.verdict in HOLDS:
-            return _with_exhibit(known, found, table, None)
+        if reports is None or certificate is None or certificate.verdict in HOLDS:
+            return msgspec.structs.replace(known, seconds=time.perf_counter() - started)
     result = examined(found, table, conformance, order)
+    if reports is not None and result.report is not None:
+        reports[found.name] = result.report
     out = result_of(found, result, time.perf_counter() - started)
-    shown = _with_exhibit(out, found, table, result.report) if exhibits else out
     if memory is None:
-        return shown
+        return out
     if key is not None:
         memory.keep(
             key, out, holds=result.report is not None and result.report.verdict in HOLDS and bool(out.certificate)
         )
-    return msgspec.structs.replace(shown, cache_problem=memory.folder.problem)
+    return msgspec.structs.replace(out, cache_problem=memory.folder.problem)
 
 
 def _decoded(result: RuleResult) -> Certificate | None:
@@ -215,16 +228,18 @@ def _decoded(result: RuleResult) -> Certificate | None:
     return json.decode(result.certificate) if result.certificate else None
 
 
-def _with_exhibit(
+def _shown(
     result: RuleResult, found: Found, table: Mapping[str, Sequence[Declaration]], report: Report | None
-) -> RuleResult:
-    """The result with what a page shows of the rule."""
+) -> Iterator[Shown]:
+    """What a page shows of a rule that has a certificate, as it comes."""
     from ._exhibited import exhibited
 
     certificate = _decoded(result)
-    if certificate is None:
-        return result
-    return msgspec.structs.replace(result, exhibit=exhibited(found, table, certificate, report))
+    assert certificate is not None
+    exhibit = b""
+    for exhibit in exhibited(found, table, certificate, report):
+        yield Shown(exhibit=exhibit)
+    yield Shown(exhibit=exhibit, last=True)
 
 
 def result_of(found: Found, result: Examination, seconds: float) -> RuleResult:

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad import audit_op
-from certgrad.exhibits import exhibit
+from certgrad.exhibits import exhibit, with_plots
 from certgrad.exhibits.data import Exhibit, Plot, decode, encode
 from certgrad.obligations.auditing.audit import audit
 from certgrad.ops import registry
@@ -13,7 +13,7 @@ from certgrad.ops._registry import Registry
 
 
 def of(name: str) -> Exhibit:
-    return exhibit(registry.get(name), audit_op(name))
+    return with_plots(exhibit(registry.get(name)), registry.get(name), audit_op(name))
 
 
 def only(plots: list[Plot], kind: str) -> Plot:
@@ -78,7 +78,7 @@ def test_both_sides_along_the_line_through_a_witness() -> None:
 
     certificate = audit(cube)
     assert certificate.verdict == "refuted"
-    shown = exhibit(cube, certificate)
+    shown = with_plots(exhibit(cube), cube, certificate)
     plot = only(shown.plots, "witness")
     (witness,) = [c.witness for claim in certificate.claims for c in claim.cases if c.witness is not None]
     left, right = (dict(filter(None, c.points)) for c in plot.curves)
@@ -102,7 +102,7 @@ def test_a_rule_that_does_not_trace_has_an_empty_exhibit() -> None:
     def _(x, seed):
         return seed
 
-    assert exhibit(odd, audit_op("sin")) == Exhibit()
+    assert with_plots(exhibit(odd), odd, audit_op("sin")) == Exhibit()
 
 
 def test_a_composed_op_is_drawn() -> None:
