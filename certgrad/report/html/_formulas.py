@@ -15,6 +15,7 @@ from certgrad.report.wording import number
 _IN_WORDS = (t.Words, t.OffBoundaries, t.Unique, t.Distinct, t.AtSteps, t.Matrix, t.Chosen, t.Carry, t.Carried)
 _LONG = 90
 """A formula of more characters is broken between its summands."""
+_EQUALS = re.compile(r"(?<!at t) = ")
 _TOKEN = re.compile(r"\s*(d/dt|at t = 0|[A-Za-z_][A-Za-z_0-9.]*|\d+|⟨|⟩|[(),=+·])")
 
 
@@ -67,12 +68,12 @@ def of_statement(text: str) -> tuple[str, Formula]:
     head, mark, body = text.partition(": ")
     if not mark:
         return "", Formula([], text)
-    left, equals, right = body.partition(" = ")
-    if not equals:
+    left, *right = _EQUALS.split(body, maxsplit=1)
+    if not right:
         return f"{head}: {body}.", Formula([], "")
     try:
         pieces = _typeset(left)
-        first, *rest = _typeset(right)
+        first, *rest = _typeset(right[0])
         return f"{head}:", Formula([*pieces, row(operator("="), first), *rest], body)
     except ValueError:
         return f"{head}:", Formula([], body)
@@ -83,7 +84,6 @@ def _typeset(text: str) -> list[str]:
     pieces: list[str] = []
     out: list[str] = []
     position = 0
-    at_zero = False
     while text[position:].strip():
         found = _TOKEN.match(text, position)
         if found is None:
@@ -93,7 +93,7 @@ def _typeset(text: str) -> list[str]:
             d = "<mi mathvariant='normal'>d</mi>"
             out.append(f"<mfrac>{d}<mrow>{d}<mi>t</mi></mrow></mfrac>")
         elif token == "at t = 0":
-            at_zero = True
+            out.append("<msub><mo>|</mo><mrow><mi>t</mi><mo>=</mo><mn>0</mn></mrow></msub>")
         elif token[0].isalpha() or token[0] == "_":
             called = text[position : position + 1] == "("
             out.append(f"<mi>{escape(token)}</mi><mo>⁡</mo>" if called else symbol(token))
@@ -106,6 +106,4 @@ def _typeset(text: str) -> list[str]:
             if token == ",":
                 pieces.append(row(*out))
                 out = []
-    if at_zero:
-        out.append("<msub><mo>|</mo><mrow><mi>t</mi><mo>=</mo><mn>0</mn></mrow></msub>")
     return [*pieces, row(*out)]

@@ -292,14 +292,17 @@ def _witness(witness: Witness | None) -> list[tuple[str, str]]:
     if witness is None:
         return []
     rows = []
-    for label, value in witness_rows(witness):
-        name, mark_, rest = value.partition(" = ")
-        rows.append((name, rest) if label in ("witness", "") and mark_ and "," not in name else (label, value))
+    for k, (label, value) in enumerate(witness_rows(witness)):
+        name, assigned, rest = value.partition(" = ")
+        if k == 0 and (witness.dims or witness.statics):
+            rows.append(("with" if witness.statics else "sizes", value))
+        else:
+            rows.append((name, rest) if label in ("witness", "") and assigned else (label, value))
     return [(label, value) for label, value in rows if value]
 
 
 def _coloured(mend: Mend | None) -> list[tuple[str, str]]:
     """The lines of a diff with the class of each."""
-    kinds = {"+": "added", "-": "removed", "@": "place"}
+    kinds = {"+": "added", "-": "removed", "@": "hunk"}
     lines = mend.diff.splitlines() if mend is not None else []
     return [("" if line[:3] in ("+++", "---") else kinds.get(line[:1], ""), line) for line in lines]
