@@ -5,7 +5,6 @@ With CERTGRAD_AXE=/path/to/axe.min.js (npm install axe-core) an accessibility ch
 
 import base64
 import dataclasses
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -162,20 +161,28 @@ def test_it_prints(browser: b.Browser, page: Path) -> None:
 def test_a_thousand_rows_are_quick(browser: b.Browser, tmp_path: Path) -> None:
     file = tmp_path / "many.html"
     file.write_text(render(many(1000), "1.2.3"), encoding="utf-8")
+    browser.devtools("Performance.enable", timeDomain="threadTicks")
+    before = _busy(browser)
     browser.open(file)
-    timing = "const n = performance.getEntriesByType('navigation')[0]; return [n.domInteractive, n.loadEventEnd]"
-    interactive, loaded = browser.run(timing)
+    opening = _busy(browser) - before
     elements = browser.run("return document.getElementsByTagName('*').length")
-    started = time.perf_counter()
-    browser.run("const find = document.getElementById('find'); find.value = 'rule_77';")
-    spent = browser.run(
-        "const start = performance.now();"
-        "document.querySelector('.tools').dispatchEvent(new Event('change'));"
-        "document.body.offsetHeight; return performance.now() - start"
+    before = _busy(browser)
+    browser.run(
+        "document.getElementById('find').value = 'rule_77';"
+        "document.querySelector('.tools').dispatchEvent(new Event('change')); document.body.offsetHeight"
     )
+    filtering = _busy(browser) - before
+    browser.devtools("Performance.disable")
     assert browser.run("return document.getElementById('shown').textContent") == "11 of 1000 shown"
-    print(json.dumps({"MB": file.stat().st_size / 1e6, "interactive ms": interactive, "loaded ms": loaded}))
-    print(json.dumps({"elements": elements, "filter ms": spent, "s": time.perf_counter() - started}))
+    print(
+        f"{file.stat().st_size / 1e6:.1f} MB, {elements} elements, {opening:.2f} s to open, {filtering:.2f} s to filter"
+    )
     assert elements < 40_000, "details are made when they are opened"
-    assert loaded < 10_000, "a second on a machine that does nothing else"
-    assert spent < 1_500
+    assert opening < 5, "a second or so of its processor, whatever else the machine does"
+    assert filtering < 1
+
+
+def _busy(browser: b.Browser) -> float:
+    """Seconds of the processor that the page has taken: those on the clock are of whatever runs beside it."""
+    found = browser.devtools("Performance.getMetrics")["metrics"]
+    return next(float(m["value"]) for m in found if m["name"] == "TaskDuration")
