@@ -444,19 +444,24 @@ class Worker:
 
 
 class _Limit:
-    """A limit of processor time for a block; `over` says that it was reached."""
+    """A limit of processor time for a block, which its proofs share; `over` says that it was reached."""
 
     def __init__(self, seconds: int) -> None:
+        from certgrad.obligations.terms.budget import ends_in
+
         self.seconds, self.over, self.took = seconds, False, 0.0
+        self._shared = ends_in(seconds, time.process_time)
 
     def __enter__(self) -> _Limit:
         self._began = time.process_time()
         # again each second: where it rings while Python deletes an object, the exception is lost
         signal.setitimer(signal.ITIMER_PROF, self.seconds, 1.0)
+        self._shared.__enter__()
         return self
 
     def __exit__(self, kind: type | None, *_: object) -> bool:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        self._shared.__exit__(None, None, None)
         self.took = round(time.process_time() - self._began, 1)
         self.over = kind is OutOfTime
         return self.over

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from certgrad.obligations.terms.budget import ends_in
+
 _AGAIN = 0.05
 _ONCE_MORE = 2.0
 
@@ -18,7 +20,10 @@ class OverError(BaseException):
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise OverError in the block after so many seconds; in the main thread, on systems that have such alarms."""
+    """Raise OverError in the block after so many seconds; in the main thread, on systems that have such alarms.
+
+    Its proofs share the time, so that there is some for sizes as numbers where a proof does not close.
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -33,7 +38,8 @@ def limited(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, over)
     left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        with ends_in(seconds):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, left)
         signal.signal(signal.SIGALRM, before)

@@ -18,6 +18,7 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import AT_SIZES, PROOFS, Certificate, Claim, sealed, sized, worst
 from certgrad.obligations.conformance import assignments, in_code
 from certgrad.obligations.generality.reach import is_users, reachable
+from certgrad.obligations.terms.budget import budget
 
 from ._infer import traces
 from ._merged import merged
@@ -96,7 +97,7 @@ def at_sizes(
     proofs: list[tuple[Sizes, Report]] = []
     left_out: list[str] = []
     left = WANTED
-    until = time.process_time() + ALL_SECONDS
+    until = time.process_time() + min(ALL_SECONDS, budget.seconds_left() / 2)
     if any(_entries(rule, sizes) > ENTRIES for sizes in differs_at):
         return report
     of_code = _of_code(rule)

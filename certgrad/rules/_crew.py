@@ -49,8 +49,16 @@ def audit_targets(
 
     Where the iteration is given up, all processes end.
     """
-    request = Request("", conformance=conformance, order=order, cache=str(cache or ""), exhibits=exhibits)
-    crew = _Crew(request, targets, budget, jobs)
+    limits = budget or Budget()
+    request = Request(
+        "",
+        conformance=conformance,
+        order=order,
+        cache=str(cache or ""),
+        exhibits=exhibits,
+        seconds=limits.auditing,
+    )
+    crew = _Crew(request, targets, limits, jobs)
     threads = [threading.Thread(target=crew.work, daemon=True) for _ in range(jobs or available())]
     try:
         for thread in threads:
@@ -89,10 +97,10 @@ class _Target:
 class _Crew:
     """The processes, and what they do. Everything that threads share is used under `change`."""
 
-    def __init__(self, request: Request, targets: Sequence[str], budget: Budget | None, jobs: int | None) -> None:
+    def __init__(self, request: Request, targets: Sequence[str], budget: Budget, jobs: int | None) -> None:
         self.said: SimpleQueue[Event | BaseException | None] = SimpleQueue()
         self._targets = [_Target(t) for t in dict.fromkeys(targets)]
-        self._request, self._budget, self._jobs = request, budget or Budget(), jobs
+        self._request, self._budget, self._jobs = request, budget, jobs
         self._change = threading.Condition()
         self._live: set[Worker] = set()
         self._stopped = False

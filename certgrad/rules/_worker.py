@@ -48,6 +48,8 @@ class Request(msgspec.Struct, frozen=True):
     """The folder of what earlier audits found; none if empty."""
     exhibits: bool = False
     """Make what a page shows of each rule beside its certificate."""
+    seconds: float = 0.0
+    """After so long an audit is stopped from outside; 0 for never."""
 
 
 class RuleResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -153,6 +155,8 @@ def _commands() -> BinaryIO:
 
 
 def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Event]:
+    from certgrad.obligations.terms.budget import ends_in
+
     from ._configuration import nearest
     from ._find import find
 
@@ -170,7 +174,8 @@ def _audited(commands: BinaryIO, tell: Callable[[Event], None]) -> Iterator[Even
         name = msgspec.json.decode(line, type=str)
         if name in by_name:
             found_rule = by_name[name]
-            result = audited(found_rule, table, request.conformance, memory, request.order, reports)
+            with ends_in(request.seconds or float("inf")):
+                result = audited(found_rule, table, request.conformance, memory, request.order, reports)
             yield result
             if reports is not None and result.certificate:
                 yield from _shown(result, found_rule, table, reports.pop(name, None))

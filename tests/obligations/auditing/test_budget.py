@@ -9,7 +9,7 @@ import pytest
 import certgrad
 from certgrad.obligations.auditing import attempts as _attempts
 from certgrad.obligations.terms.atoms import access
-from certgrad.obligations.terms.budget import STEPS, BudgetError, budget, limited
+from certgrad.obligations.terms.budget import SHARE, STEPS, BudgetError, budget, ends_in, limited
 from certgrad.obligations.terms.exponents import FractionalExponent, exponent
 from certgrad.obligations.terms.index import of_const, of_var
 from certgrad.obligations.terms.polynomials import Accumulator, monomial, number
@@ -108,3 +108,21 @@ def test_work_outside_of_a_proof_does_not_add_up():
     with pytest.raises(BudgetError), limited(10):
         budget.spend(11)
     assert budget.left == before
+
+
+def test_a_proof_takes_a_part_of_the_time_that_is_left_for_all():
+    now = 0.0
+    with ends_in(60.0, lambda: now):
+        for began in (0.0, 30.0):
+            now = began
+            with limited():
+                now = began + 0.9 * (60.0 - began) / SHARE
+                budget.spend(1024)
+                now = began + 1.1 * (60.0 - began) / SHARE
+                with pytest.raises(BudgetError, match="seconds"):
+                    budget.spend(1024)
+        now = 100.0
+        assert budget.seconds_left() == 0.0
+    assert budget.seconds_left() == float("inf")
+    with limited():
+        budget.spend(1024)
