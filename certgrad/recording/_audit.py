@@ -130,7 +130,7 @@ def _look(variant: Variant, place: Place, said: Declaration | None, conformance:
 def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> tuple[Examination, Declaration]:
     """The audit of one claim: with sizes apart, and where that is not proved, with those joined that agreed."""
     apart = _at_these(examined(found, {found.name: (claim.apart,)}, conformance), claim.kept)
-    if _verdict(apart) in PROOFS or claim.joined.signature == claim.apart.signature:
+    if _verdict(apart) in PROOFS or claim.joined.signature == claim.apart.signature or _also_joined(apart, claim):
         return apart, claim.apart
     joined = examined(found, {found.name: (claim.joined,)}, conformance)
     if _verdict(joined) not in PROOFS:
@@ -141,6 +141,20 @@ def _claimed(found: Found, claim: Claim, conformance: bool, looked: _Looked) -> 
         f"({shown(claim.apart)}) it is {what}"
     )
     return joined, claim.joined
+
+
+def _also_joined(examination: Examination, claim: Claim) -> bool:
+    """Sizes that agreed in every call agree at the witness: with these joined, it is one as well."""
+    witness = examination.report.witness if examination.report is not None else None
+    if witness is None:
+        return False
+    apart, joined = (re.findall(r"[A-Za-z_]\w*", _texts(d)[0]) for d in (claim.apart, claim.joined))
+    sizes: dict[str, int] = {}
+    return len(apart) == len(joined) and all(
+        sizes.setdefault(name, witness.dims[own]) == witness.dims[own]
+        for own, name in zip(apart, joined, strict=True)
+        if own in witness.dims
+    )
 
 
 def _at_these(examination: Examination, kept: Mapping[str, int]) -> Examination:

@@ -64,7 +64,8 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     out = []
     for name in rule.moving:
-        if certificate.verdict == "unproved" and time.process_time() > until:
+        shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
+        if shown and time.process_time() > until:
             out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
             continue
         one = made(name, None) if len(rule.moving) > 1 else rule

@@ -2,15 +2,18 @@
 
 from functools import wraps
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import pytest
 
 from certgrad.recording import Notes, audited, noticed, save
+from certgrad.recording._audit import _also_joined
 from certgrad.report import json
 from certgrad.rules._by_name import examined
 from certgrad.rules._configuration import nearest
+from certgrad.rules._declaration import Declaration
 from certgrad.rules._find import find
 from tests.recording import rules
 
@@ -207,3 +210,12 @@ def test_declarations_are_saved_and_read_by_the_next_audit(tmp_path: Path, monke
     assert result.certificate is not None
     assert result.certificate.verdict == "proved"
     assert not result.remarks
+
+
+@pytest.mark.parametrize(("sizes", "skipped"), [({"n": 2, "m": 2}, True), ({"n": 2, "m": 3}, False)])
+def test_a_witness_at_sizes_that_agree_is_one_with_these_joined(sizes, skipped):
+    """The second audit would come to the same; where the sizes differ it may be right."""
+    report = SimpleNamespace(witness=SimpleNamespace(dims=sizes))
+    claim = SimpleNamespace(apart=Declaration("n, m -> "), joined=Declaration("n, n -> "))
+    assert _also_joined(SimpleNamespace(report=report), claim) is skipped
+    assert not _also_joined(SimpleNamespace(report=SimpleNamespace(witness=None)), claim)
