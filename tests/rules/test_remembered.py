@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import msgspec
+import numpy as np
 import pytest
 
 from certgrad.obligations.cache import Folder, _key
+from certgrad.obligations.cache._identity import Identity
 from certgrad.rules import _by_name, _remembered
 from certgrad.rules._configuration import nearest
 from certgrad.rules._find import find
@@ -444,3 +448,17 @@ def test_shapes_are_inferred_once(project: Project, monkeypatch: pytest.MonkeyPa
     project.write("rules", UNDECLARED.replace("2 * x * g", "3 * x * g"))
     assert project.audit()["rule"].certificate != first["rule"].certificate
     assert names == ["rule", "strange", "rule"]
+
+
+@pytest.mark.parametrize("put", ["2.0", "np.float64(2)", "[2.0]", "partial(float, 2)"])
+def test_what_others_put_into_a_module_of_a_library_counts(put, monkeypatch):
+    """A rule that reads `math.slope` at one size alone has the same traces whatever it is."""
+
+    def rule(x):
+        return math.slope
+
+    digests = []
+    for text in (put, put.replace("2", "3"), put):
+        monkeypatch.setattr(math, "slope", eval(text, {"np": np, "partial": partial}), raising=False)
+        digests.append(Identity([rule]).digest)
+    assert digests[0] == digests[2] != digests[1]

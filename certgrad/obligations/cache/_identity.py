@@ -34,6 +34,9 @@ from ._names import Named
 _LOOKS_UP = frozenset("import_module __dict__ __globals__ __getattribute__ f_globals environ getenv __code__".split())
 """Names of attributes by which the same is done."""
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), range, slice)
+_DATA = (np.ndarray, np.generic, jax.Array)
+_HOLDERS = frozenset(("builtins", "functools", "types", "collections"))
+"""Modules whose objects are data, or hold what others wrote."""
 _BASES = (dict, list, tuple, set, frozenset, str, bytes, int, float)
 MOST = 200_000
 """So many values are read, and no more."""
@@ -298,14 +301,21 @@ class Identity:
         if held is None and home_of(module.__name__) in ("own", "installed"):
             self._say("nothing at", module.__name__, name)  # or what the module makes when it is asked
             held = getattr(module, name, None)
-        if held is None or (
-            home_of(module.__name__) in ("library", "python")
-            and not isinstance(held, (types.FunctionType, types.ModuleType, types.BuiltinFunctionType))
-        ):
-            return None  # data and objects of a library are in its version
+        if held is None or (home_of(module.__name__) in ("library", "python") and self._made_by_library(held)):
+            return None  # objects of a library are in its version
         self._say("attribute", module.__name__, name)
         self._value(held)
         return held
+
+    def _made_by_library(self, held: Any) -> bool:
+        """An object of a library's class that wraps nobody else's code. Whatever else stands in a module of a library,
+        numbers, arrays and containers too, may have been put there by others.
+        """
+        if isinstance(held, (types.FunctionType, types.ModuleType, types.BuiltinFunctionType, *_DATA)):
+            return False
+        kind = held if isinstance(held, type) else type(held)
+        module = str(getattr(held, "__module__", None) or getattr(kind, "__module__", ""))
+        return home_of(module, self._own) in ("library", "python") and module not in _HOLDERS
 
 
 def captured_in(cell: Any) -> tuple[Any, ...]:

@@ -152,7 +152,7 @@ def _rounded_constant(eqn: Any, held: Mapping[Any, Any]) -> Any:
 
     A table of 64 bits that is cast to 32 in a program is the table that was cast before. None for other equations.
     """
-    if eqn.primitive.name != "convert_element_type":
+    if eqn.primitive.name != "convert_element_type" or not genuine(eqn.primitive):
         return None
     (v,) = eqn.invars
     value, new = (v.val if is_literal(v) else held.get(v)), eqn.params["new_dtype"]

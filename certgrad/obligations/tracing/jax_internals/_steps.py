@@ -69,7 +69,7 @@ def _run(program: Program, args: Sequence[Any], needed: Sequence[bool]) -> list[
 
 
 def _of_integers(program: Program) -> bool:
-    """Everything that is computed, in programs inside it too, is one integer or boolean, and no size is a name there."""
+    """Everything computed, in programs inside it too, is one integer or boolean, and no size is a name."""
     jaxpr, eqns = program.jaxpr, list(equations_of(program.jaxpr))
     avals = [v.aval for v in (*jaxpr.invars, *jaxpr.constvars, *(v for eqn in eqns for v in eqn.outvars))]
     named = any(eqn.primitive.name == "dim_as_value" for eqn in eqns)

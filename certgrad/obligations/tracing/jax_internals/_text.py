@@ -85,7 +85,11 @@ class Serialiser:
             """Sizes as literals: a symbolic size is an equation, a concrete one is a number in the program."""
             if eqn.primitive.name == "dim_as_value":
                 return f"lit({self.dims(eqn.params['dim'])})"
-            if eqn.primitive.name == "convert_element_type" and not eqn.outvars[0].aval.shape:
+            if (
+                eqn.primitive.name == "convert_element_type"
+                and genuine(eqn.primitive)
+                and not eqn.outvars[0].aval.shape
+            ):
                 source = name(eqn.invars[0])
                 if source.startswith("lit(") and kind_of(eqn.params["new_dtype"]) == "f":
                     if not is_literal(eqn.invars[0]) and eqn.invars[0] in numbers:
@@ -264,6 +268,6 @@ def _between_wide_integers(eqn: Any) -> bool:
     wide = (np.dtype("int32"), np.dtype("int64"))
     return (
         eqn.primitive.name == "convert_element_type"
-        and eqn.params["new_dtype"] in wide
+        and eqn.params.get("new_dtype") in wide  # a user's primitive of this name has other parameters
         and eqn.invars[0].aval.dtype in wide
     )
