@@ -171,8 +171,7 @@ def _memory(configured: Configuration) -> Memory:
     from certgrad.obligations.cache import Folder
     from certgrad.rules._remembered import Memory
 
-    folder = configured.folder / (configured.cache_dir or ".certgrad_cache")
-    return Memory(Folder(folder), configured.declarations, configured.conformance, configured.order)
+    return Memory(Folder(configured.cache_folder), configured.declarations, configured.conformance, configured.order)
 
 
 @dataclass(frozen=True)

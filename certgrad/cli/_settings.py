@@ -109,11 +109,6 @@ def _of_file(configured: "Configuration", key: str) -> Any:
     return value
 
 
-def cache_of(configured: "Configuration") -> Path:
-    """The folder of the cache where no flag says another."""
-    return configured.folder / configured.cache_dir if configured.cache_dir else DEFAULT_CACHE
-
-
 def _usual(configured: "Configuration", key: str) -> Any:
     """The default; of limits of time, it is known where they are configured."""
     return getattr(configured, key) if key in ("timeout", "import_timeout") else getattr(Settings(), key)

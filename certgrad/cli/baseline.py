@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _code, _console, _settings
+from certgrad.cli import _code, _console
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
@@ -47,7 +47,7 @@ def baseline(
     if prune and not file.exists():
         raise UsageError(f"There is no baseline '{file}' to prune. `certgrad baseline` writes it.")
     with _console.watching(shown=True) as watch:
-        asked = (configuration.conformance, configuration.jobs, watch, _settings.cache_of(configuration))
+        asked = (configuration.conformance, configuration.jobs, watch, configuration.cache_folder)
         audit = _code.audit(code, _code.limits(configuration), *asked, configuration.order).whole()
     found = {f for rule in audit.rules for f in rule.findings if configuration.wants(f.code, rule.file)}
     stale = set(_baseline.stale(before, found, audit.looked))

@@ -61,7 +61,9 @@ def _explain_rules(target: str, cache: Path | None, width: int | None) -> None:
     from certgrad.report.explanation import Declaration, explain_op
 
     with _console.watching(shown=True) as watch:
-        found = _code.audit([target], _code.limits(_code.configured()), watch=watch, cache=cache).whole()
+        configured = _code.configured()
+        cache = configured.cache_folder if cache == _options.DEFAULT_CACHE else cache
+        found = _code.audit([target], _code.limits(configured), watch=watch, cache=cache).whole()
     _code.show([f"{r.code} {rule.named}: {r.text}" for rule in found.rules for r in rule.remarks])
     parts = []
     for rule in (rule for rule in found.rules if rule.certificate is not None):

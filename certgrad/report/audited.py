@@ -199,8 +199,17 @@ def _as_written(signature: str) -> str:
     return re.sub(r" ->(?= *$|  )", "", signature).replace(":held", "").rstrip()
 
 
+def options_of(certificate: Certificate) -> str:
+    """The values of static arguments at which a rule was looked at, each choice once: `clip=0.2, reduction=mean`."""
+    return "; ".join(dict.fromkeys(filter(None, (_options(c) for claim in certificate.claims for c in claim.cases))))
+
+
+def _options(case: CaseClaim) -> str:
+    return ", ".join(f"{name}={value}" for name, value in case.statics.items())
+
+
 def case_name(case: CaseClaim) -> str:
     """The case as the op declares it: `*a n *c -> *a *c (axis=-1)`."""
-    statics = ", ".join(f"{name}={value}" for name, value in case.statics.items())
+    statics = _options(case)
     signature = _as_written(case.signature)
     return f"{signature} ({statics})" if statics else signature

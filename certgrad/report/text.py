@@ -23,6 +23,7 @@ from certgrad.report.audited import (
     conventions,
     findings_of,
     hypotheses_of,
+    options_of,
     summary,
 )
 from certgrad.report.table import Row, grid
@@ -68,13 +69,19 @@ def table(audited: Sequence[Audited], width: int | None = None, *, verbose: bool
                 "" if verbose else ", ".join(conventions(entry.certificate)),
                 duration(entry.seconds),
             ),
-            tuple(in_full(entry)) if verbose else (),
+            tuple(in_full(entry)) if verbose else _at_options(entry),
         )
         for entry in audited
     ]
     long = ("", "") if verbose else ("hypotheses", "convention")
     header = ("op", "obligations", "verdict", *long, "time")
     return grid(header, rows, width, colour=colour)
+
+
+def _at_options(entry: Audited) -> tuple[tuple[str, str], ...]:
+    """What is said of a rule in code is said of these values of its options; an op of the library declares all."""
+    found = options_of(entry.certificate) if entry.where else ""
+    return (("with", found),) if found else ()
 
 
 def in_full(entry: Audited) -> list[tuple[str, str]]:

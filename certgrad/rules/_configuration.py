@@ -18,6 +18,7 @@ import-timeout = 30
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,6 +107,12 @@ class Configuration:
     def baseline_file(self) -> Path:
         """Where `certgrad baseline` writes."""
         return self.folder / (self.baseline or DEFAULT)
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where verdicts are remembered where no flag says it: as the environment says, or else this file."""
+        said = os.environ.get("CERTGRAD_CACHE_DIR")
+        return Path.cwd() / said if said else self.folder / (self.cache_dir or ".certgrad_cache")
 
     @property
     def recorded_file(self) -> Path:

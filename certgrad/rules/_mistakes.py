@@ -66,6 +66,10 @@ def mistakes(one: UserRule, rule: UserRule, rules: Rules) -> Iterator[Mistake]:
     yield from _about_the_seed(one, rules, changed)
     yield from _about_sizes(one, rules)
     yield from _about_axes(one, rule, changed, plain)
+    yield Mistake(
+        f"the derivative is 0 wherever there is one, and another is returned (straight-through); {INTENDED}",
+        replace(plain, vjp=_zeros(one)),
+    )
     yield from _in_a_domain(one, plain)
     yield _passed_through(rules, 1, "passed through unchanged (straight-through)")
     for text, forward in held_constant(one, rules):
@@ -140,7 +144,7 @@ def _passed_through(rules: Rules, sign: int, what: str) -> Mistake:
 
 
 def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
-    """The divisor of a mean, left out or there once too often."""
+    """The divisor of a mean, or that of scores, left out or there once too often."""
     named = {
         str(d): (k, j) for k, s in enumerate(one.signature.inputs) for j, d in enumerate(s.dims) if hasattr(d, "text")
     }
@@ -154,13 +158,21 @@ def _about_sizes(one: UserRule, rules: Rules) -> Iterator[Mistake]:
                 (1, f"divided by {size} once too often, as a mean is"),
             ):
                 yield Mistake(text, _scaled_by_sizes(rules, [named[c] for c in chosen], power))
+    for size, place in named.items():
+        for power, text in (
+            (-1, f"a division by √{size} is missing, as of scores"),
+            (1, f"divided by √{size} once too often, as scores are"),
+        ):
+            yield Mistake(text, _scaled_by_sizes(rules, [place], power, jnp.sqrt))
 
 
-def _scaled_by_sizes(rules: Rules, places: Sequence[tuple[int, int]], power: int) -> Rules:
+def _scaled_by_sizes(
+    rules: Rules, places: Sequence[tuple[int, int]], power: int, of: Callable[[Any], Any] = lambda size: size
+) -> Rules:
     def vjp(args: list, seeds: list, params: list) -> list:
         factor: Any = 1.0
         for k, axis in places:
-            size = jnp.asarray(args[k].shape[axis], args[k].dtype)
+            size = of(jnp.asarray(args[k].shape[axis], args[k].dtype))
             factor = factor * size if power > 0 else factor / size
         return [factor * c for c in rules.vjp(args, seeds, params)]
 

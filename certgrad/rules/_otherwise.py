@@ -26,7 +26,7 @@ from certgrad.obligations.tracing.jax_internals import evaluate, primal_body, tr
 from ._layers import backward_of
 from ._plausible import drawn
 from ._returned import with_own_lines
-from ._steps import Act, Key, Run, Step, Steps
+from ._steps import Act, Key, Operand, Run, Step, Steps
 from ._user_rule import UserRule
 from ._words import place_of_step, word_of
 
@@ -198,9 +198,20 @@ class _Search:
                 continue
             number = _fraction(known)
             if number is not None:
-                yield from self._tried(step, _of_factor(step, number), _times(number))
+                literal = list(self._of_literal(step, number))
+                yield from literal or self._tried(step, _of_factor(step, number), _times(number))
             else:
                 yield from self._sizes(step)
+
+    def _of_literal(self, step: Step, factor: Fraction) -> Iterator[Change]:
+        """Another number where the step's value is a multiple of one: 0.134145, and no factor 268290/226829."""
+        name = step.eqn.primitive.name
+        for j, operand in enumerate(step.operands if name in ("mul", "div") and factor != -1 else ()):
+            if not _is_number(operand):
+                continue
+            here = float(operand.literal.val)
+            number = float(f"{here / factor if (name, j) == ('div', 1) else here * factor:.9g}")
+            yield from self._tried(step, _other_number(step, here, number), _with_number(j, number))
 
     def _solved(self, at: _At, step: Step, shift: bool) -> float | None:
         """What the step's value has to be multiplied by, or what is to be added, if the result depends on it so."""
@@ -276,23 +287,12 @@ class _Search:
 
     def _literal(self, step: Step, j: int) -> Iterator[Change]:
         """The same step of another number."""
-        old = step.operands[j].literal
-        if np.ndim(old.val) or not np.issubdtype(old.aval.dtype, np.floating):
+        if not _is_number(step.operands[j]):
             return
-        here = float(old.val)
-
-        def act_of(number: float) -> Act:
-            def act(r: Run, s: Step) -> Any:
-                operands = r.operands(s)
-                operands[j] = r.xp.asarray(number, operands[j].dtype if hasattr(operands[j], "dtype") else None)
-                return r.apply(s.eqn, operands)[0]
-
-            return act
-
+        here = float(step.operands[j].literal.val)
         for number in (-here, here - 1, here + 1, here / 2, 2 * here, 1 / here if here else 1.0, here * here, 0.0, 1.0):
             if number != here:
-                text = f"{_the(step)} takes the number {here:g}, and {number:g} is due there"
-                yield from self._tried(step, text, act_of(number))
+                yield from self._tried(step, _other_number(step, here, number), _with_number(j, number))
 
     def _joined(self, step: Step) -> Iterator[Change]:
         """The step's value times, divided by, plus or less a value that is known."""
@@ -428,6 +428,25 @@ def _over(name: str, axes: tuple[int, ...]) -> Act:
 
 def _with(name: str, key: Key) -> Act:
     return lambda r, s: getattr(r.xp, name)(r.own(s), r.values[key])
+
+
+def _with_number(j: int, number: float) -> Act:
+    def act(r: Run, s: Step) -> Any:
+        operands = r.operands(s)
+        operands[j] = r.xp.asarray(number, operands[j].dtype if hasattr(operands[j], "dtype") else None)
+        return r.apply(s.eqn, operands)[0]
+
+    return act
+
+
+def _is_number(operand: Operand) -> bool:
+    """A literal that is one real number."""
+    old = operand.literal
+    return operand.key is None and not np.ndim(old.val) and bool(np.issubdtype(old.aval.dtype, np.floating))
+
+
+def _other_number(step: Step, here: float, number: float) -> str:
+    return f"{_the(step)} takes the number {here:.12g}, and {number:.12g} is due there"
 
 
 def _is_float(step: Step) -> bool:

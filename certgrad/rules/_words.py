@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import linecache
+import re
 from pathlib import Path
 from typing import Any
 
-from certgrad.obligations.tracing.jax_internals import source_line
+from certgrad.obligations.tracing.jax_internals import source_place
 
 _OWN = Path(__file__).parents[1]
+_NAMED = re.compile(r"\w+ *=")
+LONGEST = 80
+"""No longer expression is quoted."""
 _WORDS = {
     "reduce_sum": "sum",
     "reduce_max": "maximum",
@@ -47,13 +51,19 @@ def word_of(primitive: str) -> str:
 
 
 def place_of_step(eqn: Any) -> str:
-    """The line of the user's code that made an equation, with its text; empty where that is not known."""
-    file, line = source_line(eqn)
+    """The line of the user's code that made an equation, with the expression there; empty where that is not known."""
+    file, line, start, end = source_place(eqn)
     if not file or Path(file).is_relative_to(_OWN):
         return ""
-    text = linecache.getline(file, line).strip()
-    return (
-        f" in line {line} of {Path(file).name} (`{text}`)"
-        if 0 < len(text) < 80
-        else f" in line {line} of {Path(file).name}"
-    )
+    text = _expression(linecache.getline(file, line), start, end)
+    shown = f" (`{text}`)" if 0 < len(text) < LONGEST else ""
+    return f" in line {line} of {Path(file).name}{shown}"
+
+
+def _expression(text: str, start: int, end: int) -> str:
+    """What stands between two columns of a line, with the name that it is given; all of it where there are none."""
+    line = text.encode()
+    before, after = (part.decode(errors="replace").strip() for part in (line[:start], line[end:]))
+    if end <= start or (not after and _NAMED.fullmatch(before)):
+        return text.strip()
+    return line[start:end].decode(errors="replace").strip()

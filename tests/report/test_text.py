@@ -6,7 +6,7 @@ import pytest
 from certgrad.hypotheses.parse import parse
 from certgrad.obligations.certificate import Ball
 from certgrad.report import text, wording
-from certgrad.report.audited import Audit, Audited
+from certgrad.report.audited import Audit, Audited, Place
 from tests.report import fabricated
 from tests.report.golden import check
 
@@ -77,3 +77,18 @@ def test_arrays_are_nested_lists_of_rationals() -> None:
 @pytest.mark.parametrize("seconds, shown", [(0.0004, "0 ms"), (0.0124, "12 ms"), (7.24, "7.2 s"), (61, "61.0 s")])
 def test_durations(seconds: float, shown: str) -> None:
     assert wording.duration(seconds) == shown
+
+
+def test_the_values_of_options_stand_with_the_verdict_on_a_rule_in_code() -> None:
+    """`proved` is said of these values alone. An op of the library declares which it has."""
+    claims = fabricated.both("f", "proved")
+    at = [
+        msgspec.structs.replace(
+            claim, cases=tuple(msgspec.structs.replace(c, statics={"reduction": "mean"}) for c in claim.cases)
+        )
+        for claim in claims
+    ]
+    certificate = fabricated.certificate("pkg:f", *at)
+    in_code = text.table([Audited(certificate, 0.1, place=Place("pkg.py", 3, "pkg.py:3"))])
+    assert "    with  reduction=mean\n" in in_code
+    assert "reduction" not in text.table([Audited(certificate, 0.1)])

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 import certgrad
+from certgrad.rules._words import _expression
 
 from .test_check import custom_vjp
 
@@ -255,3 +256,59 @@ def test_a_forgotten_temperature_is_named_and_no_size_at_which_nothing_depends_o
     rule.defvjp(lambda x, tau: (soft(x, tau), soft(x, tau)), bwd)
     (argument,) = certgrad.check(rule, "n d -> n d", conformance=False).arguments
     assert argument.cause == "a division by tau is missing"
+
+
+def clipped_sign(x, g):
+    return (g * (jnp.abs(x) <= 1),)
+
+
+def scores(q, k):
+    return q @ k.T / jnp.sqrt(q.shape[-1])
+
+
+def cubed(x):
+    return x + 0.044715 * x**3
+
+
+SAID = {
+    "a clipped straight-through": (
+        jnp.sign,
+        clipped_sign,
+        "n",
+        "the derivative is 0 wherever there is one, and another is returned (straight-through); if that is intended, "
+        'declare it: surrogate="…"',
+    ),
+    "a divisor of scores": (
+        scores,
+        lambda a, g: (g @ a[1] / jnp.sqrt(a[0].shape[-1]), g.T @ a[0]),
+        "n d, m d",
+        "a division by √d is missing, as of scores",
+    ),
+    "a number with two digits exchanged": (
+        cubed,
+        lambda x, g: (g * (1 + 0.1314145 * x**2),),
+        "n",
+        "(`0.1314145 * x**2`) takes the number 0.1314145, and 0.134145 is due there",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_a_user_can_act_on_is_said(name):
+    """Each was hard to act on once: another number in a comparison, no cause, a fraction of six digits."""
+    f, bwd, signature, said = SAID[name]
+    custom = jax.custom_vjp(f)
+    custom.defvjp(lambda *xs: (f(*xs), xs if len(xs) > 1 else xs[0]), bwd)
+    report = certgrad.check(custom, signature, conformance=False)
+    assert report.verdict == "refuted"
+    causes = [argument.cause for argument in report.arguments if argument.cause]
+    assert any(cause.endswith(said) for cause in causes), causes
+
+
+def test_a_step_is_quoted_as_far_as_it_goes():
+    text = "    y = jnp.sin(x) * (x + 1)\n"
+    start, end = text.index("(x + 1)") + 1, text.index(")\n")
+    assert _expression(text, start, end) == "x + 1"
+    assert _expression(text, text.index("jnp"), len(text) - 1) == "y = jnp.sin(x) * (x + 1)"
+    assert _expression(text, 0, 0) == text.strip()
+    assert _expression("π = ß * x\n", len("π = ".encode()), len("π = ß".encode())) == "ß"

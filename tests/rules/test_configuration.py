@@ -81,3 +81,13 @@ def test_the_baseline_stands_beside_the_file(tmp_path):
     assert (found.baseline_file, found.has_baseline) == (tmp_path / "ci/known.json", True)
     (tmp_path / "sub").mkdir()
     assert nearest(tmp_path / "sub").baseline_file == tmp_path / "ci/known.json"
+
+
+def test_the_environment_says_where_verdicts_are_remembered_before_the_file(tmp_path, monkeypatch):
+    """To `certgrad baseline` and pytest too, which have no flag for it."""
+    monkeypatch.delenv("CERTGRAD_CACHE_DIR", raising=False)
+    assert configured(tmp_path, "[tool.certgrad]").cache_folder == tmp_path / ".certgrad_cache"
+    assert configured(tmp_path, "[tool.certgrad]\ncache-dir = 'there'").cache_folder == tmp_path / "there"
+    monkeypatch.setenv("CERTGRAD_CACHE_DIR", "elsewhere")
+    found = configured(tmp_path, "[tool.certgrad]\ncache-dir = 'there'").cache_folder
+    assert found == Path.cwd() / "elsewhere"

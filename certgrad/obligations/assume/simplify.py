@@ -26,7 +26,7 @@ from .conditions import IN_RANGE, Atomic, Clause, discharged, holds
 from .facts import Facts
 from .index_cases import failing, holding
 from .isl import feasible
-from .signs import POS
+from .signs import NEG, POS
 
 
 def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
@@ -54,6 +54,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
         return [replace(clause, alternatives=(of_all,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
+    a = _without_positive_divisors(a, facts)
     whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
@@ -271,6 +272,28 @@ def _root(poly: Poly) -> Poly:
     if isinstance(atom, Fn) and (known := FUNCTIONS.get(atom.name)) is not None and known.only_zero:
         return _root(atom.args[0])
     return _root(atom.poly) if isinstance(atom, Base) else poly
+
+
+def _without_positive_divisors(a: Atomic, facts: Facts) -> Atomic:
+    """The same sign asked without divisors that are positive, nor factors: what is asked of t·σ(l) + (1 − t)·(1 − σ(l))
+    is asked of t·exp(l) + 1 − t.
+    """
+    if a.relation not in ("> 0", ">= 0") or len(a.poly) > 40:
+        return a
+    numerator, divisors = cleared(a.poly)
+    if not divisors or not all(b.positive or facts.signs(poly_of(b)) == POS for b in divisors):
+        return a
+    split = factored(numerator) if len(numerator) < 40 else None
+    if split is None:
+        return Atomic(a.relation, coprime(numerator))
+    left, factors = ONE.scale(split[0]), split[1]
+    for factor, k in factors:
+        signs = facts.signs(factor)
+        if signs == NEG and k % 2:
+            left = -left
+        elif signs not in (POS, NEG):
+            left = left * factor**k
+    return Atomic(a.relation, coprime(left))
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:

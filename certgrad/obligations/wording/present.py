@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -23,6 +24,8 @@ LONG = 600
 """Where a long text is cut."""
 PAGES = 3000
 """A term of more parts is not written out."""
+_COUNT = re.compile(r"steps [0-9a-f]{16}")
+"""How often a loop runs that ends by its values: its name says of which program, which is nothing to read."""
 
 
 def show(poly: Poly, style: Style = "text", names: Mapping[Var, str] | None = None) -> str:
@@ -49,6 +52,8 @@ def show_relation(left: Rec, right: Rec, sign: int) -> str:
 
 
 def _cut(text: str) -> str:
+    counts = {digest: f"steps{k + 1 if k else ''}" for k, digest in enumerate(dict.fromkeys(_COUNT.findall(text)))}
+    text = _COUNT.sub(lambda found: counts[found[0]], text)
     return text if len(text) < LONG else f"{text[:LONG]} …"
 
 

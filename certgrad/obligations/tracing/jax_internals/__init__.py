@@ -36,7 +36,7 @@ from ._programs import (
     own_lines,
     primal_body,
     program_of,
-    source_line,
+    source_place,
 )
 from ._sign_bit import is_sign_bit
 from ._solvers import LuSolve, MarkedSolver, is_det, is_slogdet, lu_solve, marked_solver

@@ -125,7 +125,12 @@ def own_lines() -> Iterator[None]:
         held.context = before
 
 
-def source_line(eqn: Any) -> tuple[str, int]:
-    """File and line of the user's code that made an equation; an empty file where that is not known."""
+def source_place(eqn: Any) -> tuple[str, int, int, int]:
+    """File and line of the user's code that made an equation, and where in that line its expression begins and ends, in
+    bytes of UTF-8; both 0 where the expression goes on in other lines. An empty file where nothing is known.
+    """
     frame = _source_info.user_frame(eqn.source_info.traceback)
-    return (frame.file_name, frame.start_line) if frame is not None else ("", 0)
+    if frame is None:
+        return "", 0, 0, 0
+    columns = (frame.start_column, frame.end_column) if frame.start_line == frame.end_line else (0, 0)
+    return frame.file_name, frame.start_line, *columns
