@@ -15,6 +15,7 @@ from certgrad.cli.explain import explain
 from certgrad.cli.graph import graph
 from certgrad.cli.init import init
 from certgrad.cli.list import list_ops
+from certgrad.cli.lsp import lsp
 from certgrad.cli.report import report
 from certgrad.cli.run import Begin, OfProgram, run
 from certgrad.cli.table import table
@@ -47,6 +48,7 @@ app = typer.Typer(
 for _name, _function in _COMMANDS.items():
     app.command(_name)(guarded(_function))
 app.command("watch", context_settings=PASSED_ON)(guarded(watch))
+app.command("lsp", context_settings=PASSED_ON)(guarded(lsp))
 app.command("run", cls=OfProgram)(guarded(run))
 
 

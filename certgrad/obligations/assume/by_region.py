@@ -19,7 +19,7 @@ from .conditions import Atomic, Clause, holds, polys
 from .decided import decided, predicates
 from .fact import Fact
 from .facts import Facts
-from .signs import NEG, POS, ZERO
+from .signs import NEG, NONPOS, POS, ZERO
 from .simplify import coprime, simplified
 
 DEPTH = 4
@@ -74,14 +74,23 @@ def _fact(clause: Clause) -> Fact | None:
 
 def _shorter(clause: Clause, facts: Facts) -> Sequence[Clause]:
     """The clause region by region; itself where that is no shorter, or something may lie on a boundary."""
-    found = _regions_of(clause, facts)
-    if found is None or any(sign == ZERO for one in found for _, sign in one.signs):
+    for signs in ((POS, ZERO, NEG), (POS, NONPOS)):
+        found = _regions_of(clause, facts, signs)
+        if found is not None and not any(sign == ZERO for one in found for _, sign in one.signs):
+            break
+    else:
         return [clause]
     same = {one.alternatives for one in found}
     if len(same) == 1 and len(found) > 1 and _complete(found, facts):
         return simplified([replace(clause, alternatives=found[0].alternatives)], facts)
-    guarded = [_guarded(clause, one, facts) for one in found]
+    guarded = [part for one in found for part in _plainly(_guarded(clause, one, facts), one, facts)]
     return [clause] if len(guarded) > MOST else guarded
+
+
+def _plainly(clause: Clause, region: _Region, facts: Facts) -> list[Clause]:
+    """The clause as it reads in its region: 1/(h − l) > 0 is h > l."""
+    here = facts.extended([Fact(p, sign, universal=False) for p, sign in region.signs])
+    return [replace(c, guards=clause.guards) for c in simplified([replace(clause, guards=())], here)]
 
 
 def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
@@ -90,15 +99,15 @@ def _guarded(clause: Clause, region: _Region, facts: Facts) -> Clause:
     for p, sign in _telling(region.signs, facts):
         p = coprime(p)
         guards += [(pred(p), sign == POS)] if sign != NEG else []
-        guards += [(pred(-p), sign == NEG)] if sign != POS else []
+        guards += [(pred(-p), sign == NEG)] if sign in (ZERO, NEG) else []
     return replace(clause, alternatives=region.alternatives, guards=tuple(guards))
 
 
-def _regions_of(clause: Clause, facts: Facts) -> list[_Region] | None:
+def _regions_of(clause: Clause, facts: Facts, signs: Sequence[int] = (POS, ZERO, NEG)) -> list[_Region] | None:
     """The regions in which something is asked; None where they are too many, or a guard is not decided in one."""
     off = tuple(Atomic("= 0" if value else "!= 0", guard) for guard, value in clause.guards)
     try:
-        return list(_regions(clause.alternatives, off, facts, (), DEPTH))
+        return list(_regions(clause.alternatives, off, facts, (), DEPTH, signs))
     except (UndefinedTermError, _NotDecidedError):
         return None
 
@@ -121,8 +130,11 @@ def _regions(
     facts: Facts,
     signs: tuple[tuple[Poly, int], ...],
     depth: int,
+    tried: Sequence[int],
 ) -> Iterator[_Region]:
-    """The regions in which the alternatives do not hold anyway, and where no guard is `off`."""
+    """The regions in which the alternatives do not hold anyway, and where no guard is `off`; `tried` are signs that
+    together are all. A predicate asks whether its term is positive or not.
+    """
     if any(holds(a, facts) or _no_integer(a) for a in (*alternatives, *off)):
         return
     inside = [p for a in (*alternatives, *off) for p in predicates(a.poly)]
@@ -135,13 +147,13 @@ def _regions(
     if depth == 0:
         raise _NotDecidedError
     p = inside[0].poly
-    for sign in (POS, ZERO, NEG):
+    for sign in tried:
         here = facts.extended([Fact(p, sign, universal=False)])
         if facts.signs(p) & sign and not here.contradictory:
             there, off_there = (
                 tuple(Atomic(a.relation, decided(a.poly, here)) for a in some) for some in (alternatives, off)
             )
-            yield from _regions(there, off_there, here, (*signs, (p, sign)), depth - 1)
+            yield from _regions(there, off_there, here, (*signs, (p, sign)), depth - 1, tried)
 
 
 def _no_integer(a: Atomic) -> bool:

@@ -52,8 +52,20 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
         apart = [b.poly for b in clause.alternatives if b.relation == "!= 0"]
         if any(_whole(p - a.poly) for p in left) or any(_apart(a.poly, p) for p in apart):
             return True
+    if a.relation == "not pole":
+        return any(b.relation == "!= 0" and _off_poles(b.poly, a.poly) for b in clause.alternatives)
     signs = a.signs
     return signs is not None and discharged(clause, facts.extended([Fact(a.poly, signs, universal=False)]))
+
+
+def _off_poles(b: Poly, p: Poly) -> bool:
+    """b ≠ 0 wherever p is none of 0, −1, −2, …: b is a multiple of p + k for a k of 0, 1, 2, …"""
+    mono = next((m for m, _ in p.items() if m), None)
+    c = dict(b.items()).get(mono) if mono is not None else None
+    if not c:
+        return False
+    k = (b.scale(dict(p.items())[mono] / c) - p).constant()
+    return k is not None and k.q == 1 and k >= 0
 
 
 def _apart(p: Poly, b: Poly) -> bool:

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import as_index, index_number
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, monomial, poly_of
 from certgrad.obligations.terms.power import cleared, content, log_of
-from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred, Pred
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.spectra import SPECTRA, apart, of_spectrum, smallest_minor
 from certgrad.obligations.terms.walk import deep_atoms
@@ -54,7 +54,7 @@ def _split(clause: Clause, facts: Facts) -> list[Clause]:
         return [replace(clause, alternatives=(of_all,))]
     if a.relation == "!= 0":
         return [replace(clause, alternatives=(Atomic("!= 0", p),)) for p in _nonzero_factors(a.poly)]
-    a = _without_positive_divisors(a, facts)
+    a = _without_known_signs(a, facts)
     whole = Atomic(a.relation, coprime(a.poly)) if a.relation == ">= 0" else a
     parts = _positive_parts(a.poly, facts) if a.relation == "> 0" else [whole]
     return [replace(clause, alternatives=(b,)) for part in parts for b in _between(part, facts)]
@@ -274,30 +274,38 @@ def _root(poly: Poly) -> Poly:
     return _root(atom.poly) if isinstance(atom, Base) else poly
 
 
-def _without_positive_divisors(a: Atomic, facts: Facts) -> Atomic:
-    """The same sign asked without divisors that are positive, nor factors: what is asked of t·σ(l) + (1 − t)·(1 − σ(l))
-    is asked of t·exp(l) + 1 − t.
+def _without_known_signs(a: Atomic, facts: Facts) -> Atomic:
+    """The same sign asked without divisors, and without factors whose sign is known: what is asked of
+    t·σ(l) + (1 − t)·(1 − σ(l)) is asked of t·exp(l) + 1 − t, and x² > 1 is x > 1 where x > 0.
+
+    p/b > 0 is p·b > 0, which says that b is not 0, as p/b does. Where b is squared, p alone would not say so.
     """
-    if a.relation not in ("> 0", ">= 0") or len(a.poly) > 40:
+    if a.relation not in ("> 0", ">= 0") or not 1 < len(a.poly) < 40:
         return a
     numerator, divisors = cleared(a.poly)
-    if not divisors or not all(b.positive or facts.signs(poly_of(b)) == POS for b in divisors):
-        return a
+    for b, k in divisors.items():
+        signs = POS if b.positive else facts.signs(poly_of(b))
+        if signs not in (POS, NEG):
+            if a.relation == ">= 0" or k % 2 == 0 or any(isinstance(x, Pred) for x in deep_atoms(a.poly)):
+                return a  # predicates inside are decided first, region by region
+            numerator = numerator * poly_of(b)
+        elif signs == NEG and k % 2:
+            numerator = -numerator
     split = factored(numerator) if len(numerator) < 40 else None
     if split is None:
-        return Atomic(a.relation, coprime(numerator))
-    left, factors = ONE.scale(split[0]), split[1]
-    for factor, k in factors:
+        return Atomic(a.relation, coprime(numerator)) if divisors else a
+    left, kept = ONE.scale(split[0]), 0
+    for factor, k in split[1]:
         signs = facts.signs(factor)
         if signs == NEG and k % 2:
             left = -left
         elif signs not in (POS, NEG):
-            left = left * factor**k
-    return Atomic(a.relation, coprime(left))
+            left, kept = left * factor**k, kept + 1
+    return Atomic(a.relation, coprime(left)) if divisors or kept < len(split[1]) else a
 
 
 def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
-    if poly.is_zero:
+    if poly.is_zero or _divided_in_places(poly):
         return [Atomic("> 0", poly)]
     c, taken, rest = content(poly, only_positive=True)
     single = rest.single()
@@ -323,6 +331,15 @@ def _positive_parts(poly: Poly, facts: Facts) -> list[Atomic]:
     if remaining.constant() is None or remaining.constant() <= 0:  # type: ignore[operator]
         parts.append(Atomic("> 0", coprime(remaining)))
     return parts
+
+
+def _divided_in_places(poly: Poly) -> bool:
+    """A sum with predicates, a part of which alone is divided by something: without the divisor it would be asked not
+    to be 0 where nothing is divided by it.
+    """
+    divisors = {a for m in poly for a, e in m if e < 0}
+    some = any(not divisors <= {a for a, e in m if e < 0} for m in poly)
+    return bool(divisors) and some and any(type(a) in PREDICATES for m in poly for a, _ in m)
 
 
 def coprime(poly: Poly) -> Poly:

@@ -116,7 +116,7 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         hypotheses = [
             *domain,
             *solvers,
-            *minimal(by_region(without_repeated(found, region, problem.names), facts), facts),
+            *minimal(_in_company(by_region(without_repeated(found, region, problem.names), facts), facts), facts),
         ]
         families = ([set(tangents)] if kind not in OF_VALUES else []) + ([set(seeds)] if adjoint else [])
         relations: dict[str, None] = {}
@@ -179,6 +179,17 @@ def _opaque_in(problem: Problem, tensors: Iterable[Tensor]) -> set[str]:
         return set()
     found = [p for t in tensors for p in (t.body, t.kept, *(q for c in (*t.defined, *t.smooth) for q in polys(c)))]
     return {n for p in found for a in atoms_of(p) for n in tensors_in(a) if n in problem.opaque}
+
+
+def _in_company(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
+    """Each clause as it reads where the others hold, which together say the same: beside x > 0, x² > 1 is x > 1."""
+    kept = list(clauses)
+    for clause in clauses:
+        others = [c for c in kept if c is not clause]
+        found = simplified([clause], facts.extended(facts_of(others)[0]))
+        if sum(len(c.key) for c in found) < len(clause.key):
+            kept = [d for c in kept for d in (found if c is clause else (c,))]
+    return kept
 
 
 def minimal(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:

@@ -311,7 +311,8 @@ def _hits(
             guard = guard * index_equal(axis_index(a, shape[a]).minus(ix), ranges)
         out.append((guard, update.indexed(position, shape), dummies))
     several = any(update.shape[k] != ONE for k in batch_axes)
-    twice = several and (len(targets) > 1 or _may_meet(targets[0], position, dict(dummies)))
+    # No target at all: every index is outside of the array, and nothing is hit.
+    twice = several and (len(targets) > 1 or any(_may_meet(t, position, dict(dummies)) for t in targets))
     return out, twice, for_all(start.conditions, [v for v, _ in dummies])
 
 
