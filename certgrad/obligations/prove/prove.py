@@ -185,6 +185,8 @@ def _in_company(clauses: Sequence[Clause], facts: Facts) -> list[Clause]:
     """Each clause as it reads where the others hold, which together say the same: beside x > 0, x² > 1 is x > 1."""
     kept = list(clauses)
     for clause in clauses:
+        if clause.guards or len(clause.alternatives) > 1:  # a region, which is worded as it is
+            continue
         others = [c for c in kept if c is not clause]
         found = simplified([clause], facts.extended(facts_of(others)[0]))
         if sum(len(c.key) for c in found) < len(clause.key):
