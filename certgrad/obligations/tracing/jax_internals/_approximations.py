@@ -129,7 +129,7 @@ APPROXIMATIONS: Sequence[Approximation] = (
     Approximation(
         "sici",
         _special.sici,
-        lambda x: (special.si(x), special.ci(x)),
+        special.sici,
         lambda x: (x.si(), abs(x).ci()),
         "(Si(x), Ci(|x|))",
         (-30.0, 30.0, 122),
