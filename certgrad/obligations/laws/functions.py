@@ -77,7 +77,7 @@ def _fixed(p: Poly) -> bool:
 
 
 def whole_or_zero(p: Poly, name: str) -> Clauses:
-    """Where the integer part of p towards 0 is locally constant. Where p is an integer by its form, that is asked of p."""
+    """Where the integer part of p towards 0 is locally constant; of an integer by its form, that is asked elsewhere."""
     return () if _fixed(p) or whole(p) else (Clause((Atomic("not integer", p), Atomic("= 0", p)), origin=name),)
 
 

@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 import pytest
+from jax._src.numpy import ufuncs
+from jax.scipy import special
 from jax.scipy.special import betaln, digamma, log_ndtr
 from jax.scipy.stats import norm
 
@@ -32,6 +34,30 @@ def test_the_distance_is_measured_in_its_dtype() -> None:
     assert found is not None
     assert "differ by less than 1e-06 in float32" in found.said(jnp.float32)
     assert "differ by less than 1e-10 in float64" in found.said(jnp.float64)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "outputs"),
+    [(special.sici, "sici", 2), (special.expi, "expi", 1), (ufuncs._frexp, "frexp", 2)],
+)
+def test_several_results_and_what_they_are_read_as(function, name, outputs) -> None:
+    found = approximation(body(function))
+    assert found is not None
+    assert found.name == name
+    ideal = found.program(body(function).jaxpr.invars[0].aval)
+    assert len(ideal.jaxpr.outvars) == outputs
+
+
+def test_a_program_whose_tables_are_operands() -> None:
+    whole = program(special.dawsn)
+    (eqn,) = whole.jaxpr.eqns
+    held = dict(zip(whole.jaxpr.constvars, whole.consts, strict=True))
+    tables = [held[v] for v in eqn.invars[:-1]]
+    found = approximation(body(special.dawsn), tables)
+    assert found is not None
+    assert found.name == "dawsn"
+    assert approximation(body(special.dawsn)) is None
+    assert approximation(body(special.dawsn), [2 * tables[0], *tables[1:]]) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -26,7 +26,7 @@ from certgrad import special
 from certgrad._complex import pi
 from certgrad._threads import Kept, precision
 
-from ._programs import Program, is_literal, jaxpr_of, program_of
+from ._programs import Program, is_literal, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 
