@@ -62,7 +62,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: Made, seconds: flo
     adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
-    out = []
+    out: list[ArgumentClaim] = []
     for name in rule.moving:
         shown = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
         if shown and time.process_time() > until:
