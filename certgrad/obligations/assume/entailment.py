@@ -61,10 +61,9 @@ def _implies(a: Atomic, clause: Clause, facts: Facts) -> bool:
 def _off_poles(b: Poly, p: Poly) -> bool:
     """b ≠ 0 wherever p is none of 0, −1, −2, …: b is a multiple of p + k for a k of 0, 1, 2, …"""
     mono = next((m for m, _ in p.items() if m), None)
-    c = dict(b.items()).get(mono) if mono is not None else None
-    if not c:
+    if mono is None or b.coefficient(mono) == 0:
         return False
-    k = (b.scale(dict(p.items())[mono] / c) - p).constant()
+    k = (b.scale(p.coefficient(mono) / b.coefficient(mono)) - p).constant()
     return k is not None and k.q == 1 and k >= 0
 
 
