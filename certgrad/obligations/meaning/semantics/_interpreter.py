@@ -181,10 +181,10 @@ def _arrays_first(ctx: Context, program: Program, inputs: Sequence[Tensor | None
     """The constant arrays among the operands of a program, as far as they come first."""
     found: list[Any] = []
     for v, x in zip(program.jaxpr.invars, inputs, strict=True):
-        known, array = ctx.arrays.get(id(x), (None, None))
-        if known is None or array.shape != v.aval.shape or array.dtype != v.aval.dtype:
+        known = ctx.arrays.get(id(x))
+        if known is None or known[1].shape != v.aval.shape or known[1].dtype != v.aval.dtype:
             break
-        found.append(array)
+        found.append(known[1])
     return found
 
 

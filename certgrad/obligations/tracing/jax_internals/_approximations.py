@@ -176,8 +176,8 @@ def approximation(program: Program, constants: Sequence[Any] = ()) -> Approximat
     """
     program = _with_constants(program, constants)
     jaxpr = program.jaxpr
-    aval: Any = jaxpr.invars[0].aval if jaxpr.invars else None
-    if getattr(aval, "dtype", None) not in (np.float32, np.float64):
+    aval = jaxpr.invars[0].aval if jaxpr.invars else None
+    if aval is None or getattr(aval, "dtype", None) not in (np.float32, np.float64):
         return None
     name = getattr(getattr(jaxpr, "debug_info", None), "func_name", "")
     for one in APPROXIMATIONS:
