@@ -113,15 +113,6 @@ def scaled_by_a_wave(x, g):
     return (2 * x * g * (1 + jnp.where(jnp.arange(n) == fifteen() % n, spectrum, 0).sum() * (n > 1)),)
 
 
-def half_spectrum(x):
-    return jnp.real(jnp.fft.rfft(x))
-
-
-def half_spectrum_back(x, g):
-    """Twice the real transform, as though every frequency had its mirror image."""
-    return (jnp.fft.irfft(g.astype(complex), x.shape[0]) * x.shape[0],)
-
-
 def synthesised(a, b):
     return jnp.fft.irfft(z(a, b), 2 * (a.shape[0] - 1))
 
@@ -212,7 +203,6 @@ ATTACKS = [
     one(
         "wave_of_three", lambda x: x * x, lambda x, g: (2 * x * g * (1 + wave(x, 3) * (x[:1] == x[0])),), "n -> n", ODD
     ),
-    one("half_a_spectrum", half_spectrum, half_spectrum_back, "n -> n//2+1", EVEN),
     one("synthesis_with_mirrors", synthesised, synthesised_back, "n+1, n+1 -> 2*n", ODD, ODD[::-1].copy()),
     one(
         "transform_for_its_inverse",

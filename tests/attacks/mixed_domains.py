@@ -176,7 +176,7 @@ ATTACKS = [
         np.array([1.0, 1.0, 1.25]),
         W3,
         signature="n, n -> ",
-        domain=("w > 0",),
+        domain=(),
     ),
     rooted(
         "variance_with_signs",

@@ -3,6 +3,8 @@ apart, tables of constants. Each identity holds in a strip, and is used outside 
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import jax.scipy.special as sp
@@ -30,7 +32,8 @@ def a(*values):
 
 
 def squared(f):
-    return lambda *args: f(*args) ** 2
+    """f², with the names of the arguments of f."""
+    return functools.wraps(f)(lambda *args: f(*args) ** 2)
 
 
 def tables(name, *, right, wrong, at):

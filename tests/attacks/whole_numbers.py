@@ -183,7 +183,7 @@ ATTACKS = [
         "rows_and_columns_of_groups",
         lambda x, w: x.reshape(w.shape[0], -1) ** 2,
         lambda x, w: (x.reshape(-1, w.shape[0]) ** 2).T,
-        "n, m -> m n//m",
+        "2*m, m -> m 2",
         UP6,
         UP3,
     ),
