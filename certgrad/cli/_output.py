@@ -94,9 +94,9 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
             return html.render(audit, certgrad.__version__)
 
 
-def draws(kind: Format, outputs: Sequence[Output]) -> bool:
+def draws(kind: str, outputs: Sequence[Output]) -> bool:
     """A page is asked for, which shows more than certificates. Raises UsageError where it cannot be made."""
-    wanted = kind is Format.html or any(one.format == Format.html for one in outputs)
+    wanted = kind == Format.html or any(one.format == Format.html for one in outputs)
     if wanted:
         from certgrad.report.html import check_installed
 
