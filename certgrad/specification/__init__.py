@@ -1,1 +1,1 @@
-"""What JAX's primitives mean: one plain rule each. It imports nothing of the calculus, and the calculus nothing of it."""
+"""What JAX's primitives mean: one plain rule each, which no part of the calculus had a hand in."""

@@ -8,9 +8,9 @@ only way from integers to reals, `Floor` the only way back. Nothing is simplifie
 **Where an expression is defined** follows from its form (`definedness.defined` writes it as a formula):
 - an entry, where its indices are within the tensor's shape and the tensor is defined there;
 - `Divide`, `FloorDivide`, `Modulo`: where the divisor is not 0; `Power`, `IntegerPower`, `Function`: as each says;
-- `If`: its condition, and then only the branch that it takes; `And`, `Or`: from left to right, as far as it is decided;
+- `If`: its condition, and then only the branch that it takes; `And`, `Or`: from left to right, as far as it matters;
 - `Given(condition, value)`: where the condition holds and the value is defined;
-- a binder: for each value of its variable (`Maximum`, `Minimum`, `ArgMax`: where there is one); `Least`: where it exists;
+- a binder: for each value of its variable (`Maximum`, `Minimum`, `ArgMax`: a count ≥ 1); `Least`: where there is one;
 - `Infinity`: no real number, so nowhere (see `Infinity`); everything else: where its parts are.
 
 **A program** (`Program`) is a list of definitions in order, one or a few an equation, each of tensors by entries of
