@@ -10,8 +10,9 @@ only way from integers to reals, `Floor` the only way back. Nothing is simplifie
 - `Divide`, `FloorDivide`, `Modulo`: where the divisor is not 0; `Power`, `IntegerPower`, `Function`: as each says;
 - `If`: its condition, and then only the branch that it takes; `And`, `Or`: from left to right, as far as it matters;
 - `Given(condition, value)`: where the condition holds and the value is defined;
-- a binder: for each value of its variable (`Maximum`, `Minimum`, `ArgMax`: a count ≥ 1); `Least`: where there is one;
-- `Infinity`: no real number, so nowhere (see `Infinity`); everything else: where its parts are.
+- a binder: for each value of its variable (`Maximum`, `Minimum`, `ArgMax`: each for which `where` holds, which there
+  must be); `Least`: where there is one;
+- `Infinity`: see there; everything else: where its parts are.
 
 **A program** (`Program`) is a list of definitions in order, one or a few an equation, each of tensors by entries of
 those before. Variables: `i0, i1, …` number the axes of what is defined, `k0, k1, …` are bound inside an entry, `t1, t2,
@@ -82,10 +83,10 @@ class Truth(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Infinity(Expression):
-    """+∞ or −∞, of sort real. It is no real number: an entry is defined only if what it takes has none.
+    """+∞ or −∞, of sort real: literals of programs, of which no output may have one.
 
-    What floats make of it (exp(−∞) = 0, max(x, −∞) = x, x > −∞) is in `extended`, which takes infinities out of a
-    program before anything is claimed of it.
+    What it is part of is defined as floats have it, and only there: a comparison with a real or another infinity, ±∞
+    plus or minus a real, ±∞ times a real other than 0, an extremum, exp(−∞) = 0, `is finite`, and what selects.
     """
 
     positive: bool
@@ -241,29 +242,35 @@ class Product(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Maximum(Expression):
-    """The greatest value of the body over 0 ≤ variable < count, for a count ≥ 1."""
+    """The greatest value of the body over those 0 ≤ variable < count for which `where` holds, if there are any."""
 
     variable: str
     count: Expression
     body: Expression
+    where: Expression = Truth(True)
 
 
 @dataclass(frozen=True, slots=True)
 class Minimum(Expression):
-    """The least value of the body over 0 ≤ variable < count, for a count ≥ 1."""
+    """The least value of the body over those 0 ≤ variable < count for which `where` holds, if there are any."""
 
     variable: str
     count: Expression
     body: Expression
+    where: Expression = Truth(True)
 
 
 @dataclass(frozen=True, slots=True)
 class ArgMax(Expression):
-    """The first integer 0 ≤ variable < count at which the body (integer or real) is greatest, for a count ≥ 1."""
+    """The first of those 0 ≤ variable < count for which `where` holds at which the body is greatest, if there are any.
+
+    The body is an integer or a real. At a variable for which `where` does not hold it need not be defined.
+    """
 
     variable: str
     count: Expression
     body: Expression
+    where: Expression = Truth(True)
 
 
 @dataclass(frozen=True, slots=True)

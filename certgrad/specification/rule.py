@@ -4,8 +4,9 @@
     def reduce_sum(call: Call, x: Operand) -> Entries:
         return lambda *index: ...
 
-A rule is given the call (parameters, shapes of the results) and the operands, and returns for each result a function
-from the indices of an entry to its expression. It makes bound variables with `call.bound()`, and says nothing else.
+A rule is given the call (parameters, shapes of the results) and the operands, and returns a function from the indices
+of an entry to what the entry is; for several results, a list of such functions. Bound variables are `call.bound()`.
+What takes more than one expression an entry (loops, equations, random bits) is `structured`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .expression import Entry, Expression, Index, Sort
+from .expression import And, Compare, Expression, If, Index, Integer, Sort
 
 Entries = Callable[..., Expression]
 """From the indices of an entry, one an axis, to what the entry is."""
@@ -22,7 +23,7 @@ Entries = Callable[..., Expression]
 
 @dataclass(frozen=True)
 class Operand:
-    """An operand of an equation: its shape and sort, and its entries; `dtype` as JAX has it."""
+    """An operand of an equation, or a result of an earlier one: its shape and sort, and its entries."""
 
     shape: tuple[Expression, ...]
     sort: Sort
@@ -31,7 +32,12 @@ class Operand:
 
     @property
     def rank(self) -> int:
+        """The number of axes."""
         return len(self.shape)
+
+    def beside(self, *index: Expression) -> Expression:
+        """The entry that meets the others at this index: an operand of rank 0 meets all."""
+        return self.at(*index) if self.shape else self.at()
 
 
 @dataclass(frozen=True)
@@ -45,25 +51,30 @@ class Result:
 
 @dataclass
 class Call:
-    """An equation: its primitive's name, its parameters (sizes in them as expressions), its results."""
+    """An equation: its primitive's name, its parameters, its results. `notes` collects what is idealised."""
 
     primitive: str
     parameters: dict[str, Any]
     results: Sequence[Result]
-    idealised: dict[str, None] = field(default_factory=dict)
-    _bound: int = 0
+    notes: dict[str, None]
+    bound_so_far: int = field(default=0)
 
     def __getitem__(self, name: str) -> Any:
         return self.parameters[name]
 
+    @property
+    def shape(self) -> tuple[Expression, ...]:
+        """The shape of the first result."""
+        return self.results[0].shape
+
     def bound(self) -> str:
-        """A new bound variable: k0, k1, …"""
-        self._bound += 1
-        return f"k{self._bound - 1}"
+        """The name of a new bound variable: k0, k1, …"""
+        self.bound_so_far += 1
+        return f"k{self.bound_so_far - 1}"
 
     def note(self, text: str) -> None:
-        """What is read otherwise than floats and machine integers have it."""
-        self.idealised.setdefault(text)
+        """Say what is read otherwise than floats and machine integers have it."""
+        self.notes.setdefault(text)
 
 
 Rule = Callable[..., "Entries | Sequence[Entries]"]
@@ -81,14 +92,90 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
+Structured = Callable[..., "Sequence[Operand]"]
+STRUCTURED: dict[str, Structured] = {}
+
+
+def structured(*names: str) -> Callable[[Structured], Structured]:
+    """Register what primitives mean whose results take several definitions: `(reader, equation, *operands)`."""
+
+    def register(f: Structured) -> Structured:
+        for name in names:
+            STRUCTURED[name] = f
+        return f
+
+    return register
+
+
 class UnreadableError(Exception):
     """The specification does not say what the program means. The message is why."""
 
 
-def variable(name: str) -> Expression:
-    return Index(name)
+# --- words that many rules use ---------------------------------------------------------------------------------------
+
+ZERO, ONE = Integer(0), Integer(1)
 
 
-def entry_of(tensor: str, sort: Sort, before: tuple[Expression, ...] = ()) -> Entries:
-    """The entries of a named tensor, at the given times."""
-    return lambda *index: Entry(tensor, (*before, *index), sort)
+def less(left: Expression, right: Expression) -> Expression:
+    """left < right."""
+    return Compare("<", left, right)
+
+
+def at_most(left: Expression, right: Expression) -> Expression:
+    """left ≤ right."""
+    return Compare("≤", left, right)
+
+
+def equal(left: Expression, right: Expression) -> Expression:
+    """left = right, of numbers."""
+    return Compare("=", left, right)
+
+
+def within(index: Expression, count: Expression) -> Expression:
+    """0 ≤ index < count."""
+    return And((at_most(ZERO, index), less(index, count)))
+
+
+def clamped(index: Expression, greatest: Expression) -> Expression:
+    """The index, moved into 0 ≤ … ≤ greatest as JAX does: first below, then above."""
+    return If(less(index, ZERO), ZERO, If(less(greatest, index), greatest, index))
+
+
+Binder = Callable[[str, Expression, Expression], Expression]
+
+
+def over(binder: Binder, variables: Sequence[str], counts: Sequence[Expression], body: Expression) -> Expression:
+    """The binder over several variables, the first outermost."""
+    for name, count in zip(reversed(variables), reversed(counts), strict=True):
+        body = binder(name, count, body)
+    return body
+
+
+def indices(names: Sequence[str]) -> list[Expression]:
+    """The variables of these names."""
+    return [Index(name) for name in names]
+
+
+def product_of(sizes: Sequence[Expression]) -> Expression:
+    """The product of sizes; 1 of none."""
+    total: Expression = ONE
+    for k, n in enumerate(sizes):
+        total = n if k == 0 else total * n
+    return total
+
+
+def row_major(index: Sequence[Expression], shape: Sequence[Expression]) -> Expression:
+    """The position of an index in row-major order: the last axis runs fastest."""
+    position: Expression = ZERO
+    for k, (i, n) in enumerate(zip(index, shape, strict=True)):
+        position = i if k == 0 else position * n + i
+    return position
+
+
+def unravelled(position: Expression, shape: Sequence[Expression]) -> list[Expression]:
+    """The index at a position in row-major order."""
+    out = []
+    for k, n in enumerate(shape):
+        after = product_of(shape[k + 1 :])
+        out.append(position // after if k == 0 else position // after % n)
+    return out

@@ -1,0 +1,115 @@
+"""Comparisons, logic, and selection."""
+
+from __future__ import annotations
+
+from ..expression import And, Compare, Expression, Function, If, Integer, Not, Or, Relation
+from ..rule import Call, Entries, Operand, at_most, rule
+
+
+def same(x: Operand, *i: Expression) -> Expression:
+    return x.beside(*i)
+
+
+def equal_entries(x: Operand, y: Operand, *i: Expression) -> Expression:
+    """The entries are equal; booleans are where both hold or neither does."""
+    a, b = x.beside(*i), y.beside(*i)
+    if x.sort == "boolean":
+        return Or((And((a, b)), And((Not(a), Not(b)))))
+    return Compare("=", a, b)
+
+
+@rule("eq")
+def eq(call: Call, x: Operand, y: Operand) -> Entries:
+    """x = y"""
+    return lambda *i: equal_entries(x, y, *i)
+
+
+@rule("ne")
+def ne(call: Call, x: Operand, y: Operand) -> Entries:
+    """x ≠ y"""
+    return lambda *i: Not(equal_entries(x, y, *i))
+
+
+def _ordered(relation: Relation, x: Operand, y: Operand, *i: Expression) -> Expression:
+    """x < y or x ≤ y; of booleans, where false is less than true."""
+    a, b = x.beside(*i), y.beside(*i)
+    if x.sort == "boolean":
+        return And((Not(a), b)) if relation == "<" else Or((Not(a), b))
+    return Compare(relation, a, b)
+
+
+@rule("lt", "lt_to")
+def lt(call: Call, x: Operand, y: Operand) -> Entries:
+    """x < y"""
+    return lambda *i: _ordered("<", x, y, *i)
+
+
+@rule("le", "le_to")
+def le(call: Call, x: Operand, y: Operand) -> Entries:
+    """x ≤ y"""
+    return lambda *i: _ordered("≤", x, y, *i)
+
+
+@rule("gt")
+def gt(call: Call, x: Operand, y: Operand) -> Entries:
+    """x > y, that is y < x"""
+    return lambda *i: _ordered("<", y, x, *i)
+
+
+@rule("ge")
+def ge(call: Call, x: Operand, y: Operand) -> Entries:
+    """x ≥ y, that is y ≤ x"""
+    return lambda *i: _ordered("≤", y, x, *i)
+
+
+@rule("and")
+def and_(call: Call, x: Operand, y: Operand) -> Entries:
+    """x and y; of integers, of their bits"""
+    if x.sort == "integer":
+        return lambda *i: Function("bitwise and", (x.beside(*i), y.beside(*i)))
+    return lambda *i: And((x.beside(*i), y.beside(*i)))
+
+
+@rule("or")
+def or_(call: Call, x: Operand, y: Operand) -> Entries:
+    """x or y; of integers, of their bits"""
+    if x.sort == "integer":
+        return lambda *i: Function("bitwise or", (x.beside(*i), y.beside(*i)))
+    return lambda *i: Or((x.beside(*i), y.beside(*i)))
+
+
+@rule("xor")
+def xor(call: Call, x: Operand, y: Operand) -> Entries:
+    """Exactly one of x and y; of integers, of their bits"""
+    if x.sort == "integer":
+        return lambda *i: Function("bitwise xor", (x.beside(*i), y.beside(*i)))
+    return lambda *i: Not(equal_entries(x, y, *i))
+
+
+@rule("not")
+def not_(call: Call, x: Operand) -> Entries:
+    """Not x; of a signed integer −x − 1"""
+    if x.sort == "integer":
+        return lambda *i: -x.at(*i) - Integer(1)
+    return lambda *i: Not(x.at(*i))
+
+
+@rule("is_finite")
+def is_finite(call: Call, x: Operand) -> Entries:
+    """True of every real number"""
+    return lambda *i: Function("is finite", (x.at(*i),))
+
+
+@rule("select_n")
+def select_n(call: Call, which: Operand, *cases: Operand) -> Entries:
+    """The case that `which` numbers (false is 0). Only the one that is selected need be defined."""
+
+    def entry(*i: Expression) -> Expression:
+        if which.sort == "boolean":
+            return If(which.beside(*i), cases[1].at(*i), cases[0].at(*i)) if len(cases) == 2 else cases[0].at(*i)
+        out = cases[-1].at(*i)
+        for k in reversed(range(len(cases) - 1)):
+            out = If(at_most(which.beside(*i), Integer(k)), cases[k].at(*i), out)
+        return out
+
+    return entry

@@ -1,0 +1,116 @@
+"""Loops as recurrences, and branches as cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .._jax import size
+from ..expression import Carry, Entry, Expression, If, Index, Integer, Least, Not
+from ..rule import ONE, Operand, at_most, structured
+
+if TYPE_CHECKING:
+    from ..reading import Reader
+
+
+def _carried(reader: Reader, initial: Sequence[Operand]) -> list[Operand]:
+    """What a loop carries, as its step reads it: each a tensor of its own at every time."""
+    return [reader.operand(reader.tensor(reader.name(), x.shape, x.sort), x.dtype) for x in initial]
+
+
+def _carry(reader: Reader, carried: Operand, start: Operand, step: Operand) -> Carry:
+    axes = tuple(f"i{k}" for k in range(carried.rank))
+    here = tuple(map(Index, axes))
+    read = carried.at(*here)
+    assert isinstance(read, Entry)
+    tensor = reader.tensor(read.tensor, carried.shape, carried.sort)
+    return Carry(tensor, (*reader.times[:-1], *axes), start.at(*here), step.at(*here))
+
+
+def _at(x: Operand, before: Sequence[Expression], time: Expression, shape: tuple[Expression, ...]) -> Operand:
+    """What is made in a loop, at a time of it."""
+    read = x.at(*(Integer(0) for _ in shape))
+    assert isinstance(read, Entry)
+    name, sort = read.tensor, read.sort
+    return Operand(shape, sort, x.dtype, lambda *i: Entry(name, (*before, time, *i), sort))
+
+
+@structured("scan")
+def scan(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
+    """A step for each entry along the first axis, in order, or from the last on with `reverse`"""
+    params = eqn.params
+    consts, carry = params["num_consts"], params["num_carry"]
+    length = size(params["length"])
+    fixed, initial, stacked = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
+    before = list(map(Index, reader.times))
+
+    def place(time: Expression) -> Expression:
+        return length - ONE - time if params["reverse"] else time
+
+    def slice_at(x: Operand, time: Expression) -> Operand:
+        return Operand(x.shape[1:], x.sort, x.dtype, lambda *i: x.at(place(time), *i))
+
+    def run(time: str) -> tuple[list[Carry], tuple[list[Operand], list[Operand]]]:
+        carried = _carried(reader, initial)
+        outs = reader.read(params["jaxpr"], [*fixed, *carried, *(slice_at(x, Index(time)) for x in stacked)])
+        given = [reader.named("scan", y) for y in outs[carry:]]
+        steps = zip(carried, initial, outs[:carry], strict=True)
+        return [_carry(reader, *one) for one in steps], (carried, given)
+
+    carried, given = reader.loop(length, run)
+    last = [_at(c, before, length, c.shape) for c in carried]
+    return [*last, *(_stacked(y, before, place, (length, *y.shape)) for y in given)]
+
+
+def _stacked(y: Operand, before: Sequence[Expression], place: Any, shape: tuple[Expression, ...]) -> Operand:
+    """What the steps give, along a new first axis."""
+
+    def at(*i: Expression) -> Expression:
+        return _at(y, before, place(i[0]), shape[1:]).at(*i[1:])
+
+    return Operand(shape, y.sort, y.dtype, at)
+
+
+@structured("while")
+def while_(reader: Reader, eqn: Any, *operands: Operand) -> list[Operand]:
+    """Steps as long as the condition holds: what is carried at the first time at which it does not"""
+    params = eqn.params
+    for_test, for_body = params["cond_nconsts"], params["body_nconsts"]
+    test_consts, body_consts = operands[:for_test], operands[for_test : for_test + for_body]
+    initial = operands[for_test + for_body :]
+    before = list(map(Index, reader.times))
+
+    def run(time: str) -> tuple[list[Carry], tuple[list[Operand], Operand]]:
+        carried = _carried(reader, initial)
+        (goes_on,) = reader.read(params["cond_jaxpr"], [*test_consts, *carried])
+        test = reader.named("while", goes_on)
+        outs = reader.read(params["body_jaxpr"], [*body_consts, *carried])
+        steps = zip(carried, initial, outs, strict=True)
+        return [_carry(reader, *one) for one in steps], (carried, test)
+
+    carried, test = reader.loop(None, run)
+
+    def first(*_: Expression) -> Expression:
+        return Least("k0", None, Not(_at(test, before, Index("k0"), ()).at()))
+
+    end = reader.named("while", Operand((), "integer", None, first))
+    return [_at(c, before, end.at(), c.shape) for c in carried]
+
+
+@structured("cond")
+def cond(reader: Reader, eqn: Any, which: Operand, *operands: Operand) -> list[Operand]:
+    """The results of the branch that the index numbers; below 0 the first, above the last"""
+    branches = [reader.read(branch, operands) for branch in eqn.params["branches"]]
+    return [reader.named("cond", _case(which, results)) for results in zip(*branches, strict=True)]
+
+
+def _case(which: Operand, cases: Sequence[Operand]) -> Operand:
+    def at(*i: Expression) -> Expression:
+        out = cases[-1].at(*i)
+        for k in reversed(range(len(cases) - 1)):
+            taken = Not(which.at()) if which.sort == "boolean" else at_most(which.at(), Integer(k))
+            out = If(taken, cases[k].at(*i), out)
+        return out
+
+    one = cases[0]
+    return Operand(one.shape, one.sort, one.dtype, at)

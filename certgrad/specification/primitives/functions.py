@@ -1,0 +1,56 @@
+"""Functions of reals, entry by entry: those of the table by name, others by what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from ..expression import Expression, Function, Number, Power
+from ..functions import FUNCTIONS
+from ..rule import Call, Entries, Operand, rule
+
+NAMED = (
+    "exp log sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erf_inv lgamma digamma "
+    "polygamma zeta igamma igamma_grad_a regularized_incomplete_beta bessel_i0e bessel_i1e"
+).split()
+
+
+def _named(name: str) -> Callable[..., Entries]:
+    def apply(call: Call, *operands: Operand) -> Entries:
+        return lambda *i: Function(name, tuple(x.beside(*i) for x in operands))
+
+    apply.__doc__ = FUNCTIONS[name].says
+    return apply
+
+
+for _name in NAMED:
+    rule(_name)(_named(_name))
+
+
+def _number(p: int) -> Expression:
+    return Number(Fraction(p))
+
+
+def of(name: str, *arguments: Expression) -> Expression:
+    """A function of the table."""
+    return Function(name, arguments)
+
+
+def _made(name: str, says: str, formula: Callable[..., Expression]) -> None:
+    def apply(call: Call, *operands: Operand) -> Entries:
+        return lambda *i: formula(*(x.beside(*i) for x in operands))
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_made("exp2", "2 to the power of x", lambda x: Power(_number(2), x))
+_made("expm1", "exp(x) − 1", lambda x: of("exp", x) - _number(1))
+_made("log1p", "log(1 + x)", lambda x: of("log", _number(1) + x))
+_made("log2", "log(x)/log(2)", lambda x: of("log", x) / of("log", _number(2)))
+_made("rsqrt", "1/√x", lambda x: _number(1) / of("sqrt", x))
+_made("tan", "sin(x)/cos(x)", lambda x: of("sin", x) / of("cos", x))
+_made("logistic", "1/(1 + exp(−x))", lambda x: _number(1) / (_number(1) + of("exp", -x)))
+_made("erfc", "1 − erf(x)", lambda x: _number(1) - of("erf", x))
+_made("igammac", "1 − igamma(a, x)", lambda a, x: _number(1) - of("igamma", a, x))
+_made("one_minus_square", "1 − x·x", lambda x: _number(1) - x * x)

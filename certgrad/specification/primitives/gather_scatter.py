@@ -1,0 +1,245 @@
+"""Gather and scatter: windows of an array at places that another array holds.
+
+The last axis of the indices holds, for the operand's axes that are named, where the window begins. In mode CLIP a
+begin is first moved so that the window is within the operand. In mode FILL_OR_DROP a window that is not within is
+filled, or dropped by a scatter. PROMISE_IN_BOUNDS and the promises that indices are unique or sorted are conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jax.lax import GatherScatterMode
+
+from .._jax import literal, size
+from ..expression import (
+    And,
+    Exists,
+    Expression,
+    ForAll,
+    Given,
+    If,
+    Integer,
+    Maximum,
+    Minimum,
+    Not,
+    Or,
+    Product,
+    Sum,
+    Truth,
+)
+from ..rule import (
+    ONE,
+    ZERO,
+    Binder,
+    Call,
+    Entries,
+    Operand,
+    UnreadableError,
+    at_most,
+    clamped,
+    equal,
+    indices,
+    less,
+    over,
+    rule,
+    within,
+)
+from .elementwise import one_of, zero_of
+from .order import before
+
+
+@dataclass(frozen=True)
+class Begins:
+    """Where windows begin: at a batch position, an index of the operand's `axes`; `room` is what a begin can be."""
+
+    positions: Operand
+    axes: Sequence[int]
+    room: Sequence[Expression]
+    batch: Sequence[Expression]
+    """The sizes of the batch axes."""
+    mode: GatherScatterMode
+
+    def raw(self, batch: Sequence[Expression]) -> list[Expression]:
+        """As the indices have it."""
+        return [self.positions.at(*batch, Integer(k)) for k in range(len(self.axes))]
+
+    def at(self, batch: Sequence[Expression]) -> list[Expression]:
+        """As it is used."""
+        if self.mode == GatherScatterMode.CLIP:
+            return [clamped(b, room) for b, room in zip(self.raw(batch), self.room, strict=True)]
+        return self.raw(batch)
+
+    def inside(self, batch: Sequence[Expression]) -> Expression:
+        """The window is within the operand."""
+        if self.mode == GatherScatterMode.CLIP:
+            return Truth(True)
+        return And(tuple(within(b, room + ONE) for b, room in zip(self.raw(batch), self.room, strict=True)))
+
+    def promised(self, call: Call) -> Expression:
+        """What is promised of all positions: within the operand, unique, sorted."""
+        out: list[Expression] = []
+        here, there = ([call.bound() for _ in self.batch] for _ in range(2))
+        a, b = indices(here), indices(there)
+        if self.mode == GatherScatterMode.PROMISE_IN_BOUNDS:
+            out.append(over(ForAll, here, self.batch, self.inside(a)))
+        earlier = before(a, b, Truth(False))
+        if call["unique_indices"]:
+            differ = Not(And(tuple(equal(x, y) for x, y in zip(self.at(a), self.at(b), strict=True))))
+            out.append(self._for_pairs(here, there, Or((Not(earlier), differ))))
+        if call["indices_are_sorted"]:
+            order = sorted(range(len(self.axes)), key=lambda k: self.axes[k])
+            one, two = self.at(a), self.at(b)
+            fine = before([one[k] for k in order], [two[k] for k in order], Truth(True))
+            out.append(self._for_pairs(here, there, Or((Not(earlier), fine))))
+        return And(tuple(out))
+
+    def _for_pairs(self, here: list[str], there: list[str], body: Expression) -> Expression:
+        return over(ForAll, [*here, *there], [*self.batch, *self.batch], body)
+
+
+def _mode(call: Call) -> GatherScatterMode:
+    mode = call["mode"]
+    if mode not in (
+        GatherScatterMode.CLIP,
+        GatherScatterMode.FILL_OR_DROP,
+        GatherScatterMode.PROMISE_IN_BOUNDS,
+    ):
+        raise UnreadableError(f"{call.primitive} in mode {mode}")
+    return mode
+
+
+@rule("gather")
+def gather(call: Call, x: Operand, positions: Operand) -> Entries:
+    """out[b, w] = x[begin(b) + w]; outside x the fill value, which for floats is NaN: undefined"""
+    spec, mode = call["dimension_numbers"], _mode(call)
+    sizes = list(map(size, call["slice_sizes"]))
+    gone = (*spec.collapsed_slice_dims, *spec.operand_batching_dims)
+    kept = [a for a in range(x.rank) if a not in gone]
+    axes = list(spec.start_index_map)
+    room = [x.shape[a] - sizes[a] for a in axes]
+    begins = Begins(positions, axes, room, positions.shape[:-1], mode)
+    promised = begins.promised(call)
+
+    def entry(*i: Expression) -> Expression:
+        batch = [j for k, j in enumerate(i) if k not in spec.offset_dims]
+        at: list[Expression] = [ZERO] * x.rank
+        for a, k in zip(kept, spec.offset_dims, strict=True):
+            at[a] = i[k]
+        for a, k in zip(spec.operand_batching_dims, spec.start_indices_batching_dims, strict=True):
+            at[a] = batch[k]
+        for a, begin in zip(axes, begins.at(batch), strict=True):
+            at[a] = begin + at[a]
+        out = x.at(*at)
+        if mode == GatherScatterMode.FILL_OR_DROP:
+            inside, fill = begins.inside(batch), _fill(call, x)
+            out = Given(inside, out) if fill is None else If(inside, out, fill)
+        return Given(promised, out)
+
+    return entry
+
+
+def _fill(call: Call, x: Operand) -> Expression | None:
+    """What stands where nothing is gathered; None for NaN."""
+    value = call["fill_value"]
+    if value is not None:
+        return None if x.sort == "real" and np.isnan(value) else literal(value, x.dtype)
+    if x.sort == "integer":
+        info = np.iinfo(x.dtype)
+        return Integer(int(info.min if info.kind == "i" else info.max))
+    return Truth(True) if x.sort == "boolean" else None
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The entries of the updates, and which entry of the operand each meets."""
+
+    names: list[str]
+    counts: Sequence[Expression]
+    value: Expression
+    target: Sequence[Expression]
+    inside: Expression
+
+    def meets(self, i: Sequence[Expression]) -> Expression:
+        """The update meets the entry at i."""
+        return And((self.inside, *(equal(t, j) for t, j in zip(self.target, i, strict=True))))
+
+    def over(self, binder: Binder, body: Expression) -> Expression:
+        """A binder over all updates."""
+        return over(binder, self.names, self.counts, body)
+
+
+def _updates(call: Call, x: Operand, positions: Operand, update: Operand) -> tuple[Updates, Expression]:
+    """The updates, and what is promised of the indices."""
+    spec, mode = call["dimension_numbers"], _mode(call)
+    gone = (*spec.inserted_window_dims, *spec.operand_batching_dims)
+    windows = dict(zip([a for a in range(x.rank) if a not in gone], spec.update_window_dims, strict=True))
+    names = [call.bound() for _ in update.shape]
+    place = indices(names)
+    batch = [place[k] for k in range(update.rank) if k not in spec.update_window_dims]
+    axes = list(spec.scatter_dims_to_operand_dims)
+    room = [x.shape[a] - (update.shape[windows[a]] if a in windows else ONE) for a in axes]
+    begins = Begins(positions, axes, room, positions.shape[:-1], mode)
+    target: list[Expression] = [ZERO] * x.rank
+    for a, k in windows.items():
+        target[a] = place[k]
+    for a, k in zip(spec.operand_batching_dims, spec.scatter_indices_batching_dims, strict=True):
+        target[a] = batch[k]
+    for a, begin in zip(axes, begins.at(batch), strict=True):
+        target[a] = begin + target[a]
+    found = Updates(names, update.shape, update.at(*place), target, begins.inside(batch))
+    return found, begins.promised(call)
+
+
+Combined = Callable[[Expression, Updates, Expression, Operand], Expression]
+
+
+def _scatter(name: str, says: str, combined: Combined) -> None:
+    def apply(call: Call, x: Operand, positions: Operand, update: Operand) -> Entries:
+        updates, promised = _updates(call, x, positions, update)
+        return lambda *i: Given(promised, combined(x.at(*i), updates, updates.meets(i), x))
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+def _added(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    return old + updates.over(Sum, If(meets, updates.value, zero_of(x)))
+
+
+def _taken(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    return old - updates.over(Sum, If(meets, updates.value, zero_of(x)))
+
+
+def _multiplied(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    return old * updates.over(Product, If(meets, updates.value, one_of(x)))
+
+
+def _greatest(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    best = updates.over(Maximum, If(meets, updates.value, old))
+    return If(updates.over(Exists, meets), If(less(old, best), best, old), old)
+
+
+def _least(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    best = updates.over(Minimum, If(meets, updates.value, old))
+    return If(updates.over(Exists, meets), If(less(best, old), best, old), old)
+
+
+def _written(old: Expression, updates: Updates, meets: Expression, x: Operand) -> Expression:
+    once = at_most(updates.over(Sum, If(meets, ONE, ZERO)), ONE)
+    if x.sort == "boolean":
+        new = updates.over(Exists, And((meets, updates.value)))
+    else:
+        new = updates.over(Sum, If(meets, updates.value, zero_of(x)))
+    return Given(once, If(updates.over(Exists, meets), new, old))
+
+
+_scatter("scatter-add", "x[i] plus the sum of the updates that meet i", _added)
+_scatter("scatter_add", "x[i] plus the sum of the updates that meet i", _added)
+_scatter("scatter-sub", "x[i] minus the sum of the updates that meet i", _taken)
+_scatter("scatter-mul", "x[i] times the product of the updates that meet i", _multiplied)
+_scatter("scatter-max", "The greatest of x[i] and the updates that meet i", _greatest)
+_scatter("scatter-min", "The least of x[i] and the updates that meet i", _least)
+_scatter("scatter", "The update that meets i, of which there may be one; x[i] where there is none", _written)

@@ -1,0 +1,59 @@
+"""Sorted entries: the entry that comes to a place is the one that so many others are before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..expression import And, Expression, If, Index, Least, Or, Sum
+from ..rule import ONE, ZERO, Call, Entries, Operand, equal, less, rule
+from .casts import cast
+from .shape import along
+
+
+def number(x: Operand, *i: Expression) -> Expression:
+    """The entry as a number: true is 1."""
+    return cast(x.at(*i), "boolean", "integer") if x.sort == "boolean" else x.at(*i)
+
+
+def before(a: Sequence[Expression], b: Sequence[Expression], earlier: Expression) -> Expression:
+    """The keys a are less than b in lexicographic order; where they are equal, `earlier`."""
+    out = earlier
+    for x, y in zip(reversed(a), reversed(b), strict=True):
+        out = Or((less(x, y), And((equal(x, y), out))))
+    return out
+
+
+def coming_to(place: Expression, names: tuple[str, str], n: Expression, keys: Entries) -> Expression:
+    """The place, before sorting, of the entry that comes to a place: as many others as that are before it."""
+    p, q = names
+    first = before(keys(Index(q)), keys(Index(p)), less(Index(q), Index(p)))  # type: ignore[arg-type]
+    return Least(p, n, equal(Sum(q, n, If(first, ONE, ZERO)), place))
+
+
+@rule("sort")
+def sort(call: Call, *operands: Operand) -> list[Entries]:
+    """All operands along `dimension`, in the order of the first `num_keys` of them; equal ones stay in order"""
+    axis, keys = call["dimension"], operands[: call["num_keys"]]
+    names = call.bound(), call.bound()
+    n = operands[0].shape[axis]
+
+    def sorted_(x: Operand) -> Entries:
+        def entry(*i: Expression) -> Expression:
+            place = coming_to(i[axis], names, n, lambda k: [number(y, *along(i, axis, k)) for y in keys])  # type: ignore
+            return x.at(*along(i, axis, place))
+
+        return entry
+
+    return [sorted_(x) for x in operands]
+
+
+@rule("top_k")
+def top_k(call: Call, x: Operand) -> list[Entries]:
+    """The greatest entries along the axis and where they stand, in falling order; equal ones in the order they stand"""
+    axis = call.parameters.get("axis", call.parameters.get("operand_axis", -1)) % x.rank
+    names = call.bound(), call.bound()
+
+    def place(*i: Expression) -> Expression:
+        return coming_to(i[axis], names, x.shape[axis], lambda k: [-number(x, *along(i, axis, k))])  # type: ignore
+
+    return [lambda *i: x.at(*along(i, axis, place(*i))), place]

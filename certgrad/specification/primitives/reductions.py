@@ -1,0 +1,67 @@
+"""Sums, products and extrema over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..expression import ArgMax, Exists, Expression, ForAll, Maximum, Minimum, Product, Sum
+from ..rule import Binder, Call, Entries, Operand, indices, over, rule
+
+
+def reduced(x: Operand, axes: tuple[int, ...], names: list[str], i: tuple[Expression, ...]) -> list[Expression]:
+    """The index of x: bound variables at the axes that are reduced, the result's index at the others."""
+    bound, rest = dict(zip(axes, indices(names), strict=True)), iter(i)
+    return [bound[a] if a in bound else next(rest) for a in range(x.rank)]
+
+
+def _over_axes(name: str, says: str, binder: Binder) -> None:
+    def apply(call: Call, x: Operand) -> Entries:
+        axes = tuple(call["axes"])
+        names = [call.bound() for _ in axes]
+        return lambda *i: over(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_over_axes("reduce_sum", "The sum over `axes`", Sum)
+_over_axes("reduce_prod", "The product over `axes`", Product)
+_over_axes("reduce_or", "Some entry holds along `axes`", Exists)
+_over_axes("reduce_and", "All entries hold along `axes`", ForAll)
+
+
+def _extremum(name: str, says: str, numbers: Binder, truths: Binder) -> None:
+    def apply(call: Call, x: Operand) -> Entries:
+        axes = tuple(call["axes"])
+        names = [call.bound() for _ in axes]
+        binder = truths if x.sort == "boolean" else numbers
+        return lambda *i: over(binder, names, [x.shape[a] for a in axes], x.at(*reduced(x, axes, names, i)))
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_extremum("reduce_max", "The greatest entry over `axes`; of booleans, whether some holds", Maximum, Exists)
+_extremum("reduce_min", "The least entry over `axes`; of booleans, whether all hold", Minimum, ForAll)
+
+
+def _place(name: str, says: str, sign: Callable[[Expression], Expression]) -> None:
+    def apply(call: Call, x: Operand) -> Entries:
+        from .casts import cast
+
+        (axis,), sort = call["axes"], call.results[0].sort
+        k = call.bound()
+
+        def entry(*i: Expression) -> Expression:
+            body = x.at(*reduced(x, (axis,), [k], i))
+            number = cast(body, "boolean", "integer") if x.sort == "boolean" else body
+            return cast(ArgMax(k, x.shape[axis], sign(number)), "integer", sort)
+
+        return entry
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_place("argmax", "The first place along the axis at which the entry is greatest", lambda x: x)
+_place("argmin", "The first place along the axis at which the entry is least", lambda x: -x)

@@ -1,0 +1,197 @@
+"""Entries elsewhere: what moves entries and computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._jax import size
+from ..expression import And, Expression, If, Integer
+from ..rule import ONE, ZERO, Call, Entries, Operand, at_most, clamped, equal, less, row_major, rule, unravelled, within
+
+
+@rule("broadcast_in_dim")
+def broadcast_in_dim(call: Call, x: Operand, *sizes: Operand) -> Entries:
+    """out[i] = x[i at `broadcast_dimensions`]; along an axis of size 1, x[0]"""
+
+    def entry(*i: Expression) -> Expression:
+        axes = zip(call["broadcast_dimensions"], x.shape, strict=True)
+        return x.at(*(ZERO if n == ONE else i[axis] for axis, n in axes))
+
+    return entry
+
+
+@rule("reshape")
+def reshape(call: Call, x: Operand, *sizes: Operand) -> Entries:
+    """The entry at the same position in row-major order"""
+    if call["dimensions"] is not None:
+        order = tuple(call["dimensions"])
+        x = Operand(tuple(x.shape[a] for a in order), x.sort, x.dtype, _permuted(x.at, order))
+    return lambda *i: x.at(*unravelled(row_major(i, call.shape), x.shape))
+
+
+def _permuted(at: Entries, order: Sequence[int]) -> Entries:
+    """out[i] = x[j] with j[order[k]] = i[k]"""
+    return lambda *i: at(*(i[order.index(axis)] for axis in range(len(order))))
+
+
+@rule("transpose")
+def transpose(call: Call, x: Operand) -> Entries:
+    """out[i] = x[j] with j[p[k]] = i[k], where p is `permutation`"""
+    return _permuted(x.at, tuple(call["permutation"]))
+
+
+@rule("squeeze")
+def squeeze(call: Call, x: Operand) -> Entries:
+    """The axes `dimensions`, of size 1, are left out"""
+
+    def entry(*i: Expression) -> Expression:
+        rest = iter(i)
+        return x.at(*(ZERO if axis in call["dimensions"] else next(rest) for axis in range(x.rank)))
+
+    return entry
+
+
+@rule("expand_dims")
+def expand_dims(call: Call, x: Operand) -> Entries:
+    """New axes of size 1 at `dimensions`"""
+    return lambda *i: x.at(*(j for axis, j in enumerate(i) if axis not in call["dimensions"]))
+
+
+@rule("rev")
+def rev(call: Call, x: Operand) -> Entries:
+    """Along the axes `dimensions`, out[i] = x[n − 1 − i]"""
+
+    def entry(*i: Expression) -> Expression:
+        return x.at(*(x.shape[a] - ONE - j if a in call["dimensions"] else j for a, j in enumerate(i)))
+
+    return entry
+
+
+@rule("slice")
+def slice_(call: Call, x: Operand) -> Entries:
+    """out[i] = x[start + i·stride]"""
+    start = list(map(size, call["start_indices"]))
+    strides = list(map(size, call["strides"] or [1] * x.rank))
+    return lambda *i: x.at(*(s + j * step for s, j, step in zip(start, i, strides, strict=True)))
+
+
+def along(i: Sequence[Expression], axis: int, index: Expression) -> list[Expression]:
+    """The index with another one along an axis."""
+    return [index if a == axis else j for a, j in enumerate(i)]
+
+
+@rule("concatenate")
+def concatenate(call: Call, *parts: Operand) -> Entries:
+    """Along the axis `dimension`, the entries of the operands one after another"""
+    axis = call["dimension"]
+
+    def entry(*i: Expression) -> Expression:
+        def from_(k: int, start: Expression) -> Expression:
+            here = parts[k].at(*along(i, axis, i[axis] - start))
+            if k == len(parts) - 1:
+                return here
+            end = start + parts[k].shape[axis]
+            return If(less(i[axis], end), here, from_(k + 1, end))
+
+        return from_(0, ZERO)
+
+    return entry
+
+
+@rule("split")
+def split(call: Call, x: Operand) -> list[Entries]:
+    """Along the axis, the parts of `sizes` one after another"""
+    axis = call["axis"]
+
+    def part(start: Expression) -> Entries:
+        return lambda *i: x.at(*along(i, axis, start + i[axis]))
+
+    out, start = [], ZERO
+    for n in call["sizes"]:
+        out.append(part(start))
+        start = start + size(n)  # type: ignore[assignment]
+    return out
+
+
+@rule("stack")
+def stack(call: Call, *parts: Operand) -> Entries:
+    """A new axis that numbers the operands"""
+    axis = call["axis"]
+
+    def entry(*i: Expression) -> Expression:
+        rest = [*i[:axis], *i[axis + 1 :]]
+        out = parts[-1].at(*rest)
+        for k in reversed(range(len(parts) - 1)):
+            out = If(equal(i[axis], Integer(k)), parts[k].at(*rest), out)
+        return out
+
+    return entry
+
+
+@rule("unstack")
+def unstack(call: Call, x: Operand) -> list[Entries]:
+    """The axis taken apart: one result for each place along it"""
+    axis = call["axis"]
+
+    def part(k: int) -> Entries:
+        return lambda *i: x.at(*i[:axis], Integer(k), *i[axis:])
+
+    return [part(k) for k in range(len(call.results))]
+
+
+@rule("pad")
+def pad(call: Call, x: Operand, value: Operand) -> Entries:
+    """With (low, high, interior) an axis: out[low + j·(interior + 1)] = x[j], and the value elsewhere.
+
+    A negative low leaves out entries at the beginning, a negative high such at the end.
+    """
+    config = [(size(low), size(interior) + ONE) for low, _, interior in call["padding_config"]]
+
+    def entry(*i: Expression) -> Expression:
+        moved = [j - low for j, (low, _) in zip(i, config, strict=True)]
+        steps = [step for _, step in config]
+        source = [j // step for j, step in zip(moved, steps, strict=True)]
+        hits = [equal(j % step, ZERO) for j, step in zip(moved, steps, strict=True)]
+        inside = [within(j, n) for j, n in zip(source, x.shape, strict=True)]
+        return If(And((*hits, *inside)), x.at(*source), value.at())
+
+    return entry
+
+
+@rule("dynamic_slice")
+def dynamic_slice(call: Call, x: Operand, *starts: Operand) -> Entries:
+    """out[i] = x[start + i], where each start is first moved so that the slice is within x"""
+    begin = _starts(x.shape, call.shape, starts)
+    return lambda *i: x.at(*(s + j for s, j in zip(begin, i, strict=True)))
+
+
+def _starts(shape: Sequence[Expression], taken: Sequence[Expression], starts: Sequence[Operand]) -> list[Expression]:
+    return [clamped(s.at(), n - m) for s, n, m in zip(starts, shape, taken, strict=False)]
+
+
+@rule("dynamic_update_slice")
+def dynamic_update_slice(call: Call, x: Operand, update: Operand, *starts: Operand) -> Entries:
+    """The update at the start, which is first moved so that it is within x; x elsewhere"""
+    begin = _starts(x.shape, update.shape, starts)
+
+    def entry(*i: Expression) -> Expression:
+        source = [j - s for s, j in zip(begin, i, strict=True)]
+        hit = And(tuple(within(j, n) for j, n in zip(source, update.shape, strict=True)))
+        return If(hit, update.at(*source), x.at(*i))
+
+    return entry
+
+
+@rule("triu", "tril")
+def triangle(call: Call, x: Operand) -> Entries:
+    """x on one side of a diagonal, 0 elsewhere"""
+    from .elementwise import zero_of
+
+    k = size(call["k"])
+
+    def entry(*i: Expression) -> Expression:
+        row, column = i[-2] + k, i[-1]
+        kept = at_most(row, column) if call.primitive == "triu" else at_most(column, row)
+        return If(kept, x.at(*i), zero_of(x))
+
+    return entry

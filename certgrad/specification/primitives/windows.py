@@ -1,0 +1,115 @@
+"""Windows that slide over an array: sums and extrema of each, and what is at the place of its extremum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._jax import size
+from ..expression import And, ArgMax, Compare, Expression, If, Index, Maximum, Minimum, Sum
+from ..rule import ONE, ZERO, Call, Entries, Operand, equal, over, product_of, rule, unravelled, within
+from .elementwise import zero_of
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The window at each index of the result: its positions are numbered in row-major order.
+
+    Position w of the window at o is at o·stride + w·window_dilation − padding in the array, which stands with
+    base_dilation − 1 places between its entries, and places around it that hold nothing.
+    """
+
+    call: Call
+    shape: tuple[Expression, ...]
+
+    @property
+    def count(self) -> Expression:
+        """How many positions a window has."""
+        return product_of(self.sizes)
+
+    @property
+    def sizes(self) -> list[Expression]:
+        """The window's size along each axis."""
+        return list(map(size, self.call["window_dimensions"]))
+
+    def _step(self, name: str, axis: int) -> Expression:
+        steps = self.call.parameters.get(name)
+        return ONE if steps is None else size(steps[axis])
+
+    def at(self, o: Sequence[Expression], position: str) -> tuple[list[Expression], Expression]:
+        """Where a position of the window at o is in the array, and the condition that an entry is there."""
+        index, conditions = [], []
+        for axis, w in enumerate(unravelled(Index(position), self.sizes)):
+            stride, spread = self._step("window_strides", axis), self._step("window_dilation", axis)
+            apart = self._step("base_dilation", axis)
+            place = o[axis] * stride + w * spread - size(self.call["padding"][axis][0])
+            index.append(place // apart)
+            conditions += [equal(place % apart, ZERO), within(place // apart, self.shape[axis])]
+        return index, And(tuple(conditions))
+
+
+@rule("reduce_window_sum")
+def reduce_window_sum(call: Call, x: Operand) -> Entries:
+    """The sum of each window's entries"""
+    windows, w = Windows(call, x.shape), call.bound()
+
+    def entry(*o: Expression) -> Expression:
+        index, inside = windows.at(o, w)
+        return Sum(w, windows.count, If(inside, x.at(*index), zero_of(x)))
+
+    return entry
+
+
+def _extremum(name: str, says: str, binder: type[Maximum] | type[Minimum]) -> None:
+    def apply(call: Call, x: Operand) -> Entries:
+        windows, w = Windows(call, x.shape), call.bound()
+
+        def entry(*o: Expression) -> Expression:
+            index, inside = windows.at(o, w)
+            return binder(w, windows.count, x.at(*index), inside)
+
+        return entry
+
+    apply.__doc__ = says
+    rule(name)(apply)
+
+
+_extremum("reduce_window_max", "The greatest entry of each window that has entries", Maximum)
+_extremum("reduce_window_min", "The least entry of each window that has entries", Minimum)
+
+
+def selected(call: Call, windows: Windows, x: Operand, o: Sequence[Expression], w: str) -> Expression:
+    """The first position of the window at o where x is greatest, or least if `select_prim` is le."""
+    index, inside = windows.at(o, w)
+    body = x.at(*index) if call["select_prim"].name == "ge" else -x.at(*index)
+    return ArgMax(w, windows.count, body, inside)
+
+
+def place_in(windows: Windows, position: Expression, o: Sequence[Expression], w: str) -> list[Expression]:
+    """Where the position of the window at o is in the array."""
+    from ..substitute import substitute
+
+    index, _ = windows.at(o, w)
+    return [substitute(i, {w: position}) for i in index]
+
+
+@rule("select_and_scatter_add")
+def select_and_scatter_add(call: Call, source: Operand, x: Operand) -> Entries:
+    """Σ of the source's entries o for which this is the place of the extremum of x's window at o"""
+    windows, w = Windows(call, x.shape), call.bound()
+    names = [call.bound() for _ in source.shape]
+
+    def entry(*i: Expression) -> Expression:
+        o = [Index(n) for n in names]
+        place = place_in(windows, selected(call, windows, x, o, w), o, w)
+        here = And(tuple(Compare("=", a, b) for a, b in zip(place, i, strict=True)))
+        return over(Sum, names, source.shape, If(here, source.at(*o), zero_of(source)))
+
+    return entry
+
+
+@rule("select_and_gather_add")
+def select_and_gather_add(call: Call, taken: Operand, x: Operand) -> Entries:
+    """The entry of the first operand at the place of the extremum of the second one's window"""
+    windows, w = Windows(call, x.shape), call.bound()
+    return lambda *o: taken.at(*place_in(windows, selected(call, windows, x, o, w), o, w))
