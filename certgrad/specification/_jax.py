@@ -11,7 +11,7 @@ from jax.extend import core as jex
 
 from certgrad._jax_calls import called
 
-from .expression import Expression, FloorDivide, If, Infinity, Integer, Modulo, Number, Size, Sort, Truth
+from .expression import Expression, FloorDivide, Given, If, Infinity, Integer, Modulo, Number, Size, Sort, Truth
 from .rule import UnreadableError, less
 
 
@@ -66,7 +66,10 @@ def _factor(factor: Any) -> Expression:
 
 
 def literal(value: Any, dtype: Any) -> Expression:
-    """A constant's entry as it was meant: a float is the shortest decimal that rounds to it in its dtype."""
+    """A constant's entry as it was meant: a float is the shortest decimal that rounds to it in its dtype.
+
+    NaN is no number: not defined.
+    """
     sort = sort_of(dtype)
     if sort == "boolean":
         return Truth(bool(value))
@@ -75,7 +78,7 @@ def literal(value: Any, dtype: Any) -> Expression:
     if sort == "key":
         raise UnreadableError("a random key among the constants")
     if np.isnan(np.float64(value)):
-        raise UnreadableError("NaN among the constants")
+        return Given(Truth(False), Number(Fraction(0)))
     if np.isinf(np.float64(value)):
         return Infinity(bool(value > 0))
     return Number(Fraction(repr(float(value)) if np.dtype(dtype) == np.float64 else str(np.asarray(value, dtype)[()])))

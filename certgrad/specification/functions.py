@@ -12,6 +12,7 @@ from fractions import Fraction
 from .expression import And, Compare, Expression, Floor, Not, Number, Or, Sort, ToReal, Truth
 
 Domain = Callable[..., Expression]
+_REAL: Sort = "real"
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,7 @@ def _of_betainc(a: Expression, b: Expression, x: Expression) -> Expression:
 
 
 def _real(says: str, domain: Domain = _everywhere, arity: int = 1) -> Meaning:
-    reals: tuple[Sort, ...] = ("real",) * arity
-    return Meaning(reals, "real", says, domain)
+    return Meaning((_REAL,) * arity, "real", says, domain)
 
 
 def _bits(says: str) -> Meaning:

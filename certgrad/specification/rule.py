@@ -36,8 +36,10 @@ class Operand:
         return len(self.shape)
 
     def beside(self, *index: Expression) -> Expression:
-        """The entry that meets the others at this index: an operand of rank 0 meets all."""
-        return self.at(*index) if self.shape else self.at()
+        """The entry that meets those of others at this index: a number meets all, and so does an axis of size 1."""
+        return self.at(
+            *(ZERO if n == ONE else i for i, n in zip(index[len(index) - self.rank :], self.shape, strict=True))
+        )
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..._complex import PI
 from .._jax import size
-from ..expression import Compare, Expression, Function, If, Not, ToReal, Truth
-from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, rule
+from ..expression import And, Compare, Expression, Function, Given, If, Integer, Not, ToReal, Truth
+from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
 from .elementwise import NOTHING, UNIT, whole_part
 
 
@@ -24,16 +26,27 @@ def cast(x: Expression, before: str, after: str) -> Expression:
 
 @rule("convert_element_type")
 def convert_element_type(call: Call, x: Operand) -> Entries:
-    """The same number; as an integer, a real is rounded towards 0"""
+    """The same number; as an integer, a real is rounded towards 0. In a narrow or unsigned type: if it is within range"""
     after = call.results[0]
-    narrower = after.dtype.itemsize < x.dtype.itemsize if after.sort == x.sort != "boolean" else False
-    if after.sort == x.sort == "real" and narrower:
-        call.note(f"a cast from {x.dtype} to {after.dtype} is read as exact")
-    if after.sort == "integer" and x.sort != "boolean" and (narrower or x.sort == "real"):
-        call.note(f"a cast from {x.dtype} to {after.dtype} is read as if every integer were within the range")
     if "key" in (after.sort, x.sort) and after.sort != x.sort:
         raise UnreadableError("a cast of random keys")
-    return lambda *i: cast(x.at(*i), x.sort, after.sort)
+    if after.sort == x.sort == "real" and after.dtype.itemsize < x.dtype.itemsize:
+        call.note("a cast to coarser floats is read as exact")
+    if after.sort != "integer" or x.sort == "boolean":
+        return lambda *i: cast(x.at(*i), x.sort, after.sort)
+    kept = np.iinfo(after.dtype)
+    held = np.iinfo(x.dtype) if x.sort == "integer" else None
+    if held is not None and kept.min <= held.min and held.max <= kept.max:
+        return x.at
+    if kept.bits >= 32 and kept.min < 0:
+        call.note("integers of 32 or more bits are read as if they never left the range of their type")
+        return lambda *i: cast(x.at(*i), x.sort, after.sort)
+
+    def entry(*i: Expression) -> Expression:
+        number = cast(x.at(*i), x.sort, after.sort)
+        return Given(And((at_most(Integer(int(kept.min)), number), at_most(number, Integer(int(kept.max))))), number)
+
+    return entry
 
 
 @rule("dim_as_value")

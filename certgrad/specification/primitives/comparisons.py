@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..expression import And, Compare, Expression, Function, If, Integer, Not, Or, Relation
 from ..rule import Call, Entries, Operand, at_most, rule
-
-
-def same(x: Operand, *i: Expression) -> Expression:
-    return x.beside(*i)
 
 
 def equal_entries(x: Operand, y: Operand, *i: Expression) -> Expression:
@@ -88,9 +86,10 @@ def xor(call: Call, x: Operand, y: Operand) -> Entries:
 
 @rule("not")
 def not_(call: Call, x: Operand) -> Entries:
-    """Not x; of a signed integer −x − 1"""
+    """Not x; of an integer −x − 1, or max − x where its type is unsigned"""
     if x.sort == "integer":
-        return lambda *i: -x.at(*i) - Integer(1)
+        greatest = int(np.iinfo(x.dtype).max) if x.dtype.kind == "u" else -1
+        return lambda *i: Integer(greatest) - x.at(*i)
     return lambda *i: Not(x.at(*i))
 
 
@@ -106,10 +105,10 @@ def select_n(call: Call, which: Operand, *cases: Operand) -> Entries:
 
     def entry(*i: Expression) -> Expression:
         if which.sort == "boolean":
-            return If(which.beside(*i), cases[1].at(*i), cases[0].at(*i)) if len(cases) == 2 else cases[0].at(*i)
-        out = cases[-1].at(*i)
+            return If(which.beside(*i), cases[-1].beside(*i), cases[0].beside(*i))
+        out = cases[-1].beside(*i)
         for k in reversed(range(len(cases) - 1)):
-            out = If(at_most(which.beside(*i), Integer(k)), cases[k].at(*i), out)
+            out = If(at_most(which.beside(*i), Integer(k)), cases[k].beside(*i), out)
         return out
 
     return entry

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from .._jax import size
-from ..expression import And, Expression, If, Index, Sum
+from ..expression import And, Exists, Expression, If, Index, Sum
 from ..rule import ZERO, Call, Entries, Operand, equal, indices, over, rule, within
 from .casts import cast
-from .elementwise import NOTHING
+from .elementwise import zero_of
 
 
 @rule("dot_general")
 def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
-    """Σ over the contracted axes of x · y; the result has the batch axes, then x's other axes, then y's"""
+    """Σ over the contracted axes of x · y; the result has the batch axes, then x's other axes, then y's.
+
+    Of booleans: whether both hold somewhere.
+    """
     (of_x, of_y), (batch_x, batch_y) = call["dimension_numbers"]
     free_x = [a for a in range(x.rank) if a not in (*of_x, *batch_x)]
     free_y = [a for a in range(y.rank) if a not in (*of_y, *batch_y)]
@@ -25,7 +28,8 @@ def dot_general(call: Call, x: Operand, y: Operand) -> Entries:
         at_y = dict(zip((*batch_y, *free_y, *of_y), (*batch, *rest[len(free_x) :], *bound), strict=True))
         a = cast(x.at(*(at_x[k] for k in range(x.rank))), x.sort, sort)
         b = cast(y.at(*(at_y[k] for k in range(y.rank))), y.sort, sort)
-        return over(Sum, names, [x.shape[k] for k in of_x], a * b)
+        counts = [x.shape[k] for k in of_x]
+        return over(Exists, names, counts, And((a, b))) if sort == "boolean" else over(Sum, names, counts, a * b)
 
     return entry
 
@@ -64,7 +68,7 @@ def conv_general_dilated(call: Call, x: Operand, kernel: Operand) -> Entries:
             at[batch] = o // per_group * (x.shape[batch] // size(batches)) + i[out_batch]
         weight = {out_feature: o, in_feature: Index(channel), **dict(zip(window, positions, strict=True))}
         product = x.at(*(at[k] for k in range(x.rank))) * kernel.at(*(weight[k] for k in range(kernel.rank)))
-        seen = If(And(tuple(conditions)), product, NOTHING)
+        seen = If(And(tuple(conditions)), product, zero_of(x))
         return over(Sum, [*names, channel], [*counts, kernel.shape[in_feature]], seen)
 
     return entry

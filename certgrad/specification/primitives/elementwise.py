@@ -100,7 +100,7 @@ def clamp(call: Call, low: Operand, x: Operand, high: Operand) -> Entries:
     """min(max(x, low), high): where low > high, it is high"""
 
     def entry(*i: Expression) -> Expression:
-        raised = If(less(x.at(*i), low.beside(*i)), low.beside(*i), x.at(*i))
+        raised = If(less(x.beside(*i), low.beside(*i)), low.beside(*i), x.beside(*i))
         return If(less(high.beside(*i), raised), high.beside(*i), raised)
 
     return entry
@@ -169,7 +169,17 @@ def nearest(call: Call, x: Operand) -> Entries:
     return entry
 
 
-@rule("stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision")
+@rule(
+    "stop_gradient",
+    "copy",
+    "copy_p",
+    "name",
+    "device_put",
+    "sharding_constraint",
+    "layout_constraint",
+    "optimization_barrier",
+    "reduce_precision",
+)
 def identity(call: Call, *operands: Operand) -> list[Entries]:
     """The operands as they are"""
     if call.primitive == "reduce_precision":

@@ -80,6 +80,12 @@ def along(i: Sequence[Expression], axis: int, index: Expression) -> list[Express
     return [index if a == axis else j for a, j in enumerate(i)]
 
 
+@rule("tile")
+def tile(call: Call, x: Operand) -> Entries:
+    """x again and again along each axis: out[i] = x[i mod n]"""
+    return lambda *i: x.at(*(j % n for j, n in zip(i, x.shape, strict=True)))
+
+
 @rule("concatenate")
 def concatenate(call: Call, *parts: Operand) -> Entries:
     """Along the axis `dimension`, the entries of the operands one after another"""
