@@ -10,6 +10,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from certgrad._jax_calls import called
+from certgrad._jax_compat import LINEAR, linear_program
 
 from .expression import Expression, FloorDivide, Given, If, Infinity, Integer, Modulo, Number, Size, Sort, Truth
 from .rule import UnreadableError, less
@@ -95,7 +96,7 @@ def consts_of(closed: Any) -> Any:
 
 def called_program(eqn: Any) -> Any:
     """The closed jaxpr that a call runs on the equation's operands; of a custom function the primal one."""
-    return called(eqn)
+    return linear_program(eqn) if eqn.primitive.name == LINEAR else called(eqn)
 
 
 def is_literal(atom: Any) -> bool:

@@ -26,7 +26,7 @@ def cast(x: Expression, before: str, after: str) -> Expression:
 
 @rule("convert_element_type")
 def convert_element_type(call: Call, x: Operand) -> Entries:
-    """The same number; as an integer, a real is rounded towards 0. In a narrow or unsigned type: if it is within range"""
+    """The same number; as an integer, a real is rounded towards 0. In a narrow or unsigned type, if in range"""
     after = call.results[0]
     if "key" in (after.sort, x.sort) and after.sort != x.sort:
         raise UnreadableError("a cast of random keys")
