@@ -161,8 +161,8 @@ class Evaluation:
 
     def _differences(self, formula: e.Expression, env: dict[str, int]) -> Iterator[Any]:
         if isinstance(formula, e.ForAll):
-            for i in range(self.value(formula.count, env)):
-                yield from self._differences(formula.body, {**env, formula.variable: i})
+            for inner in self._each(formula, env):
+                yield from self._differences(formula.body, dict(inner))
             return
         assert isinstance(formula, e.Compare)
         left, right = self.value(formula.left, env), self.value(formula.right, env)
@@ -254,6 +254,8 @@ class Evaluation:
         return numbers.function(x.name, arguments)
 
     def _each(self, x: Any, env: Env) -> Iterator[dict[str, int]]:
+        if x.count is None:
+            raise UndecidedError("all integers")
         inner = dict(env)
         for i in range(self.value(x.count, env)):
             inner[x.variable] = i
@@ -297,10 +299,12 @@ class Evaluation:
         raise UndefinedError("no integer with the property was found")
 
     def for_all(self, x: e.ForAll, env: Env) -> bool:
-        return all(self.value(x.body, inner) for inner in self._each(x, env))
+        values = [self.value(x.body, inner) for inner in self._each(x, env)]
+        return all(values)
 
     def exists(self, x: e.Exists, env: Env) -> bool:
-        return any(self.value(x.body, inner) for inner in self._each(x, env))
+        values = [self.value(x.body, inner) for inner in self._each(x, env)]
+        return any(values)
 
     def compare(self, x: e.Compare, env: Env) -> bool:
         left, right = self.value(x.left, env), self.value(x.right, env)
@@ -309,10 +313,12 @@ class Evaluation:
         return numbers.less(left, right) if x.relation == "<" else not numbers.less(right, left)
 
     def conjunction(self, x: e.And, env: Env) -> bool:
-        return all(self.value(part, env) for part in x.parts)
+        values = [self.value(part, env) for part in x.parts]
+        return all(values)
 
     def disjunction(self, x: e.Or, env: Env) -> bool:
-        return any(self.value(part, env) for part in x.parts)
+        values = [self.value(part, env) for part in x.parts]
+        return any(values)
 
     def negation(self, x: e.Not, env: Env) -> bool:
         return not self.value(x.part, env)

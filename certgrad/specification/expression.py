@@ -8,10 +8,10 @@ only way from integers to reals, `Floor` the only way back. Nothing is simplifie
 **Where an expression is defined** follows from its form (`definedness.defined` writes it as a formula):
 - an entry, where its indices are within the tensor's shape and the tensor is defined there;
 - `Divide`, `FloorDivide`, `Modulo`: where the divisor is not 0; `Power`, `IntegerPower`, `Function`: as each says;
-- `If`: its condition, and then only the branch that it takes; `And`, `Or`: from left to right, as far as it matters;
+- `If`: where its condition is, and then the branch that it takes; the other one need not be;
 - `Given(condition, value)`: where the condition holds and the value is defined;
-- a binder: for each value of its variable (`Maximum`, `Minimum`, `ArgMax`: each for which `where` holds, which there
-  must be); `Least`: where there is one;
+- a binder: where its body is for each value of its variable; `Maximum`, `Minimum`, `ArgMax`: for each for which `where`
+  holds, and where there is such; `Least`: where its body holds for some value, and is defined for those up to it;
 - `Infinity`: see there; everything else: where its parts are.
 
 **A program** (`Program`) is a list of definitions in order, one or a few an equation, each of tensors by entries of
@@ -284,19 +284,19 @@ class Least(Expression):
 
 @dataclass(frozen=True, slots=True)
 class ForAll(Expression):
-    """The formula holds for all 0 ≤ variable < count."""
+    """The formula holds for all 0 ≤ variable < count; for all integers ≥ 0 where `count` is None."""
 
     variable: str
-    count: Expression
+    count: Expression | None
     body: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Exists(Expression):
-    """The formula holds for some 0 ≤ variable < count."""
+    """The formula holds for some 0 ≤ variable < count; for some integers ≥ 0 where `count` is None."""
 
     variable: str
-    count: Expression
+    count: Expression | None
     body: Expression
 
 
