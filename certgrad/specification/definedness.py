@@ -1,6 +1,7 @@
 """Where an expression is defined, as a formula: by its form, with no step that forgets a condition but `If`'s.
 
-`IsDefined(entry)` stands for the same question about an entry of a tensor; `of_entry` says what it comes to.
+`IsDefined(entry)` stands for the same question about an entry of a tensor; `of_entry` says what it comes to. The
+formulas are read from left to right: a part that is not defined stands behind one that is false.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def all_of(*formulas: Expression) -> Expression:
 
 
 def defined(x: Expression) -> Expression:
-    """The formula that says where the expression is defined. It is itself defined everywhere it is needed."""
+    """The formula that says where the expression is defined."""
     match x:
         case e.Entry():
             return all_of(*map(defined, x.indices), IsDefined(x))
@@ -46,9 +47,8 @@ def defined(x: Expression) -> Expression:
             return all_of(defined(n), _for_all(v, n, each), Exists(v, n, where))
         case e.Least(v, count, body):
             # Defined for all is more than for those up to the least one: where the two differ, nothing is claimed.
-            return all_of(
-                TRUE if count is None else defined(count), _for_all(v, count, defined(body)), Exists(v, count, body)
-            )
+            bounded = TRUE if count is None else defined(count)
+            return all_of(bounded, _for_all(v, count, defined(body)), Exists(v, count, body))
         case e.If(condition, then, otherwise):
             yes, no = defined(then), defined(otherwise)
             return all_of(defined(condition), TRUE if yes == no == TRUE else If(condition, yes, no))
@@ -80,8 +80,6 @@ def _integer_power(base: Expression, exponent: Expression) -> Expression:
 
 def of_entry(tensor: e.Tensor, entry: Expression, variables: tuple[str, ...]) -> Expression:
     """Where an entry of a tensor is defined that is `entry` at these variables: within the shape, and where that is."""
-    axes = variables[len(tensor.times) :]
-    inside = [
-        And((Compare("≤", Integer(0), e.Index(i)), Compare("<", e.Index(i), n))) for i, n in zip(axes, tensor.shape)
-    ]
+    axes = zip(map(e.Index, variables[len(tensor.times) :]), tensor.shape, strict=True)
+    inside = [And((Compare("≤", Integer(0), i), Compare("<", i, n))) for i, n in axes]
     return all_of(*inside, defined(entry))
