@@ -74,6 +74,10 @@ class Evaluation:
         """The tensor's shape at these sizes."""
         return tuple(self.value(n, {}) for n in tensor.shape)
 
+    def shapes_fit(self) -> bool:
+        """No tensor has a negative size."""
+        return all(n >= 0 for tensor in self._tensors.values() for n in self.shape(tensor))
+
     def output(self, k: int, index: tuple[int, ...]) -> Any:
         """An entry of an output. Raises UndefinedError where it is no real number."""
         with deep():

@@ -1,0 +1,68 @@
+"""Each primitive means what JAX computes: at every drawn shape, entry and parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from certgrad.specification.reading import meaning
+from certgrad.specification.rule import RULES, STRUCTURED, UnreadableError
+from tests.obligations.meaning.semantics.example import DTYPES, Example
+from tests.obligations.meaning.semantics.numerics import traced
+from tests.obligations.meaning.semantics.table import EXAMPLES
+from tests.specification.numerics import at_arrays, check_sorts, compared, run
+
+OUTSIDE = frozenset(
+    # Primitives that neither the op library nor the models use.
+    """approx_top_k clz eigh eq_to mulhi nextafter population_count qr reduce reduce_window reduce_xor shift_left
+    shift_right_arithmetic shift_right_logical svd tie certgrad_jv certgrad_yv certgrad_iv certgrad_kv certgrad_erfi
+    certgrad_expi certgrad_si certgrad_ci certgrad_fresnels certgrad_fresnelc certgrad_lambertw certgrad_spence
+    certgrad_owens_t certgrad_hyp1f1 certgrad_hyp2f1""".split()
+)
+PARTIAL = frozenset(
+    # Where the specification says less than JAX computes: integers out of a narrow type's range wrap, indices that are
+    # promised to be in range are clamped, and powers of negative numbers have a value at an exponent that is integral.
+    "pow gather and or xor not max min add convert_element_type".split()
+)
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("example", [pytest.param(x, id=x.id) for x in EXAMPLES if x.primitive not in OUTSIDE])
+def test_a_primitive(example: Example) -> None:
+    rng = np.random.default_rng(len(example.id))
+    count = sum(_at_a_point(example, rng) for _ in range(2))
+    assert count or example.refused, "no entry was compared"
+
+
+def _at_a_point(example: Example, rng: np.random.Generator) -> int:
+    parameters = {name: list(v)[int(rng.integers(len(list(v))))] for name, v in example.choices.items()}
+    program, _ = traced(example, parameters)
+    found = meaning(program, [a.name for a in example.arguments])
+    check_sorts(found)
+    sizes = {d: int(rng.integers(example.smallest, example.largest + 1)) for d in example.dims}
+    arrays = []
+    for a in example.arguments:
+        steps = 4 if a.kind == "float" else 1
+        numbers = rng.integers(round(a.low * steps), round(a.high * steps) + 1, a.shape(sizes)) / steps
+        arrays.append(np.asarray(numbers).astype(DTYPES[a.kind]))
+    outputs = run(lambda *xs: example.program(*xs, **parameters), arrays)
+    return compared(at_arrays(found, arrays, sizes), outputs, example.primitive in PARTIAL)
+
+
+def test_what_has_no_rule_is_said() -> None:
+    example = next(x for x in EXAMPLES if x.primitive == "nextafter")
+    with pytest.raises(UnreadableError, match="primitive nextafter"):
+        meaning(traced(example, {})[0])
+
+
+def test_every_rule_has_an_example() -> None:
+    """A rule without a test is not trusted."""
+    tested = {x.primitive for x in EXAMPLES} | ELSEWHERE
+    assert {name for name in (*RULES, *STRUCTURED) if name not in tested} == set()
+
+
+ELSEWHERE = frozenset(
+    # Names of other versions of JAX, and of primitives with the same rule as a tested one.
+    """add_any copy_p scatter_add lt_to le_to log2 one_minus_square triu tril zeros_like empty empty2 threefry2x32
+    random_clone random_gamma_grad""".split()
+)
