@@ -97,7 +97,8 @@ def _entries(
             if kind_of(v.aval.dtype) == "f":
                 yield (tensor.name, index), fmpq(int(rng.integers(low * grid, high * grid + 1)), grid)
             elif kind_of(v.aval.dtype) == "i":
-                yield (tensor.name, index), int(rng.integers(-1, max(2, *sizes.values())))
+                beyond = (-1, max([2, *sizes.values()])) if low < 0 else (0, min([2, *sizes.values()]))
+                yield (tensor.name, index), int(rng.integers(*beyond))
             else:
                 yield (tensor.name, index), bool(rng.integers(2))
 
