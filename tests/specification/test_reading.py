@@ -1,0 +1,98 @@
+"""What reading a program gives: definitions in order, conditions by form, and loops as recurrences."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import export
+
+from certgrad.specification.definedness import defined
+from certgrad.specification.expression import Defined, Index, Integer, Loop, Program, Sum
+from certgrad.specification.reading import meaning
+from certgrad.specification.substitute import substitute
+from certgrad.specification.text import program_text, text
+
+
+def read(fn: Callable[..., Any], *shapes: str) -> Program:
+    n, m = export.symbolic_shape("n, m")
+    sizes = {"n": n, "m": m}
+    specs = [jax.ShapeDtypeStruct(tuple(sizes[d] for d in s.split()), jnp.float32) for s in shapes]
+    return meaning(jax.make_jaxpr(fn)(*specs))
+
+
+def test_a_product_of_matrices() -> None:
+    assert program_text(read(lambda x, y: x @ y, "n m", "m n")) == (
+        "v1[i0, i1] = Σ_{k0<m} x0[i0, k0]·x1[k0, i1]\nout0[i0, i1] = v1[i0, i1]"
+    )
+
+
+def test_a_scan_is_a_recurrence() -> None:
+    program = read(lambda x: jax.lax.scan(lambda c, y: (c * y, None), jnp.float32(1), x)[0], "n")
+    (loop,) = (d for d in program.definitions if isinstance(d, Loop))
+    assert program_text(program).splitlines() == [
+        "for t1 = 0, 1, … below n",
+        "  v1[0] = 1",
+        "  v2[t1] = v1[t1]·x0[t1]",
+        "  v1[t1 + 1] = v2[t1]",
+        "out0 = v1[n]",
+    ]
+    assert [c.tensor.times for c in loop.carries] == [("t1",)]
+
+
+def test_what_no_output_needs_is_left_out() -> None:
+    assert len(read(lambda x: (jnp.log(x), x + 1)[1], "n").definitions) == 2
+
+
+@pytest.mark.parametrize(
+    "fn, where",
+    [
+        (lambda x: 1 / x, "x0[i0] is defined ∧ ¬(x0[i0] = 0)"),
+        (jnp.log, "x0[i0] is defined ∧ 0 < x0[i0]"),
+        (jnp.sqrt, "x0[i0] is defined ∧ 0 ≤ x0[i0]"),
+        (lambda x: jnp.cumsum(x), "for all k0<i0 + 1: x0[k0] is defined"),
+        (lambda x: x**-0.5, "x0[i0] is defined ∧ 0 < x0[i0]"),
+    ],
+)
+def test_conditions_follow_from_the_form(fn: Callable[..., Any], where: str) -> None:
+    one = next(d for d in read(fn, "n").definitions if isinstance(d, Defined) and d.primitive != "output")
+    assert text(defined(one.entry)) == where
+
+
+def test_a_bound_variable_is_not_captured() -> None:
+    total = Sum("k", Integer(3), Index("k") * Index("i"))
+    assert text(substitute(total, {"i": Index("k")})) == "Σ_{k'<3} k'·k"
+
+
+MODELS = {
+    "perceptrons": ("mlp",),
+    "convolutions": ("cnn", "resnet_block", "unet_block"),
+    "transformers": ("attention_block", "gpt2", "llama_block"),
+    "recurrent": ("lstm",),
+    "generative": ("vae", "flow"),
+    "scientific": ("neural_ode", "pinn", "gcn"),
+    "contrastive": ("simclr",),
+}
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("module, name", [(m, n) for m, names in MODELS.items() for n in names])
+def test_a_model_with_its_gradient(module: str, name: str) -> None:
+    """Every primitive that the model and its gradient use has a rule."""
+    fn, args = getattr(importlib.import_module(f"examples.models.{module}"), name)()
+    leaves, tree = jax.tree.flatten(args)
+    real = [jnp.issubdtype(x.dtype, jnp.floating) for x in leaves]
+
+    def loss(moving: list) -> Any:
+        given = iter(moving)
+        return jnp.sum(
+            fn(*jax.tree.unflatten(tree, [next(given) if r else x for x, r in zip(leaves, real, strict=True)]))
+        )
+
+    moving = [x for x, r in zip(leaves, real, strict=True) if r]
+    program = meaning(jax.make_jaxpr(jax.value_and_grad(loss))(moving))
+    assert len(program.outputs) == 1 + len(moving)
