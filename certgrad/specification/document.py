@@ -107,9 +107,9 @@ def _example(program: Program, name: str) -> Iterator[str]:
             if needs:
                 yield f"  defined where {' ∧ '.join(needs)}"
         return
-    for d in program.definitions:
-        if isinstance(d, (Loop, Determined)) or name in ("scan", "while", "cond"):
-            yield from definition_lines(d)
+    for one in program.definitions:
+        if isinstance(one, (Loop, Determined)) or name in ("scan", "while", "cond"):
+            yield from definition_lines(one)
 
 
 def _conditions(formula: language.Expression) -> list[str]:

@@ -1,7 +1,7 @@
 """The calculus and the specification agree on every traced program of the op library, at drawn points.
 
 Neither knows of the other. Where the calculus counts a value as defined, so does the specification, with that value.
-Programs that the calculus does not read as a whole (of ops that are made of others) are compared with JAX.
+Programs that the calculus does not read as a whole, as those of ops that are made of others, are compared with JAX.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from certgrad.obligations.terms.session import clear_caches
 from certgrad.obligations.terms.variables import template
 from certgrad.obligations.tracing.jax_internals import Program, kind_of, shape_polys
 from certgrad.ops import Case, Op, registry
+from certgrad.ops._composed import Composed
 from certgrad.specification.evaluate import Evaluation
 from certgrad.specification.expression import Program as Meaning
 from certgrad.specification.numbers import UndecidedError, UndefinedError
@@ -49,7 +50,7 @@ def test_an_op(op: Op, case: Case) -> None:
         clear_caches()
         found = meaning(program)
         check_sorts(found)
-        terms = _terms(program, [t.name for t in found.inputs])
+        terms = None if isinstance(op, Composed) else _terms(program, [t.name for t in found.inputs])
         rng = np.random.default_rng(len(op.name))
         count = 0
         for bounds in RANGES:
