@@ -17,7 +17,8 @@ OUTSIDE = frozenset(
     """approx_top_k clz eigh eq_to mulhi nextafter population_count qr reduce reduce_window reduce_xor shift_left
     shift_right_arithmetic shift_right_logical svd tie certgrad_jv certgrad_yv certgrad_iv certgrad_kv certgrad_erfi
     certgrad_expi certgrad_si certgrad_ci certgrad_fresnels certgrad_fresnelc certgrad_lambertw certgrad_spence
-    certgrad_owens_t certgrad_hyp1f1 certgrad_hyp2f1 empty_ref""".split()
+    certgrad_owens_t certgrad_hyp1f1 certgrad_hyp2f1 empty_ref
+    empty empty2""".split()
 )
 PARTIAL = frozenset(
     # Where the specification says less than JAX computes: integers out of a narrow type's range wrap, indices that are
@@ -66,6 +67,6 @@ ELSEWHERE = frozenset(
     # the corners.
     """lu platform_index random_bits random_fold_in random_seed random_split random_unwrap random_wrap
     bitcast_convert_type stack add_any
-    copy_p scatter_add lt_to le_to log2 one_minus_square triu tril zeros_like empty empty2 threefry2x32
+    copy_p scatter_add lt_to le_to log2 one_minus_square threefry2x32
     random_clone random_gamma_grad""".split()
 )

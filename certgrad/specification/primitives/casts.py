@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._complex import PI
 from .._jax import size
-from ..expression import And, Compare, Expression, Function, Given, If, Integer, Not, ToReal, Truth
+from ..expression import And, Compare, Expression, Function, Given, If, Integer, Not, ToReal
 from ..rule import ONE, ZERO, Call, Entries, Operand, UnreadableError, at_most, rule
 from .elementwise import NOTHING, UNIT, whole_part
 
@@ -67,10 +67,3 @@ def iota(call: Call, *sizes: Operand) -> Entries:
 def pi(call: Call) -> Entries:
     """π"""
     return lambda *i: Function("pi", ())
-
-
-@rule("zeros_like", "empty", "empty2")
-def zeros(call: Call, *_: Operand) -> Entries:
-    """0"""
-    zero = {"real": NOTHING, "integer": ZERO, "boolean": Truth(False)}[call.results[0].sort]
-    return lambda *i: zero

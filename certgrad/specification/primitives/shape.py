@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .._jax import size
 from ..expression import And, Expression, If, Integer
-from ..rule import ONE, ZERO, Call, Entries, Operand, at_most, clamped, equal, less, row_major, rule, unravelled, within
+from ..rule import ONE, ZERO, Call, Entries, Operand, clamped, equal, less, row_major, rule, unravelled, within
 
 
 @rule("broadcast_in_dim")
@@ -184,20 +184,5 @@ def dynamic_update_slice(call: Call, x: Operand, update: Operand, *starts: Opera
         source = [j - s for s, j in zip(begin, i, strict=True)]
         hit = And(tuple(within(j, n) for j, n in zip(source, update.shape, strict=True)))
         return If(hit, update.at(*source), x.at(*i))
-
-    return entry
-
-
-@rule("triu", "tril")
-def triangle(call: Call, x: Operand) -> Entries:
-    """x on one side of a diagonal, 0 elsewhere"""
-    from .elementwise import zero_of
-
-    k = size(call["k"])
-
-    def entry(*i: Expression) -> Expression:
-        row, column = i[-2] + k, i[-1]
-        kept = at_most(row, column) if call.primitive == "triu" else at_most(column, row)
-        return If(kept, x.at(*i), zero_of(x))
 
     return entry
