@@ -1,0 +1,142 @@
+(** The functions of the specification that Coq's library does not have under that name, each by what defines it. *)
+
+From Coq Require Import Reals Lra Lia ZArith Bool.
+From Coquelicot Require Import Coquelicot.
+From Certgrad Require Import Sums Curves Piecewise.
+Open Scope R_scope.
+
+(** ** Inverse hyperbolic functions *)
+
+Definition asinh (x : R) : R := arcsinh x.
+Definition acosh (x : R) : R := ln (x + sqrt (x * x - 1)).
+Definition atanh (x : R) : R := ln ((1 + x) / (1 - x)) / 2.
+
+Lemma asinh_inverts : forall x, sinh (asinh x) = x.
+Proof. exact sinh_arcsinh. Qed.
+
+Lemma dual_asinh : forall f a b, dual f a b -> dual (fun t => asinh (f t)) (asinh a) (b * / sqrt (1 + a * a)).
+Proof.
+  intros f a b H; apply (dual_chain asinh f a b (/ sqrt (1 + a * a)) H).
+  apply is_derive_Reals; replace (1 + a * a) with (a ^ 2 + 1) by ring; apply derivable_pt_lim_arcsinh.
+Qed.
+
+Lemma dual_acosh : forall f a b, dual f a b -> 1 < a -> dual (fun t => acosh (f t)) (acosh a) (b * / sqrt (a * a - 1)).
+Proof.
+  intros f a b H Ha; unfold acosh.
+  assert (P : 0 < a * a - 1) by nra.
+  assert (Q := sqrt_lt_R0 _ P).
+  eapply dual_eq; [apply dual_ln; [apply dual_plus; [exact H|apply dual_sqrt; [|exact P]]|]|reflexivity|].
+  - apply dual_minus; [apply dual_mult; exact H|apply dual_const].
+  - lra.
+  - field; split; lra.
+Qed.
+
+Lemma dual_atanh : forall f a b, dual f a b -> -1 < a < 1 -> dual (fun t => atanh (f t)) (atanh a) (b * / (1 - a * a)).
+Proof.
+  intros f a b H Ha; unfold atanh.
+  eapply dual_eq; [apply dual_div; [apply dual_ln; [apply dual_div|]|apply dual_const|]|reflexivity|].
+  - apply dual_plus; [apply dual_const|exact H].
+  - apply dual_minus; [apply dual_const|exact H].
+  - lra.
+  - apply Rdiv_lt_0_compat; lra.
+  - lra.
+  - field; repeat split; nra.
+Qed.
+
+(** ** Cube root: the number whose cube is x *)
+
+Definition cbrt (x : R) : R :=
+  if Rltb 0 x then exp (ln x / 3) else if Rltb x 0 then - exp (ln (- x) / 3) else 0.
+
+Lemma exp_third : forall y, 0 < y -> exp (ln y / 3) ^ 3 = y.
+Proof.
+  intros y H; replace (exp (ln y / 3) ^ 3) with (exp (ln y / 3 + ln y / 3 + ln y / 3)) by (rewrite !exp_plus; ring).
+  replace (ln y / 3 + ln y / 3 + ln y / 3) with (ln y) by field; apply exp_ln, H.
+Qed.
+
+Lemma cbrt_cubed : forall x, cbrt x ^ 3 = x.
+Proof.
+  intro x; unfold cbrt; destruct (Rltb_spec 0 x); [apply exp_third; assumption|].
+  destruct (Rltb_spec x 0); [|replace x with 0 by lra; ring].
+  replace ((- exp (ln (- x) / 3)) ^ 3) with (- (exp (ln (- x) / 3) ^ 3)) by ring; rewrite exp_third; lra.
+Qed.
+
+Lemma cbrt_not_0 : forall x, x <> 0 -> cbrt x <> 0.
+Proof. intros x H E; assert (K := cbrt_cubed x); rewrite E in K; simpl in K; lra. Qed.
+
+Lemma dual_cbrt : forall f a b, dual f a b -> a <> 0 -> dual (fun t => cbrt (f t)) (cbrt a) (b * (cbrt a / (3 * a))).
+Proof.
+  intros f a b H N; unfold cbrt.
+  destruct (Rdichotomy a 0 N) as [L|L].
+  - apply (dual_local (fun t => - exp (ln (- f t) / 3))).
+    + generalize (dual_lt _ _ _ _ _ _ H (dual_const 0) L); apply filter_imp; intros t K.
+      rewrite (Rltb_false 0 (f t)), (Rltb_true (f t) 0) by lra; reflexivity.
+    + rewrite (Rltb_false 0 a), (Rltb_true a 0) by lra.
+      eapply dual_eq; [apply dual_opp, dual_exp, dual_div; [apply dual_ln; [apply dual_opp, H|lra]|apply dual_const|lra]
+                      |reflexivity|field; lra].
+  - apply (dual_local (fun t => exp (ln (f t) / 3))).
+    + generalize (dual_lt _ _ _ _ _ _ (dual_const 0) H L); apply filter_imp; intros t K.
+      rewrite (Rltb_true 0 (f t)) by lra; reflexivity.
+    + rewrite (Rltb_true 0 a) by lra.
+      eapply dual_eq; [apply dual_exp, dual_div; [apply dual_ln; [exact H|lra]|apply dual_const|lra]
+                      |reflexivity|field; lra].
+Qed.
+
+(** ** The error function, as the integral that defines it *)
+
+Definition gauss (t : R) : R := exp (- (t * t)).
+Definition erf (x : R) : R := 2 / sqrt PI * RInt gauss 0 x.
+
+Lemma continuous_gauss : forall t, continuous gauss t.
+Proof.
+  intro t; apply (ex_derive_continuous gauss); unfold gauss; exists (- (2 * t) * exp (- (t * t))).
+  auto_derive; [exact I|ring].
+Qed.
+
+Lemma is_derive_erf : forall x, is_derive erf x (2 / sqrt PI * exp (- (x * x))).
+Proof.
+  intro x; unfold erf; apply (is_derive_scal (fun x => RInt gauss 0 x)).
+  apply (is_derive_RInt gauss (fun x => RInt gauss 0 x) 0 x).
+  - apply filter_forall; intro y; apply (RInt_correct gauss), ex_RInt_continuous; intros; apply continuous_gauss.
+  - apply continuous_gauss.
+Qed.
+
+Lemma dual_erf : forall f a b, dual f a b -> dual (fun t => erf (f t)) (erf a) (b * (2 / sqrt PI * exp (- (a * a)))).
+Proof. intros f a b H; apply (dual_chain erf f a b _ H), is_derive_erf. Qed.
+
+(** ** Powers: of a whole exponent by multiplication, else by exp and log *)
+
+(** x to a whole power; for a negative one its reciprocal. *)
+Definition zpow (x : R) (n : Z) : R :=
+  match n with
+  | Z0 => 1
+  | Zpos p => x ^ Pos.to_nat p
+  | Zneg p => / x ^ Pos.to_nat p
+  end.
+
+Lemma zpow_pos : forall x n, 0 < x -> 0 < zpow x n.
+Proof.
+  intros x [|p|p] H; simpl; [lra|apply pow_lt, H|apply Rinv_0_lt_compat, pow_lt, H].
+Qed.
+
+(** x to a power that is no whole number: exp(y·log x) for x > 0, and 0 at 0. *)
+Definition rpow (x y : R) : R := if Rltb 0 x then exp (y * ln x) else 0.
+
+Lemma dual_rpow : forall f g a b c d,
+  dual f a b -> dual g c d -> 0 < a ->
+  dual (fun t => rpow (f t) (g t)) (rpow a c) ((d * ln a + c * (b / a)) * rpow a c).
+Proof.
+  intros f g a b c d Hf Hg L; unfold rpow; rewrite (Rltb_true 0 a L).
+  apply (dual_local (fun t => exp (g t * ln (f t)))).
+  - generalize (dual_lt _ _ _ _ _ _ (dual_const 0) Hf L); apply filter_imp; intros t K.
+    rewrite (Rltb_true 0 (f t)) by lra; reflexivity.
+  - apply dual_exp, dual_mult; [exact Hg|apply dual_ln; assumption].
+Qed.
+
+(** ** The angle of the point (x, y) *)
+
+Definition atan2 (y x : R) : R :=
+  if Rltb 0 x then atan (y / x)
+  else if Rltb 0 y then PI / 2 - atan (x / y)
+  else if Rltb y 0 then - (PI / 2) - atan (x / y)
+  else if Rltb x 0 then PI else 0.
