@@ -230,3 +230,9 @@ Ltac adjoint :=
     [ solve [apply sum_ext; intros; equation]
     | solve [sums_equal]
     | solve [split_cases; sums_equal] ].
+
+(** A printed theorem: its parts, with everything named. *)
+Ltac start := intros; repeat match goal with |- _ /\ _ => split end; intros.
+
+(** Two programs with one value. *)
+Ltac same_value := cbv beta; hypotheses; first [reflexivity | equation | sums_equal].

@@ -256,3 +256,15 @@ Proof.
   assert (K : steady (fun t => if c0 then f t else g t) (if c0 then v else w)) by (destruct c0; auto).
   unfold steady in *; generalize (filter_and _ _ H K); apply filter_imp; intros t [-> <-]; reflexivity.
 Qed.
+
+(** * Ranges: products, sums of integers, quantifiers as booleans *)
+
+Fixpoint prodN (n : nat) (f : nat -> R) : R := match n with O => 1 | S m => prodN m f * f m end.
+Definition prod_lt (n : Z) (f : Z -> R) : R := prodN (Z.to_nat n) (fun i => f (Z.of_nat i)).
+
+Fixpoint zsumN (n : nat) (f : nat -> Z) : Z := match n with O => 0%Z | S m => (zsumN m f + f m)%Z end.
+Definition zsum_lt (n : Z) (f : Z -> Z) : Z := zsumN (Z.to_nat n) (fun i => f (Z.of_nat i)).
+
+Fixpoint allN (n : nat) (f : nat -> bool) : bool := match n with O => true | S m => (allN m f && f m)%bool end.
+Definition all_lt (n : Z) (f : Z -> bool) : bool := allN (Z.to_nat n) (fun i => f (Z.of_nat i)).
+Definition any_lt (n : Z) (f : Z -> bool) : bool := negb (all_lt n (fun i => negb (f i))).

@@ -100,8 +100,8 @@ def _shown(args: Sequence[Any]) -> str:
     return ", ".join(f"({' '.join(map(str, a.shape))})" for a in args)
 
 
-def digest(op: Subject, case: Case) -> str:
-    """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
+def at_symbols(op: Subject, case: Case) -> Programs:
+    """The programs at symbolic dimensions, every star group as one axis of the size of its name."""
     inputs = case.signature.inputs
     if op.broadcast:
         names = ["n"]
@@ -113,5 +113,14 @@ def digest(op: Subject, case: Case) -> str:
     groups = {star: (sizes.get(star),) for star in case.signature.stars}
     shapes = [(sizes["n"],) if op.broadcast else spec.shape(sizes, groups) for spec in inputs]
     ranks = dict.fromkeys(case.signature.stars, 1)
-    programs = traced(op, case.keywords(ranks, sizes), shapes, [spec.dtype for spec in inputs])
+    return traced(op, case.keywords(ranks, sizes), shapes, [spec.dtype for spec in inputs])
+
+
+def digest(op: Subject, case: Case) -> str:
+    """The digest of the case, traced at symbolic dimensions with every star group as one axis."""
+    return digest_of(op, case, at_symbols(op, case))
+
+
+def digest_of(op: Subject, case: Case, programs: Programs) -> str:
+    """The digest of the case, of which these are the programs at symbolic dimensions."""
     return case_digest(op, case, {name: (getattr(p, "jaxpr", p), p.consts) for name, p in programs.all().items()})

@@ -1,0 +1,5 @@
+"""What cannot be said in Coq yet."""
+
+
+class NotPrintedError(Exception):
+    """A statement that the printer has no words for. The message is why: it becomes the reason of "not accepted"."""

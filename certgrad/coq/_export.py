@@ -1,0 +1,102 @@
+"""From a subject and its certificate to a file of Coq."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from certgrad._subject import Subject
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.verify._programs import DoesNotTraceError, at_symbols, digest_of
+from certgrad.specification.rule import UnreadableError
+
+from ._errors import NotPrintedError
+from ._names import identifier
+from ._statements import Case, Section, Theorem
+
+HEADER = """(** {title}
+
+    Printed by certgrad from the traced programs and the hypotheses of the certificate. Do not edit. *)
+
+From Coq Require Import Reals ZArith Bool.
+From Coquelicot Require Import Coquelicot.
+From Certgrad Require Import Library.
+Open Scope R_scope.
+"""
+LIMIT = 10
+"""Seconds for one theorem."""
+
+
+@dataclass(frozen=True)
+class File:
+    """What is printed of one subject."""
+
+    name: str
+    subject: str
+    sections: tuple[Section, ...]
+
+    @property
+    def theorems(self) -> tuple[Theorem, ...]:
+        return tuple(t for s in self.sections for t in s.theorems)
+
+    def text(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
+        """The file. Of a theorem that is not kept, or cannot be printed, only a comment says so."""
+        out = [HEADER.format(title=self.subject)]
+        for section in self.sections:
+            out += [f"(** * {section.title} *)\n", *(f"{d.text}\n" for d in section.definitions)]
+            for theorem in section.theorems:
+                if theorem.reason:
+                    out.append(f"(* {theorem.name} is not here. {_comment(theorem.reason)} *)\n")
+                elif not kept(theorem):
+                    out.append(f"(* {theorem.name} was not accepted. *)\n")
+                else:
+                    out.append(_limited(theorem, limit))
+        return "\n".join(out)
+
+    def digest(self, library: str) -> str:
+        """Of all that acceptance depends on."""
+        return hashlib.sha256(f"{library}\n{self.text()}".encode()).hexdigest()
+
+
+def _comment(text: str) -> str:
+    return text.replace("(*", "( *").replace("*)", "* )").replace('"', "'")
+
+
+def _limited(theorem: Theorem, limit: int) -> str:
+    script = f"Timeout {limit} ({theorem.script.rstrip('.')})."
+    return replace(theorem, script=script).text
+
+
+def export(subject: Subject, certificate: Certificate) -> File:
+    """The file of one subject. A case that cannot be printed has theorems that say why."""
+    sections = []
+    several = len(subject.cases) > 1
+    for k, case in enumerate(subject.cases):
+        name = f"{subject.name}_case_{k + 1}" if several else subject.name
+        title = _comment(f"{subject.name}: {case}")
+        kinds = [claim.kind for claim in certificate.claims]
+        try:
+            programs = at_symbols(subject, case)
+            if digest_of(subject, case, programs) != certificate.traced[k].digest:
+                raise NotPrintedError("the code is another than the certificate is about")
+            read = Case(subject, case, programs, name)
+        except (DoesNotTraceError, UnreadableError, NotPrintedError) as error:
+            reason = f"not printed: {error}"
+            none = tuple(Theorem(f"{identifier(name)}_{kind}", kind, reason=reason) for kind in kinds)
+            sections.append(Section(title, (), none))
+            continue
+        theorems = []
+        for claim in certificate.claims:
+            verdict = claim.cases[k].verdict
+            if verdict not in ("proved", "proved under hypotheses"):
+                why = f"its verdict is '{verdict}'"
+                theorems.append(Theorem(f"{identifier(name)}_{claim.kind}", claim.kind, reason=why))
+                continue
+            theorems.append(read.theorem(claim.kind, [h.tree for h in claim.cases[k].hypotheses]))
+        sections.append(Section(title, read.definitions, tuple(theorems)))
+    return File(identifier(subject.name), subject.name, tuple(sections))
+
+
+def exported(subjects: Sequence[tuple[Subject, Certificate]]) -> list[File]:
+    return [export(subject, certificate) for subject, certificate in subjects]

@@ -1,0 +1,155 @@
+"""Hypotheses of certificates as propositions of Coq."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from certgrad.hypotheses import tree as h
+from certgrad.specification import expression as e
+
+from ._errors import NotPrintedError
+from ._expressions import applied, number, power, printed
+from ._names import identifier
+
+_RELATIONS = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "!=": "<>", "=": "="}
+_FUNCTIONS = {
+    "log": "ln",
+    "abs": "Rabs",
+    **{n: n for n in "exp sqrt cbrt sin cos asin acos atan sinh cosh tanh asinh acosh atanh erf lgamma digamma".split()},
+}
+
+
+class Hypotheses:
+    """Prints statements about these tensors. `sizes` are the names of dims."""
+
+    def __init__(self, tensors: Sequence[e.Tensor], sizes: Sequence[str]) -> None:
+        self.tensors: Mapping[str, e.Tensor] = {t.name: t for t in tensors}
+        self.sizes = frozenset(sizes)
+        self.whole: tuple[str, ...] = ()
+        """The indices at which whole arrays are read."""
+
+    def statement(self, statement: h.Statement) -> str:
+        """A proposition. Raises NotPrintedError."""
+        shapes = {self._tensor(n.name).shape for n in h.walk(statement) if isinstance(n, h.Array)} - {()}
+        if not shapes:
+            return self._says(statement)
+        if len(shapes) > 1:
+            raise NotPrintedError("a hypothesis on arrays that broadcast")
+        (shape,) = shapes
+        self.whole = tuple(f"i{k}" for k in range(len(shape)))
+        ranges = "".join(f"(0 <= {i} < {printed(n)})%Z -> " for i, n in zip(self.whole, shape, strict=True))
+        return f"forall {' '.join(self.whole)} : Z, {ranges}{self._says(statement)}"
+
+    def _tensor(self, name: str) -> e.Tensor:
+        if name not in self.tensors:
+            raise NotPrintedError(f"a hypothesis on {name}, which is no argument")
+        return self.tensors[name]
+
+    def _says(self, s: h.Statement) -> str:
+        match s:
+            case h.Compare():
+                return self._compared(s)
+            case h.NotIn():
+                x = self.real(s.term)
+                strict = f"{x} <> IZR (floor {x})"
+                return f"({strict})" if s.numbers == "integers" else f"(0 < {x} \\/ {strict})"
+            case h.Either():
+                return "(" + " \\/ ".join(map(self._says, s.parts)) + ")"
+            case h.Both():
+                return "(" + " /\\ ".join(map(self._says, s.parts)) + ")"
+            case h.Where():
+                return "(" + "".join(f"{self._says(g)} -> " for g in s.guards) + f"{self._says(s.then)})"
+            case h.ForAll():
+                return f"({self._over(s.over)}{self._says(s.holds)})"
+            case h.Unique() if len(s.over) == 1 and not s.where:
+                (over,) = s.over
+                body = f"(fun {identifier(over.variable)} => {self.real(s.body)})"
+                return f"(unique_max {self.integer(over.size)} {body})"
+        raise NotPrintedError(f"a hypothesis '{type(s).__name__}'")
+
+    def _over(self, over: Sequence[h.Range]) -> str:
+        names = " ".join(identifier(r.variable) for r in over)
+        ranges = "".join(f"(0 <= {identifier(r.variable)} < {self.integer(r.size)})%Z -> " for r in over)
+        return f"forall {names} : Z, {ranges}"
+
+    def _compared(self, s: h.Compare) -> str:
+        relation = _RELATIONS[s.relation]
+        if self._whole(s.left) and self._whole(s.right):
+            return f"({self.integer(s.left)} {relation} {self.integer(s.right)})%Z"
+        return f"({self.real(s.left)} {relation} {self.real(s.right)})"
+
+    def _whole(self, x: h.Term) -> bool:
+        """Whether the term is an integer by its form."""
+        match x:
+            case h.Number():
+                return Fraction(x.value).denominator == 1
+            case h.Size() | h.Axis() | h.Index():
+                return True
+            case h.Array() | h.Entry():
+                return self._tensor(x.name).sort == "integer"
+            case h.Add():
+                return all(map(self._whole, x.terms))
+            case h.Mul():
+                return all(map(self._whole, x.factors))
+        return False
+
+    def integer(self, x: h.Term) -> str:
+        """A term of type Z."""
+        match x:
+            case h.Number() if Fraction(x.value).denominator == 1:
+                value = int(Fraction(x.value))
+                return f"{value}%Z" if value >= 0 else f"(-{-value})%Z"
+            case h.Size() if x.name in self.sizes:
+                return identifier(x.name)
+            case h.Axis():
+                return printed(self._tensor(x.array).shape[x.position])
+            case h.Index():
+                return identifier(x.name)
+            case h.Array() | h.Entry() if self._tensor(x.name).sort == "integer":
+                return self._entry(x)
+            case h.Add():
+                return "(" + " + ".join(map(self.integer, x.terms)) + ")%Z"
+            case h.Mul():
+                return "(" + " * ".join(map(self.integer, x.factors)) + ")%Z"
+        raise NotPrintedError(f"a hypothesis with the integer '{type(x).__name__}'")
+
+    def _entry(self, x: h.Array | h.Entry) -> str:
+        tensor = self._tensor(x.name)
+        if isinstance(x, h.Array):
+            return applied(identifier(x.name), list(self.whole) if tensor.shape else [])
+        if len(x.index) != len(tensor.shape):
+            raise NotPrintedError(f"a hypothesis that reads {x.name} with {len(x.index)} indices")
+        return applied(identifier(x.name), [self.integer(i) for i in x.index])
+
+    def real(self, x: h.Term) -> str:
+        """A term of type R."""
+        match x:
+            case h.Number():
+                return number(Fraction(x.value))
+            case h.Constant() if x.name == "pi":
+                return "PI"
+            case h.Size() | h.Axis() | h.Index():
+                return f"(IZR {self.integer(x)})"
+            case h.Array() | h.Entry():
+                sort = self._tensor(x.name).sort
+                if sort == "boolean":
+                    raise NotPrintedError("a hypothesis on a boolean as a number")
+                return self._entry(x) if sort == "real" else f"(IZR {self._entry(x)})"
+            case h.Add():
+                return "(" + " + ".join(map(self.real, x.terms)) + ")"
+            case h.Mul():
+                return "(" + " * ".join(map(self.real, x.factors)) + ")"
+            case h.Power():
+                return power(self.real(x.base), Fraction(x.exponent))
+            case h.Apply() if x.function in _FUNCTIONS:
+                return applied(_FUNCTIONS[x.function], [self.real(a) for a in x.arguments])
+            case h.Apply() if x.function == "floor":
+                return f"(IZR (floor {self.real(x.arguments[0])}))"
+            case h.Fold() if not x.where and x.kind in ("sum", "maximum"):
+                text = self.real(x.body)
+                for over in reversed(x.over):
+                    word = "sum_lt" if x.kind == "sum" else "max_lt"
+                    text = f"({word} {self.integer(over.size)} (fun {identifier(over.variable)} => {text}))"
+                return text
+        raise NotPrintedError(f"a hypothesis with '{type(x).__name__}'")

@@ -1,0 +1,85 @@
+"""The library `proofs/`, compiled once for each of its versions and each version of Coq."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+from certgrad.errors import UsageError
+
+INSTALL = "apt-get install coq libcoq-coquelicot"
+ORDER = ("Sums", "Curves", "Piecewise", "Maxima", "Functions", "Tactics", "Algebra", "Library")
+"""The files of the library, each after those that it requires."""
+SECONDS = 300
+"""For one file of the library."""
+
+
+class NoCoqError(UsageError):
+    """Coq, or its library Coquelicot, is not installed. The message says what to install."""
+
+
+def sources() -> Path:
+    """The folder of the library: beside the package in a clone, inside it where it is installed."""
+    inside = Path(__file__).parent / "proofs"
+    return inside if inside.is_dir() else Path(__file__).parents[2] / "proofs"
+
+
+class Library:
+    """The compiled library in a folder of the cache. Raises NoCoqError."""
+
+    def __init__(self, cache: Path) -> None:
+        found = shutil.which("coqc")
+        if found is None:
+            raise NoCoqError(f"coqc is not installed, which this needs: {INSTALL}")
+        self.coqc = found
+        self.cache = cache
+
+    @cached_property
+    def version(self) -> str:
+        out = subprocess.run([self.coqc, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        return " ".join(out.stdout.split())
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the library's text and of Coq's version."""
+        texts = [f"{name}\n{(sources() / f'{name}.v').read_text()}" for name in ORDER]
+        return hashlib.sha256("\n".join([self.version, *texts]).encode()).hexdigest()
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where it lies compiled; compiled now if need be."""
+        target = self.cache / f"library-{self.digest[:16]}"
+        if (target / "Library.vo").is_file():
+            return target
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.cache) as work:
+            made = Path(work) / "made"
+            made.mkdir()
+            for name in ORDER:
+                shutil.copy(sources() / f"{name}.v", made)
+                run = subprocess.run(
+                    [self.coqc, "-w", "none", "-Q", ".", "Certgrad", f"{name}.v"],
+                    cwd=made,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=SECONDS,
+                )
+                if run.returncode:
+                    raise NoCoqError(self._why(name, run.stdout + run.stderr))
+            try:
+                os.rename(made, target)
+            except OSError:
+                if not (target / "Library.vo").is_file():
+                    raise
+        return target
+
+    def _why(self, name: str, said: str) -> str:
+        if "Coquelicot" in said and "Cannot find a physical path" in said:
+            return f"Coq's library Coquelicot is not installed, which this needs: {INSTALL}"
+        return f"{self.version} does not compile proofs/{name}.v: {' '.join(said.split())[:400]}"

@@ -1,0 +1,100 @@
+"""Programs of the specification as definitions in Coq: one function an output, each tensor before it by `let`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from certgrad.specification import expression as e
+from certgrad.specification.pruned import parts, pruned
+
+from ._errors import NotPrintedError
+from ._expressions import ASSUMED, TYPES, number, printed
+from ._names import identifier
+
+MAX_TABLE = 64
+"""Entries of the largest constant array that is printed."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """An output as a function in Coq: its name, what it is applied to before the indices, its text, what it assumes."""
+
+    name: str
+    arguments: tuple[str, ...]
+    text: str
+    output: e.Tensor
+    assumed: tuple[str, ...]
+
+    def at(self, indices: Sequence[str], **given: str) -> str:
+        """Applied to its arguments, some of which are given otherwise, and to indices."""
+        return " ".join(["(" + self.name, *(given.get(a, a) for a in self.arguments), *indices]) + ")"
+
+
+def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
+    """One function an output. Raises NotPrintedError."""
+    single = len(program.outputs) == 1
+    return [
+        _function(name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,))), sizes)
+        for k, out in enumerate(program.outputs)
+    ]
+
+
+def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
+    lines = [f"  let {identifier(d.tensor.name)} := {_defined(d)} in" for d in map(_plain, program.definitions)]
+    (output,) = program.outputs
+    assumed = tuple(sorted({f for d in program.definitions for x in parts(d) for f in _functions(x)}))
+    head = [f"({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)" for f in assumed]
+    head += [f"({' '.join(map(identifier, sizes))} : Z)"] if sizes else []
+    head += [f"({identifier(t.name)} : {kind(t)})" for t in program.inputs]
+    text = "\n".join(
+        [f"Definition {name} {' '.join(head)} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."]
+    )
+    arguments = (*assumed, *map(identifier, sizes), *(identifier(t.name) for t in program.inputs))
+    return Function(name, arguments, text, output, assumed)
+
+
+def kind(tensor: e.Tensor) -> str:
+    """The type of a tensor: a function of its indices."""
+    if tensor.sort not in TYPES:
+        raise NotPrintedError(f"entries of sort {tensor.sort}")
+    return "Z -> " * len(tensor.shape) + TYPES[tensor.sort]
+
+
+def _plain(definition: e.Definition) -> e.Defined | e.Table:
+    if isinstance(definition, (e.Defined, e.Table)):
+        return definition
+    reasons = {e.Loop: "a loop", e.Determined: "what an equation determines", e.Opaque: "an opaque operation"}
+    raise NotPrintedError(reasons[type(definition)])
+
+
+def _defined(definition: e.Defined | e.Table) -> str:
+    if isinstance(definition, e.Table):
+        return _table(definition)
+    if definition.tensor.times:
+        raise NotPrintedError("a loop")
+    entry = printed(definition.entry)
+    return f"fun {' '.join(definition.variables)} => {entry}" if definition.variables else entry
+
+
+def _table(table: e.Table) -> str:
+    """A constant array, by its row-major place."""
+    if len(table.values) > MAX_TABLE:
+        raise NotPrintedError(f"a constant array of {len(table.values)} entries")
+    axes = [f"i{k}" for k in range(len(table.tensor.shape))]
+    place = "0"
+    for axis, size in zip(axes, table.tensor.shape, strict=True):
+        place = axis if place == "0" else f"({place} * {printed(size)} + {axis})"
+    text = _value(table.values[-1])
+    for k, value in reversed(list(enumerate(table.values[:-1]))):
+        text = f"if ({place} =? {k})%Z then {_value(value)} else {text}"
+    return f"fun {' '.join(axes)} => {text}"
+
+
+def _value(value: e.Expression) -> str:
+    return number(value.value) if isinstance(value, e.Number) else printed(value)
+
+
+def _functions(x: e.Expression) -> set[str]:
+    found = {x.name} & set(ASSUMED) if isinstance(x, e.Function) else set()
+    return found.union(*(_functions(p) for p in parts(x)))

@@ -1,0 +1,248 @@
+"""The statements of a rule's obligations in Coq, from the specification's reading of its traced programs.
+
+Sizes are integers of at least 1, tensors functions of their indices, the hypotheses those of the certificate. Star
+groups are one axis, as in the certificate's digest; that an op treats axes of a star group alike is what the
+certificate says, and no part of these theorems.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from certgrad._subject import Subject
+from certgrad.hypotheses.parse import parse
+from certgrad.hypotheses.tree import Statement
+from certgrad.specification import expression as e
+from certgrad.specification.reading import meaning
+from certgrad.specification.rule import UnreadableError
+
+from ._errors import NotPrintedError
+from ._expressions import ASSUMED, printed
+from ._hypotheses import Hypotheses
+from ._names import identifier
+from ._programs import Function, functions, kind
+
+_GENERATED = re.compile(r"(?:[vikt]|out)\d+")
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem: its name, the obligation that it states, and its text with its proof script; or why there is none."""
+
+    name: str
+    kind: str
+    statement: str = ""
+    script: str = ""
+    reason: str = ""
+    hypotheses: str = ""
+    """What is assumed, as a proposition; empty if nothing."""
+
+    @property
+    def text(self) -> str:
+        return f"Theorem {self.name} :\n{self.statement}.\nProof.\n  {self.script}\nQed.\n"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One case of a rule: its programs as definitions, and its theorems."""
+
+    title: str
+    definitions: tuple[Function, ...]
+    theorems: tuple[Theorem, ...]
+
+
+ASSUMPTIONS = {
+    "lgamma": (
+        ("digamma",),
+        "(forall x : R, (0 < x \\/ x <> IZR (floor x)) -> is_derive lgamma x (digamma x))",
+    ),
+    "erf_inv": (
+        (),
+        "(forall x : R, -1 < x < 1 -> is_derive erf_inv x (sqrt PI / 2 * exp (erf_inv x * erf_inv x)))",
+    ),
+}
+"""What a theorem assumes of a function that is not defined in `proofs/`: other functions, and the hypothesis."""
+
+
+class Case:
+    """A case of a subject, whose programs have been traced at symbolic dimensions."""
+
+    def __init__(self, subject: Subject, case: Any, programs: Any, name: str) -> None:
+        self.subject, self.name = subject, name
+        spec = case.signature.inputs
+        forward = meaning(programs.forward)
+        count = len(spec)
+        shapes = [t.shape for t in forward.inputs]
+        self.sizes = tuple(dict.fromkeys(n for shape in shapes for x in shape for n in _sizes(x)))
+        names = [self._called(n) for n in (*subject.arg_names, *subject.params)]
+        self.inputs = [replace(t, name=n) for n, t in zip(names, forward.inputs, strict=True)]
+        self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
+        self.moving = [k for k, one in enumerate(spec) if one.dtype == "float"]
+        self.tangents = [replace(self.inputs[k], name=self._called(f"d{names[k]}")) for k in self.moving]
+        outs = forward.outputs
+        seeds = [self._called("seed") if len(outs) == 1 else self._called(f"seed_{k}") for k in range(len(outs))]
+        self.seeds = [replace(t, name=n) for n, t in zip(seeds, outs, strict=True)]
+        self.params = self.inputs[count:]
+        args = self.inputs[:count]
+        self.forward = self._functions("forward", programs.forward, self.inputs)
+        self.primal = None if programs.primal is None else self._functions("fwd", programs.primal, self.inputs)
+        rule = [*args, *self.tangents, *self.params]
+        self.jvp = None if programs.jvp is None else self._functions("jvp", programs.jvp, rule)
+        self.vjp = self._functions("vjp", programs.vjp, [*args, *self.seeds, *self.params])
+
+    def _called(self, name: str) -> str:
+        return f"{name}_" if name in self.sizes or _GENERATED.fullmatch(name) else name
+
+    def _functions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
+        try:
+            read = meaning(program, [t.name for t in inputs])
+            return functions(f"{identifier(self.name)}_{what}", read, self.sizes)
+        except UnreadableError as error:
+            return NotPrintedError(str(error))
+        except NotPrintedError as error:
+            return error
+
+    @property
+    def definitions(self) -> tuple[Function, ...]:
+        groups = (self.forward, self.primal, self.jvp, self.vjp)
+        return tuple(f for group in groups if isinstance(group, list) for f in group)
+
+    def theorem(self, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
+        """The obligation as a theorem; with the reason where it cannot be printed."""
+        name = f"{identifier(self.name)}_{kind}"
+        try:
+            return self._theorem(name, kind, hypotheses)
+        except NotPrintedError as error:
+            return Theorem(name, kind, reason=f"not printed: {error}")
+
+    def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
+        says = {
+            "jvp_is_derivative": self._derivative,
+            "vjp_is_adjoint": self._adjoint,
+            "rule_runs_forward": self._primal,
+        }
+        if kind not in says:
+            raise NotPrintedError(f"the obligation {kind}")
+        conclusion, tensors, used, script = says[kind]()
+        assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
+        extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
+        lines = [f"  forall ({' '.join((*assumed[:0], f))} : {' -> '.join(['R'] * ASSUMED[f])} -> R)," for f in (*assumed, *extra)]
+        if self.sizes:
+            lines.append(f"  forall ({' '.join(map(identifier, self.sizes))} : Z),")
+        lines += [f"  forall ({identifier(t.name)} : {kind_of(t)})," for t in tensors]
+        given = [f"(1 <= {identifier(n)})%Z" for n in self.sizes]
+        given += [f"(1 <= {printed(x)})%Z" for x in self._compound()]
+        given += [ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS]
+        speaking = Hypotheses(self.inputs, self.sizes)
+        speaking.tensors = self.original
+        constraints = [parse(c, tuple(self.subject.params)) for c in self.subject.params.values() if c]
+        own = list(dict.fromkeys(f"({speaking.statement(s)})" for s in (*constraints, *hypotheses)))
+        lines += [f"  {text} ->" for text in (*given, *own)]
+        names = ", ".join(f.name for f in used)
+        return Theorem(
+            name,
+            kind,
+            "\n".join([*lines, conclusion]),
+            f"start; unfold {names}; cbv beta zeta; {script}.",
+            hypotheses=" /\\ ".join(own),
+        )
+
+    def _compound(self) -> list[e.Expression]:
+        """Sizes of the arguments' axes that are no names: each is at least 1."""
+        found = dict.fromkeys(n for t in self.inputs for n in t.shape if not isinstance(n, (e.Size, e.Integer)))
+        return list(found)
+
+    def _derivative(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+        forward, jvp = _all(self.forward), self.jvp
+        if jvp is None:
+            raise NotPrintedError("a rule without a JVP of its own")
+        parts = []
+        moved = self._moved()
+        for f, g in zip(forward, _all(jvp), strict=True):
+            indices, ranges = _indices(f.output)
+            body = f"is_derive (fun t => {f.at(indices, **moved)}) 0 {g.at(indices)}"
+            parts.append(f"{ranges}{body}")
+        return _together(parts), [*self.inputs, *self.tangents], [*forward, *_all(jvp)], "derivative"
+
+    def _moved(self) -> dict[str, str]:
+        """The moving inputs, at the time t along their tangents."""
+        moved = {}
+        for k, tangent in zip(self.moving, self.tangents, strict=True):
+            x, dx, indices = identifier(self.inputs[k].name), identifier(tangent.name), _indices(tangent)[0]
+            at = " ".join(["", *indices])
+            line = f"{x}{at} + t * {dx}{at}"
+            moved[x] = f"(fun {' '.join(indices)} => {line})" if indices else f"({line})"
+        return moved
+
+    def _adjoint(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+        vjp = _all(self.vjp)
+        if self.jvp is None:
+            raise NotPrintedError("a rule without a JVP of its own")
+        jvp = _all(self.jvp)
+        left = [_summed(f.output, lambda i, f=f, s=s: f"{f.at(i)} * {_at(s, i)}") for f, s in zip(jvp, self.seeds)]
+        right = [_summed(g.output, lambda i, g=g, d=d: f"{_at(d, i)} * {g.at(i)}") for g, d in zip(vjp, self.tangents)]
+        tensors = [*self.inputs, *self.tangents, *self.seeds]
+        return f"  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
+
+    def _primal(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+        forward = _all(self.forward)
+        if self.primal is None:
+            raise NotPrintedError("nothing to prove: the rule has no forward of its own")
+        primal = _all(self.primal)
+        parts = []
+        for f, g in zip(forward, primal, strict=True):
+            indices, ranges = _indices(f.output)
+            parts.append(f"{ranges}{g.at(indices)} = {f.at(indices)}")
+        return _together(parts), [*self.inputs], [*forward, *primal], "same_value"
+
+
+def _all(group: list[Function] | NotPrintedError) -> list[Function]:
+    if isinstance(group, NotPrintedError):
+        raise group
+    return group
+
+
+def kind_of(tensor: e.Tensor) -> str:
+    return kind(tensor)
+
+
+def _indices(tensor: e.Tensor) -> tuple[list[str], str]:
+    """Names of indices of the tensor, and the ranges that they are in, as the beginning of a proposition."""
+    names = [f"i{k}" for k in range(len(tensor.shape))]
+    if not names:
+        return [], ""
+    ranges = "".join(f"(0 <= {i} < {printed(n)})%Z -> " for i, n in zip(names, tensor.shape, strict=True))
+    return names, f"forall {' '.join(names)} : Z, {ranges}"
+
+
+def _at(tensor: e.Tensor, indices: Sequence[str]) -> str:
+    return f"({' '.join([identifier(tensor.name), *indices])})" if indices else identifier(tensor.name)
+
+
+def _summed(tensor: e.Tensor, body: Any) -> str:
+    """The sum over all entries of the tensor's shape."""
+    names, _ = _indices(tensor)
+    text = body(names)
+    for i, n in reversed(list(zip(names, tensor.shape, strict=True))):
+        text = f"(sum_lt {printed(n)} (fun {i} => {text}))"
+    return text if names else f"({text})"
+
+
+def _together(parts: Sequence[str]) -> str:
+    if len(parts) == 1:
+        return f"  {parts[0]}"
+    return "  " + " /\\\n  ".join(f"({p})" for p in parts)
+
+
+def _sizes(x: e.Expression) -> Iterator[str]:
+    from certgrad.specification.pruned import parts
+
+    if isinstance(x, e.Size):
+        yield x.name
+    for part in parts(x):
+        yield from _sizes(part)
+
+
