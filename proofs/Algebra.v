@@ -4,6 +4,7 @@
     side; equal sums are then found by extensionality and by changing the order of summation. *)
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
+From Coq Require Import Setoid Morphisms.
 From Coquelicot Require Import Coquelicot.
 From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics.
 Open Scope R_scope.
@@ -187,20 +188,34 @@ Ltac prenex :=
 Ltac same_range :=
   lazymatch goal with |- sum_lt ?n _ = sum_lt ?m _ => first [constr_eq n m | replace m with n by lia] end.
 
-Ltac from_behind lemma := symmetry; eapply eq_trans; [eapply lemma | symmetry].
+(** Goal [_ = e], where [e] has all sums in front: the k-th of them, if it is over [n], comes first. *)
+Ltac to_front n k e :=
+  lazymatch k with
+  | 1%nat => lazymatch e with sum_lt ?a _ => constr_eq a n end
+  | 2%nat => lazymatch e with sum_lt ?a (fun i => sum_lt ?b (fun j => @?f i j)) =>
+      constr_eq b n; refine (eq_trans _ (sum_comm b a (fun j i => f i j))) end
+  | 3%nat => lazymatch e with sum_lt ?a (fun i => sum_lt ?b (fun j => sum_lt ?c (fun k => @?f i j k))) =>
+      constr_eq c n; refine (eq_trans _ (eq_sym (sum_front_3 a b c f))) end
+  | 4%nat => lazymatch e with sum_lt ?a (fun i => sum_lt ?b (fun j => sum_lt ?c (fun k => sum_lt ?d (fun l => @?f i j k l)))) =>
+      constr_eq d n; refine (eq_trans _ (eq_sym (sum_front_4 a b c d f))) end
+  | 5%nat => lazymatch e with
+      sum_lt ?a (fun i => sum_lt ?b (fun j => sum_lt ?c (fun k => sum_lt ?d (fun l => sum_lt ?p (fun o => @?f i j k l o))))) =>
+      constr_eq p n; refine (eq_trans _ (eq_sym (sum_front_5 a b c d p f))) end
+  end.
 
 (** Goal: an equation of products with all sums in front. Each order of summation is tried. *)
 Ltac in_some_order leaf :=
   cbv beta;
   lazymatch goal with
-  | |- sum_lt _ _ = sum_lt _ _ =>
+  | |- sum_lt ?n _ = ?e =>
       first
-        [ same_range; apply sum_ext; intros ? ?; in_some_order leaf
-        | from_behind sum_comm; same_range; apply sum_ext; intros ? ?; in_some_order leaf
-        | from_behind sum_front_3; same_range; apply sum_ext; intros ? ?; in_some_order leaf
-        | from_behind sum_front_4; same_range; apply sum_ext; intros ? ?; in_some_order leaf
-        | from_behind sum_front_5; same_range; apply sum_ext; intros ? ?; in_some_order leaf ]
-  | |- _ => solve [leaf]
+        [ to_front n 1%nat e; apply sum_ext; intros ? ?; in_some_order leaf
+        | to_front n 2%nat e; apply sum_ext; intros ? ?; in_some_order leaf
+        | to_front n 3%nat e; apply sum_ext; intros ? ?; in_some_order leaf
+        | to_front n 4%nat e; apply sum_ext; intros ? ?; in_some_order leaf
+        | to_front n 5%nat e; apply sum_ext; intros ? ?; in_some_order leaf ]
+  | |- ?t = ?e =>
+      lazymatch e with sum_lt _ _ => fail | _ => idtac end; solve [leaf]
   end.
 
 Ltac same_sum :=
@@ -223,16 +238,93 @@ Ltac sums_equal :=
   apply Rminus_diag_uniq; etransitivity; [normal |]; unify_sums;
   first [ring | field; side].
 
+(** Sums beside each other under one, which often is enough. *)
+Ltac sums_alike :=
+  rewrite <- ?sum_plus, <- ?sum_minus, <- ?sum_scal_l, <- ?sum_scal_r, <- ?sum_div, <- ?sum_opp;
+  repeat (rewrite <- ?sum_plus, <- ?sum_minus;
+          first [ same_range; apply sum_ext; intros ? ?; cbv beta
+                | match goal with |- ?f _ = ?f _ => apply f_equal end
+                | match goal with |- ?f _ ?b = ?f _ ?b => apply (f_equal (fun z => f z b)) end ]);
+  first [reflexivity | ring | split_cases; solve [ring | field; side]].
+
+Ltac real_equation := first [ solve [equation] | solve [sums_alike] | solve [sums_equal] | split_cases; solve [sums_equal] ].
+
 (** The adjoint law: both sides are sums over all entries. *)
 Ltac adjoint :=
   cbv beta; hypotheses;
   first
-    [ solve [apply sum_ext; intros; equation]
+    [ reflexivity
+    | solve [repeat (apply sum_ext; intros ? ?; cbv beta); first [ring | equation]]
     | solve [sums_equal]
     | solve [split_cases; sums_equal] ].
+
+(** * What does not depend on the shift that keeps exponentials small *)
+
+Global Instance sum_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (sum_lt n).
+Proof. intros n f g H; apply sum_ext; intros i _; apply H. Qed.
+
+Global Instance max_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (max_lt n).
+Proof. intros n f g H; apply maxN_ext; intros i _; apply H. Qed.
+
+Lemma exp_minus : forall a b, exp (a - b) = exp a * / exp b.
+Proof. intros; unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity. Qed.
+
+Ltac logarithms :=
+  repeat first
+    [ rewrite ln_exp
+    | rewrite ln_mult by side
+    | rewrite ln_Rinv by side ].
+
+Ltac without_shift :=
+  rewrite ?exp_minus; repeat setoid_rewrite exp_minus; repeat setoid_rewrite sum_scal_r; logarithms;
+  first [ring | field; repeat split; side].
+
+Lemma line_at_0 : forall a b, a + 0 * b = a.
+Proof. intros; ring. Qed.
+
+(** A maximum that moves is held at its value at time 0, where the function does not depend on it. *)
+Ltac hold_maximum :=
+  lazymatch goal with |- dual ?f _ _ =>
+    lazymatch f with context [max_lt] => idtac end;
+    let h := constr:(fun t : R => ltac:(let b := eval cbv beta in (f t) in
+                           match b with context [max_lt ?n ?h] => exact (max_lt n h) end)) in
+    lazymatch h with fun _ => ?c => fail | _ => idtac end;
+    let now := eval cbv beta in (h 0) in
+    let F := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in let m := eval cbv beta in (h t) in
+      let p := eval pattern m in b in
+      lazymatch p with ?q _ => let r := eval cbv beta in (q now) in exact r end)) in
+    apply (dual_ext F);
+    [ let t := fresh in intro t; cbv beta;
+      let m := eval cbv beta in (h t) in
+      generalize m; generalize now; intros ? ?; without_shift
+    | cbv beta ]
+  end.
+
+(** All that follows from the form, with maxima held where that is right. *)
+Ltac derive_held :=
+  cbv beta;
+  lazymatch goal with
+  | |- dual ?f _ _ => first [hold_maximum | dual_step]; derive_held
+  | |- steady _ _ => dual_step; derive_held
+  | |- _ -> dual _ _ _ => intro; derive_held
+  | |- (0 <= _ < _)%Z -> _ => intro; derive_held
+  | |- forall _ : Z, _ => intro; derive_held
+  | |- _ => idtac
+  end.
+
+(** The derivative along any direction of what is printed as the forward. *)
+Ltac derivative :=
+  hypotheses; eapply dual_is_derive;
+  [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
+  cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
+  lazymatch goal with
+  | |- _ = _ :> R => real_equation
+  | |- _ => asked
+  end.
 
 (** A printed theorem: its parts, with everything named. *)
 Ltac start := intros; repeat match goal with |- _ /\ _ => split end; intros.
 
 (** Two programs with one value. *)
-Ltac same_value := cbv beta; hypotheses; first [reflexivity | equation | sums_equal].
+Ltac same_value := cbv beta; hypotheses; first [reflexivity | real_equation].

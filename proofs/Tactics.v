@@ -265,11 +265,3 @@ Ltac asked :=
   | |- _ = _ -> _ => seam
   | |- _ => side
   end.
-
-(** The derivative along any direction of what is printed as the forward. *)
-Ltac derivative :=
-  hypotheses; eapply dual_is_derive; [derive | ]; cbv beta;
-  lazymatch goal with
-  | |- _ = _ :> R => equation
-  | |- _ => asked
-  end.

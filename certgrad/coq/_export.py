@@ -54,9 +54,24 @@ class File:
                     out.append(_limited(theorem, limit))
         return "\n".join(out)
 
+    def session(self, limit: int = LIMIT) -> str:
+        """The same for `coqtop`, which goes on after an error: each theorem and its axioms are announced."""
+        out = [HEADER.format(title=self.subject)]
+        for section in self.sections:
+            out += [d.text for d in section.definitions]
+            for theorem in (t for t in section.theorems if not t.reason):
+                text = _limited(theorem, limit).replace("  Timeout", "  Time Timeout", 1)
+                out += [_said(f"@@{theorem.name}"), text, "Abort All.", _said("@axioms")]
+                out.append(f"Print Assumptions {theorem.name}.")
+        return "\n".join(out) + "\n"
+
     def digest(self, library: str) -> str:
         """Of all that acceptance depends on."""
         return hashlib.sha256(f"{library}\n{self.text()}".encode()).hexdigest()
+
+
+def _said(text: str) -> str:
+    return f'Goal True. idtac "{text}". exact I. Qed.'
 
 
 def _comment(text: str) -> str:

@@ -81,42 +81,15 @@ class Kernel:
         return result
 
     def _judged(self, file: File) -> list[Judged]:
-        failed: dict[str, str] = {}
+        if all(t.reason for t in file.theorems):
+            return [Judged(t.name, t.kind, False, t.reason) for t in file.theorems]
         printed = [t for t in file.theorems if not t.reason]
-        accepted: dict[str, float] = {}
-        while len(failed) < len(printed):
-            kept = [t for t in printed if t.name not in failed]
-            told = self.compile(file, kept)
-            if isinstance(told, Failure):
-                failed[told.theorem or kept[0].name] = told.reason
-                continue
-            for theorem in kept:
-                foreign = sorted(told[theorem.name] - AXIOMS)
-                if foreign:
-                    failed[theorem.name] = f"it rests on {', '.join(foreign)}"
-                else:
-                    accepted[theorem.name] = 0.0
-            break
-        return [
-            Judged(t.name, t.kind, t.name in accepted, t.reason or failed.get(t.name, ""), accepted.get(t.name, 0.0))
-            for t in file.theorems
-        ]
-
-    def compile(self, file: File, kept: Sequence[Theorem]) -> dict[str, frozenset[str]] | Failure:
-        """The axioms of each theorem, or which one fails first."""
-        names = {t.name for t in kept}
-        text = file.text(lambda t: t.name in names, self.limit)
-        asked = "".join(f'Goal True. idtac "@@{t.name}". exact I. Qed.\nPrint Assumptions {t.name}.\n' for t in kept)
+        limit = _STARTING + 2 * self.limit * len(printed)
+        command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / f"{file.name}.v").write_text(f"{text}\n{asked}")
-            options = ["-w", "none", "-Q", str(self.library.folder), "Certgrad"]
-            limit = _STARTING + 2 * self.limit * len(kept)
-            code, said = bounded([self.library.coqc, *options, f"{file.name}.v"], folder, limit)
-        if code is None:
-            return Failure("", f"coqc was stopped after {limit} s")
-        if code:
-            return _failure(text, said)
-        return _assumptions(said, [t.name for t in kept])
+            code, said = bounded(command, folder, limit, file.session(self.limit))
+        parts = dict(part.partition("\n")[::2] for part in said.split("@@")[1:])
+        return [_judged(t, parts.get(t.name), f"coqtop was stopped after {limit} s" if code is None else "") for t in file.theorems]
 
     def checked(self, folder: Path, names: Sequence[str], seconds: float = 1800) -> str:
         """What `coqchk` says against compiled files; nothing where it finds them in order."""
@@ -126,19 +99,12 @@ class Kernel:
         return "" if code == 0 else said[-2000:] or f"stopped after {seconds} s"
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The theorem at which coqc stopped (empty where that is unknown), and what it said."""
-
-    theorem: str
-    reason: str
-
-
-def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | None, str]:
-    """Run a command that is killed, children included, when its time is up: None for its exit code then."""
+def bounded(command: Sequence[str], folder: str, seconds: float, given: str = "") -> tuple[int | None, str]:
+    """Run a command, which reads what is given; it is killed when its time is up, with None for its exit code then."""
     with subprocess.Popen(
         command,
         cwd=folder,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -146,45 +112,45 @@ def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | 
         start_new_session=True,
     ) as process:
         try:
-            said, _ = process.communicate(timeout=seconds)
+            said, _ = process.communicate(given, timeout=seconds)
             return process.returncode, said
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return None, ""
+            said, _ = process.communicate()
+            return None, said or ""
 
 
-_WHERE = re.compile(r'^File "[^"]*", line (\d+), characters', re.MULTILINE)
-_THEOREM = re.compile(r"^Theorem (\S+) :", re.MULTILINE)
-
-
-def _failure(text: str, said: str) -> Failure:
-    """The theorem in which the first error stands."""
-    where = _WHERE.search(said)
-    message = " ".join(said.partition("Error:")[2].split())[:300] or " ".join(said.split())[:300]
-    if where is None:
-        return Failure("", message)
-    before = text.split("\n")[: int(where[1])]
-    names = _THEOREM.findall("\n".join(before))
-    reason = "no proof was found in time" if "Timeout" in message else f"no proof was found: {message}"
-    return Failure(names[-1], reason) if names else Failure("", f"a definition is not accepted: {message}")
-
-
+_PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
+_SECONDS = re.compile(r"^Finished transaction in [\d.]+ secs \(([\d.]+)u", re.MULTILINE)
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
-def _assumptions(said: str, names: Sequence[str]) -> dict[str, frozenset[str]]:
-    """By theorem, the axioms that are named. What is said in no known form counts as an axiom of that name."""
-    out: dict[str, frozenset[str]] = {}
-    for part in said.split("@@")[1:]:
-        name, _, rest = part.partition("\n")
-        lines = rest.splitlines()
-        found = {m[1] for line in lines if (m := _AXIOM.match(line)) and m[1] != "Axioms"}
-        if not found and not any("Closed under the global context" in line for line in lines):
-            found = {"nothing that Print Assumptions said"}
-        out[name] = frozenset(found)
-    return {name: out.get(name, frozenset({"nothing that Print Assumptions said"})) for name in names}
+def _judged(theorem: Theorem, said: str | None, stopped: str) -> Judged:
+    """The verdict on one theorem, by what was said from its beginning to that of the next."""
+    if theorem.reason:
+        return Judged(theorem.name, theorem.kind, False, theorem.reason)
+    if said is None:
+        return Judged(theorem.name, theorem.kind, False, stopped or "Coq said nothing of it")
+    said = _PROMPT.sub("", said)
+    proof, _, axioms = said.partition("@axioms")
+    found = _SECONDS.search(proof)
+    seconds = float(found[1]) if found else 0.0
+    if "Error:" in proof or not axioms:
+        message = " ".join(proof.partition("Error:")[2].split())[:200]
+        reason = "no proof was found in time" if "Timeout" in message else f"no proof was found: {message or stopped}"
+        return Judged(theorem.name, theorem.kind, False, reason, seconds)
+    foreign = sorted(_axioms(axioms) - AXIOMS)
+    return Judged(theorem.name, theorem.kind, not foreign, f"it rests on {', '.join(foreign)}" if foreign else "", seconds)
+
+
+def _axioms(said: str) -> frozenset[str]:
+    """The axioms that are named. What is said in no known form counts as an axiom of that name."""
+    lines = said.splitlines()
+    found = {m[1] for line in lines if (m := _AXIOM.match(line)) and m[1] != "Axioms"}
+    if "Error" in said or (not found and not any("Closed under the global context" in line for line in lines)):
+        return frozenset({"nothing that Print Assumptions said"})
+    return frozenset(found)
 
 
 def _read(entry: Path, file: File) -> Result | None:

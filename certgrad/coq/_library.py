@@ -37,6 +37,7 @@ class Library:
         if found is None:
             raise NoCoqError(f"coqc is not installed, which this needs: {INSTALL}")
         self.coqc = found
+        self.coqtop = str(Path(found).with_name("coqtop"))
         self.cache = cache
 
     @cached_property
