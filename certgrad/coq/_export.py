@@ -55,14 +55,13 @@ class File:
         return "\n".join(out)
 
     def session(self, limit: int = LIMIT) -> str:
-        """The same for `coqtop`, which goes on after an error: each theorem and its axioms are announced."""
+        """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
         out = [HEADER.format(title=self.subject)]
         for section in self.sections:
-            out += [d.text for d in section.definitions]
+            out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
             for theorem in (t for t in section.theorems if not t.reason):
                 text = _limited(theorem, limit).replace("  Timeout", "  Time Timeout", 1)
-                out += [_said(f"@@{theorem.name}"), text, "Abort All.", _said("@axioms")]
-                out.append(f"Print Assumptions {theorem.name}.")
+                out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
         return "\n".join(out) + "\n"
 
     def digest(self, library: str) -> str:
@@ -70,7 +69,8 @@ class File:
         return hashlib.sha256(f"{library}\n{self.text()}".encode()).hexdigest()
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
+    """A sentence of Coq that says a text."""
     return f'Goal True. idtac "{text}". exact I. Qed.'
 
 

@@ -13,13 +13,13 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ._export import LIMIT, File
+from ._export import LIMIT, File, said
 from ._library import Library
 from ._statements import Theorem
 
@@ -32,6 +32,8 @@ AXIOMS = frozenset(
     }
 )
 """What Coq's classical real numbers rest on, and all that a theorem may rest on."""
+_SHARED = 12
+"""Files that share a session."""
 _STARTING = 60
 """Seconds that `coqc` may take beside the proofs."""
 
@@ -45,6 +47,7 @@ class Judged:
     accepted: bool
     reason: str = ""
     seconds: float = 0.0
+    """Of the processor, for its proof."""
 
 
 @dataclass(frozen=True)
@@ -58,38 +61,73 @@ class Result:
 
 
 class Kernel:
-    """Runs `coqc`, and remembers by digest what it found."""
+    """Runs `coqtop`, and remembers by digest what it found. Several files share a session, which starts slowly."""
 
     def __init__(self, library: Library, limit: int = LIMIT, remember: bool = True) -> None:
         self.library, self.limit, self.remember = library, limit, remember
 
     def judge_all(self, files: Sequence[File], jobs: int) -> Iterator[Result]:
-        """In order, several at once."""
+        """As they are judged, several at once."""
+        new = []
+        for file in files:
+            known = self._known(file)
+            if known is None:
+                new.append(file)
+            else:
+                yield known
+        if not new:
+            return
         _ = self.library.folder
+        size = max(1, min(_SHARED, len(new) // max(1, jobs)))
+        chunks = [new[k : k + size] for k in range(0, len(new), size)]
+        chunks = [part for chunk in chunks for part in ([chunk] if _distinct(chunk) else [[f] for f in chunk])]
         with ThreadPoolExecutor(max(1, jobs)) as pool:
-            yield from pool.map(self.judge, files)
+            for results in pool.map(self._judge, chunks):
+                yield from results
 
     def judge(self, file: File) -> Result:
         """Which theorems of a file are accepted."""
-        entry = self.library.cache / f"{file.digest(f'{self.library.digest} {self.limit}')[:32]}.json"
-        if self.remember and (known := _read(entry, file)) is not None:
-            return known
-        started = time.monotonic()
-        result = Result(file.subject, tuple(self._judged(file)), time.monotonic() - started)
-        if self.remember:
-            _write(entry, result)
+        (result,) = self.judge_all([file], 1)
         return result
 
-    def _judged(self, file: File) -> list[Judged]:
-        if all(t.reason for t in file.theorems):
-            return [Judged(t.name, t.kind, False, t.reason) for t in file.theorems]
-        printed = [t for t in file.theorems if not t.reason]
+    def _entry(self, file: File) -> Path:
+        return self.library.cache / f"{file.digest(f'{self.library.digest} {self.limit}')[:32]}.json"
+
+    def _known(self, file: File) -> Result | None:
+        return _read(self._entry(file), file) if self.remember else None
+
+    def _judge(self, files: Sequence[File]) -> list[Result]:
+        printed = [t for f in files for t in f.theorems if not t.reason]
+        said, stopped = self._session(files, printed) if printed else ({"axioms": ""}, "")
+        if stopped and len(files) > 1:  # one of them took too long: each by itself
+            return [result for file in files for result in self._judge([file])]
+        results = []
+        for file in files:
+            for section in file.sections:  # a theorem about a definition that is not accepted says something else
+                if "Error" in said.get(section.title, ""):
+                    said.update({t.name: said[section.title] for t in section.theorems})
+            axioms = {t.name: said.get(f"axioms of {t.name}", said["axioms"]) for t in file.theorems}
+            judged = tuple(_judged(t, said.get(t.name), axioms[t.name], stopped) for t in file.theorems)
+            result = Result(file.subject, judged, sum(j.seconds for j in judged))
+            results.append(result)
+            if self.remember:
+                _write(self._entry(file), result)
+        return results
+
+    def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
+        """What Coq said of each theorem, and of the axioms of all that it took; and why it was stopped, if it was."""
         limit = _STARTING + 2 * self.limit * len(printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
-        with tempfile.TemporaryDirectory() as folder:
-            code, said = bounded(command, folder, limit, file.session(self.limit))
-        parts = dict(part.partition("\n")[::2] for part in said.split("@@")[1:])
-        return [_judged(t, parts.get(t.name), f"coqtop was stopped after {limit} s" if code is None else "") for t in file.theorems]
+        with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
+            said = _parts(session.ask("".join(f.session(self.limit) for f in files)))
+            proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
+            if not session.stopped and proved:
+                whole = f"Definition all_theorems := ({', '.join(f'@{n}' for n in proved)}).\n"
+                said["axioms"] = _PROMPT.sub("", session.ask(f"{whole}Print Assumptions all_theorems.\n"))
+                if _axioms(said["axioms"]) - AXIOMS:
+                    for name in proved:
+                        said[f"axioms of {name}"] = _PROMPT.sub("", session.ask(f"Print Assumptions {name}.\n"))
+        return {"axioms": "", **said}, f"coqtop was stopped after {limit} s" if session.stopped else ""
 
     def checked(self, folder: Path, names: Sequence[str], seconds: float = 1800) -> str:
         """What `coqchk` says against compiled files; nothing where it finds them in order."""
@@ -99,12 +137,73 @@ class Kernel:
         return "" if code == 0 else said[-2000:] or f"stopped after {seconds} s"
 
 
-def bounded(command: Sequence[str], folder: str, seconds: float, given: str = "") -> tuple[int | None, str]:
-    """Run a command, which reads what is given; it is killed when its time is up, with None for its exit code then."""
+class Session:
+    """A process that answers what it is asked, and is killed when its time is up."""
+
+    def __init__(self, command: Sequence[str], folder: str, seconds: float) -> None:
+        self.stopped = False
+        self._asked = 0
+        self._process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        self._timer = threading.Timer(seconds, self._stop)
+
+    def __enter__(self) -> Session:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        _kill(self._process)
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+        self._process.wait()
+
+    def _stop(self) -> None:
+        self.stopped = True
+        _kill(self._process)
+
+    def ask(self, text: str) -> str:
+        """What is said in answer, up to the end of the text or of the process."""
+        self._asked += 1
+        end = f"@done {self._asked}@"
+        writer = threading.Thread(target=self._write, args=(f"{text}\n{said(end)}\n",), daemon=True)
+        writer.start()
+        out = []
+        for line in self._process.stdout:  # type: ignore[union-attr]
+            if line.rstrip().endswith(end):
+                break
+            out.append(line)
+        else:
+            self.stopped = True
+        writer.join()
+        return "".join(out)
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.write(text)  # type: ignore[union-attr]
+            self._process.stdin.flush()  # type: ignore[union-attr]
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """The process and its children."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def bounded(command: Sequence[str], folder: str, seconds: float) -> tuple[int | None, str]:
+    """Run a command, which is killed when its time is up, with None for its exit code then."""
     with subprocess.Popen(
         command,
         cwd=folder,
-        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -112,13 +211,12 @@ def bounded(command: Sequence[str], folder: str, seconds: float, given: str = ""
         start_new_session=True,
     ) as process:
         try:
-            said, _ = process.communicate(given, timeout=seconds)
-            return process.returncode, said
+            told, _ = process.communicate(timeout=seconds)
+            return process.returncode, told
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            said, _ = process.communicate()
-            return None, said or ""
+            _kill(process)
+            told, _ = process.communicate()
+            return None, told or ""
 
 
 _PROMPT = re.compile(r"^(?:[\w']+ < )+", re.MULTILINE)
@@ -126,20 +224,31 @@ _SECONDS = re.compile(r"^Finished transaction in [\d.]+ secs \(([\d.]+)u", re.MU
 _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 
-def _judged(theorem: Theorem, said: str | None, stopped: str) -> Judged:
-    """The verdict on one theorem, by what was said from its beginning to that of the next."""
+def _distinct(files: Sequence[File]) -> bool:
+    """No name is defined twice: such files may share a session."""
+    names = [d.name for f in files for s in f.sections for d in (*s.definitions, *s.theorems)]
+    return len(names) == len(set(names))
+
+
+def _parts(told: str) -> dict[str, str]:
+    """By theorem, what was said from its beginning to that of the next."""
+    return {name: _PROMPT.sub("", rest) for name, _, rest in (p.partition("\n") for p in told.split("@@")[1:])}
+
+
+def _is_proved(told: str) -> bool:
+    return "Error" not in told and "@end" in told
+
+
+def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str) -> Judged:
+    """The verdict on one theorem."""
     if theorem.reason:
         return Judged(theorem.name, theorem.kind, False, theorem.reason)
-    if said is None:
-        return Judged(theorem.name, theorem.kind, False, stopped or "Coq said nothing of it")
-    said = _PROMPT.sub("", said)
-    proof, _, axioms = said.partition("@axioms")
-    found = _SECONDS.search(proof)
+    found = _SECONDS.search(told or "")
     seconds = float(found[1]) if found else 0.0
-    if "Error:" in proof or not axioms:
-        message = " ".join(proof.partition("Error:")[2].split())[:200]
-        reason = "no proof was found in time" if "Timeout" in message else f"no proof was found: {message or stopped}"
-        return Judged(theorem.name, theorem.kind, False, reason, seconds)
+    if told is None or not _is_proved(told):
+        message = " ".join((told or "").partition("Error:")[2].partition("Toplevel input")[0].split())[:200]
+        reason = "in time" if "Timeout" in message else f": {message or stopped or 'Coq said nothing of it'}"
+        return Judged(theorem.name, theorem.kind, False, f"no proof was found{' ' * (reason[0] != ':')}{reason}", seconds)
     foreign = sorted(_axioms(axioms) - AXIOMS)
     return Judged(theorem.name, theorem.kind, not foreign, f"it rests on {', '.join(foreign)}" if foreign else "", seconds)
 
