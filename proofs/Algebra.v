@@ -305,7 +305,7 @@ Ltac hold_maximum :=
 Ltac derive_held :=
   cbv beta;
   lazymatch goal with
-  | |- dual ?f _ _ => first [hold_maximum | dual_step]; derive_held
+  | |- dual ?f _ _ => first [hold_maximum | dual_law]; derive_held
   | |- steady _ _ => dual_step; derive_held
   | |- _ -> dual _ _ _ => intro; derive_held
   | |- (0 <= _ < _)%Z -> _ => intro; derive_held

@@ -239,13 +239,50 @@ Ltac dual_step :=
   | |- steady (fun t => Z.opp (@?f t)) _ => eapply (steady_map _ _ Z.opp f)
   end.
 
+(** The first comparison that moves, wherever it stands, decides between two functions without it. *)
+Ltac hoist :=
+  lazymatch goal with |- dual ?f _ _ =>
+    let c := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in
+      match b with
+      | context [Rltb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Rltb p q)
+      | context [Rleb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Rleb p q)
+      | context [Reqb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Reqb p q)
+      end)) in
+    let g := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in let d := eval cbv beta in (c t) in
+      let p := eval pattern d in b in
+      lazymatch p with ?q _ =>
+        let x := eval cbv beta iota delta [andb orb negb] in (q true) in
+        let y := eval cbv beta iota delta [andb orb negb] in (q false) in
+        exact (if d then x else y) end)) in
+    apply (dual_ext g); [let t := fresh in intro t; cbv beta; destruct (c t); reflexivity | cbv beta];
+    lazymatch goal with
+    | |- dual (fun t => if Rltb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_lt p q f g)
+    | |- dual (fun t => if Rleb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_le p q f g)
+    | |- dual (fun t => if Reqb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_eq p q f g)
+    end
+  end.
+
+Ltac dual_law :=
+  lazymatch goal with
+  | |- dual ?f _ _ =>
+      lazymatch f with
+      | context [Rltb] => first [hoist | dual_step]
+      | context [Rleb] => first [hoist | dual_step]
+      | context [Reqb] => first [hoist | dual_step]
+      | _ => dual_step
+      end
+  | |- _ => dual_step
+  end.
+
 (** All that follows from the form; what the laws ask of values remains. *)
 Ltac derive :=
   cbv beta;
   lazymatch goal with
-  | |- dual _ _ _ => dual_step; derive
+  | |- dual _ _ _ => dual_law; derive
   | |- steady _ _ => dual_step; derive
-  | |- _ -> dual _ _ _ => intro; derive
+  | |- _ -> dual _ _ _ => intro; try (exfalso; solve [contradiction | lra]); derive
   | |- (0 <= _ < _)%Z -> _ => intro; derive
   | |- forall _ : Z, (0 <= _ < _)%Z -> dual _ _ _ => intros ? ?; derive
   | |- forall _ : Z, _ => intro; derive
@@ -253,11 +290,19 @@ Ltac derive :=
   end.
 
 (** At a seam: it is excluded, or both branches agree there. *)
+Ltac split_or := repeat match goal with H : _ \/ _ |- _ => destruct H end.
+
+Ltac at_seam E :=
+  first [ solve [equation]
+        | rewrite ?E; rewrite ?Ropp_0, ?exp_0, ?ln_1, ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r, ?Rplus_0_l; solve [equation]
+        | rewrite <- ?E; rewrite ?Ropp_0, ?exp_0, ?ln_1, ?Rmult_0_r, ?Rmult_0_l; solve [equation]
+        | split_unequal; solve [nra] ].
+
 Ltac seam :=
-  intros; cbv beta in *; hypotheses;
+  let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
   first [ exfalso; solve [contradiction | lra | nra | side]
-        | split; equation
-        | equation ].
+        | split; at_seam E
+        | at_seam E ].
 
 Ltac asked :=
   cbv beta;
