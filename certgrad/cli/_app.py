@@ -12,6 +12,7 @@ from certgrad.cli.audit import audit
 from certgrad.cli.baseline import baseline
 from certgrad.cli.diff import diff
 from certgrad.cli.explain import explain
+from certgrad.cli.export import export
 from certgrad.cli.graph import graph
 from certgrad.cli.init import init
 from certgrad.cli.list import list_ops
@@ -29,6 +30,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "diff": diff,
     "verify": verify,
     "explain": explain,
+    "export": export,
     "graph": graph,
     "list": list_ops,
     "table": table,

@@ -22,7 +22,9 @@ FUNCTIONS = {
     "bitwise and": "Z.land",
     "bitwise or": "Z.lor",
     "bitwise xor": "Z.lxor",
-    **{name: name for name in "exp sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf".split()},
+    **{
+        name: name for name in "exp sqrt cbrt sin cos asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf".split()
+    },
 }
 """Those of the specification that Coq's library or `proofs/Functions.v` defines. The others are arguments."""
 ASSUMED = {

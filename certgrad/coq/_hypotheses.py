@@ -16,7 +16,9 @@ _RELATIONS = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "!=": "<>", "=": "="}
 _FUNCTIONS = {
     "log": "ln",
     "abs": "Rabs",
-    **{n: n for n in "exp sqrt cbrt sin cos asin acos atan sinh cosh tanh asinh acosh atanh erf lgamma digamma".split()},
+    **{
+        n: n for n in "exp sqrt cbrt sin cos asin acos atan sinh cosh tanh asinh acosh atanh erf lgamma digamma".split()
+    },
 }
 
 

@@ -48,6 +48,8 @@ class Judged:
     reason: str = ""
     seconds: float = 0.0
     """Of the processor, for its proof."""
+    stated: bool = True
+    """False where the rule has no program that such a claim is about: there is nothing to prove."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,20 @@ class Kernel:
                         said[f"axioms of {name}"] = _PROMPT.sub("", session.ask(f"Print Assumptions {name}.\n"))
         return {"axioms": "", **said}, f"coqtop was stopped after {limit} s" if session.stopped else ""
 
-    def checked(self, folder: Path, names: Sequence[str], seconds: float = 1800) -> str:
-        """What `coqchk` says against compiled files; nothing where it finds them in order."""
-        options = ["-silent", "-o", "-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
-        command = [self.library.coqc.replace("coqc", "coqchk"), *options, *(f"Exported.{n}" for n in names)]
-        code, said = bounded(command, str(folder), seconds)
-        return "" if code == 0 else said[-2000:] or f"stopped after {seconds} s"
+    def checked(self, files: Sequence[File], results: Sequence[Result], seconds: float = 1800) -> str:
+        """What `coqc` and then `coqchk` say against the files of what was accepted; nothing where they say nothing."""
+        accepted = {j.name for r in results for j in r.judged if j.accepted}
+        known = ["-Q", str(self.library.folder), "Certgrad", "-Q", ".", "Exported"]
+        with tempfile.TemporaryDirectory() as folder:
+            for file in files:
+                (Path(folder) / f"{file.name}.v").write_text(file.text(lambda t: t.name in accepted, self.limit))
+                code, told = bounded([self.library.coqc, "-w", "none", *known, f"{file.name}.v"], folder, seconds)
+                if code:
+                    return f"{file.name}.v: {told[-2000:]}"
+            checker = str(Path(self.library.coqc).with_name("coqchk"))
+            names = [f"Exported.{file.name}" for file in files]
+            code, told = bounded([checker, "-silent", *known, *names], folder, seconds)
+        return "" if code == 0 else told[-2000:] or f"stopped after {seconds:g} s"
 
 
 class Session:
@@ -226,7 +236,8 @@ _AXIOM = re.compile(r"^([A-Za-z_][\w.']*)\s*(?::|$)")
 
 def _distinct(files: Sequence[File]) -> bool:
     """No name is defined twice: such files may share a session."""
-    names = [d.name for f in files for s in f.sections for d in (*s.definitions, *s.theorems)]
+    names = [d.name for f in files for s in f.sections for d in s.definitions]
+    names += [t.name for f in files for t in f.theorems]
     return len(names) == len(set(names))
 
 
@@ -242,15 +253,19 @@ def _is_proved(told: str) -> bool:
 def _judged(theorem: Theorem, told: str | None, axioms: str, stopped: str) -> Judged:
     """The verdict on one theorem."""
     if theorem.reason:
-        return Judged(theorem.name, theorem.kind, False, theorem.reason)
+        return Judged(theorem.name, theorem.kind, False, theorem.reason, 0.0, theorem.stated)
     found = _SECONDS.search(told or "")
     seconds = float(found[1]) if found else 0.0
     if told is None or not _is_proved(told):
         message = " ".join((told or "").partition("Error:")[2].partition("Toplevel input")[0].split())[:200]
         reason = "in time" if "Timeout" in message else f": {message or stopped or 'Coq said nothing of it'}"
-        return Judged(theorem.name, theorem.kind, False, f"no proof was found{' ' * (reason[0] != ':')}{reason}", seconds)
+        return Judged(
+            theorem.name, theorem.kind, False, f"no proof was found{' ' * (reason[0] != ':')}{reason}", seconds
+        )
     foreign = sorted(_axioms(axioms) - AXIOMS)
-    return Judged(theorem.name, theorem.kind, not foreign, f"it rests on {', '.join(foreign)}" if foreign else "", seconds)
+    return Judged(
+        theorem.name, theorem.kind, not foreign, f"it rests on {', '.join(foreign)}" if foreign else "", seconds
+    )
 
 
 def _axioms(said: str) -> frozenset[str]:

@@ -8,8 +8,9 @@ certificate says, and no part of these theorems.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from certgrad._subject import Subject
@@ -23,9 +24,13 @@ from ._errors import NotPrintedError
 from ._expressions import ASSUMED, printed
 from ._hypotheses import Hypotheses
 from ._names import identifier
-from ._programs import Function, functions, kind
+from ._programs import Function, functions
+from ._programs import kind as type_of
 
 _GENERATED = re.compile(r"(?:[vikt]|out)\d+")
+
+
+Entry = Callable[[list[str]], str]
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Theorem:
     reason: str = ""
     hypotheses: str = ""
     """What is assumed, as a proposition; empty if nothing."""
+    stated: bool = True
+    """False where there is nothing to prove."""
 
     @property
     def text(self) -> str:
@@ -52,6 +59,10 @@ class Section:
     title: str
     definitions: tuple[Function, ...]
     theorems: tuple[Theorem, ...]
+
+
+class NothingToProveError(Exception):
+    """The obligation is about a program that the rule does not have."""
 
 
 ASSUMPTIONS = {
@@ -117,6 +128,8 @@ class Case:
             return self._theorem(name, kind, hypotheses)
         except NotPrintedError as error:
             return Theorem(name, kind, reason=f"not printed: {error}")
+        except NothingToProveError as error:
+            return Theorem(name, kind, reason=str(error), stated=False)
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
         says = {
@@ -129,10 +142,10 @@ class Case:
         conclusion, tensors, used, script = says[kind]()
         assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
-        lines = [f"  forall ({' '.join((*assumed[:0], f))} : {' -> '.join(['R'] * ASSUMED[f])} -> R)," for f in (*assumed, *extra)]
+        lines = [f"  forall ({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)," for f in (*assumed, *extra)]
         if self.sizes:
             lines.append(f"  forall ({' '.join(map(identifier, self.sizes))} : Z),")
-        lines += [f"  forall ({identifier(t.name)} : {kind_of(t)})," for t in tensors]
+        lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
         given = [f"(1 <= {identifier(n)})%Z" for n in self.sizes]
         given += [f"(1 <= {printed(x)})%Z" for x in self._compound()]
         given += [ASSUMPTIONS[f][1] for f in assumed if f in ASSUMPTIONS]
@@ -182,15 +195,15 @@ class Case:
         if self.jvp is None:
             raise NotPrintedError("a rule without a JVP of its own")
         jvp = _all(self.jvp)
-        left = [_summed(f.output, lambda i, f=f, s=s: f"{f.at(i)} * {_at(s, i)}") for f, s in zip(jvp, self.seeds)]
-        right = [_summed(g.output, lambda i, g=g, d=d: f"{_at(d, i)} * {g.at(i)}") for g, d in zip(vjp, self.tangents)]
+        left = [_summed(f.output, f.at, partial(_at, s)) for f, s in zip(jvp, self.seeds, strict=True)]
+        right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         return f"  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
 
     def _primal(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         forward = _all(self.forward)
         if self.primal is None:
-            raise NotPrintedError("nothing to prove: the rule has no forward of its own")
+            raise NothingToProveError("nothing to prove: the rule has no forward of its own")
         primal = _all(self.primal)
         parts = []
         for f, g in zip(forward, primal, strict=True):
@@ -203,10 +216,6 @@ def _all(group: list[Function] | NotPrintedError) -> list[Function]:
     if isinstance(group, NotPrintedError):
         raise group
     return group
-
-
-def kind_of(tensor: e.Tensor) -> str:
-    return kind(tensor)
 
 
 def _indices(tensor: e.Tensor) -> tuple[list[str], str]:
@@ -222,10 +231,10 @@ def _at(tensor: e.Tensor, indices: Sequence[str]) -> str:
     return f"({' '.join([identifier(tensor.name), *indices])})" if indices else identifier(tensor.name)
 
 
-def _summed(tensor: e.Tensor, body: Any) -> str:
-    """The sum over all entries of the tensor's shape."""
+def _summed(tensor: e.Tensor, left: Entry, right: Entry) -> str:
+    """The sum of products over all entries of the tensor's shape."""
     names, _ = _indices(tensor)
-    text = body(names)
+    text = f"{left(names)} * {right(names)}"
     for i, n in reversed(list(zip(names, tensor.shape, strict=True))):
         text = f"(sum_lt {printed(n)} (fun {i} => {text}))"
     return text if names else f"({text})"
@@ -244,5 +253,3 @@ def _sizes(x: e.Expression) -> Iterator[str]:
         yield x.name
     for part in parts(x):
         yield from _sizes(part)
-
-

@@ -1,0 +1,74 @@
+"""What the commands that speak to Coq share: certificates, with the ops that they are about, as printed files."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from certgrad.cli import _console, _library, _options
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+from certgrad.obligations.certificate import Certificate
+
+if TYPE_CHECKING:
+    from certgrad.coq import File, Result
+
+CACHE = _options.DEFAULT_CACHE / "coq"
+
+
+def printed(certificates: Sequence[Certificate]) -> "list[File]":
+    """Each certificate of a library op as a file of Coq. Raises UsageError for one that is about something else."""
+    from certgrad.coq import export
+    from certgrad.ops import registry
+    from certgrad.ops._declare import Op
+
+    files = []
+    for certificate in certificates:
+        if certificate.op not in registry.names():
+            raise UsageError(f"'{certificate.op}' is no op of the library. So far only its ops can be printed in Coq.")
+        op = registry.get(certificate.op)
+        if isinstance(op, Op):
+            files.append(export(op, certificate))
+    return files
+
+
+def read(paths: Sequence[Path]) -> list[Certificate]:
+    """The certificates of ops in files and folders; those of graphs are passed over."""
+    from certgrad.cli import _certificates
+
+    found = [one for path in _certificates.find(paths) for one in _certificates.read(path)]
+    return [one for one in found if isinstance(one, Certificate)]
+
+
+def summary(results: "Sequence[Result]") -> str:
+    """One line: how many theorems Coq's kernel accepts."""
+    judged = [j for r in results for j in r.judged if j.stated]
+    accepted = sum(j.accepted for j in judged)
+    return f"{accepted} of {len(judged)} obligations accepted by Coq, {len(judged) - accepted} not accepted"
+
+
+def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
+    """Print what Coq's kernel accepts of the certificates, and why not of the others. Raises NoCoqError."""
+    from certgrad.coq import Kernel, Library
+
+    started = time.perf_counter()
+    kernel = Kernel(Library(CACHE), limit)
+    _library.prepare()
+    certificates = read(paths)
+    if not certificates:
+        typer.echo("nothing selected: there are no certificates of ops.", err=True)
+        return ExitCode.NOTHING_SELECTED
+    files = printed(certificates)
+    judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
+    results = list(_console.progress(judging, len(files), shown=not quiet, verb="judging"))
+    for result in results:
+        for one in result.judged:
+            if one.stated and not (one.accepted and quiet):
+                typer.echo(f"{one.name}: {'accepted by Coq' if one.accepted else f'not accepted: {one.reason}'}")
+    if check and (problem := kernel.checked(files, results)):
+        typer.echo(f"coqchk: {problem}", err=True)
+        return ExitCode.REFUTED
+    typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")
+    return ExitCode.DISCHARGED if all(j.accepted for r in results for j in r.judged if j.stated) else ExitCode.REFUTED
