@@ -56,7 +56,7 @@ class File:
 
     def session(self, limit: int = LIMIT) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
-        out = [HEADER.format(title=self.subject)]
+        out = [said("@@header"), HEADER.format(title=self.subject)]
         for section in self.sections:
             out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
             for theorem in (t for t in section.theorems if not t.reason):

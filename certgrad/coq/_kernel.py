@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ._export import LIMIT, File, said
-from ._library import Library
+from ._library import Library, NoCoqError
 from ._statements import Theorem
 
 AXIOMS = frozenset(
@@ -122,6 +122,8 @@ class Kernel:
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
             said = _parts(session.ask("".join(f.session(self.limit) for f in files)))
+            if "Error" in said.get("header", ""):
+                raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
             proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
             if not session.stopped and proved:
                 whole = f"Definition all_theorems := ({', '.join(f'@{n}' for n in proved)}).\n"

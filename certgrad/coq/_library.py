@@ -13,7 +13,7 @@ from pathlib import Path
 from certgrad.errors import UsageError
 
 INSTALL = "apt-get install coq libcoq-coquelicot"
-ORDER = ("Sums", "Curves", "Piecewise", "Maxima", "Functions", "Tactics", "Algebra", "Library")
+ORDER = ("Sums", "Curves", "Piecewise", "Maxima", "Functions", "Tactics", "Algebra", "Graph", "Library")
 """The files of the library, each after those that it requires."""
 SECONDS = 300
 """For one file of the library."""
@@ -38,7 +38,7 @@ class Library:
             raise NoCoqError(f"coqc is not installed, which this needs: {INSTALL}")
         self.coqc = found
         self.coqtop = str(Path(found).with_name("coqtop"))
-        self.cache = cache
+        self.cache = cache.resolve()
 
     @cached_property
     def version(self) -> str:
