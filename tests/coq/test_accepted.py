@@ -1,0 +1,99 @@
+"""Which theorems Coq accepts: right rules, and no wrong one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from certgrad.coq import AXIOMS, File, export
+from certgrad.obligations.certificate import Certificate
+from certgrad.ops import registry
+
+REPORTS = Path(__file__).parents[2] / "reports" / "certificates"
+OPS = ("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose")
+
+
+def printed(name: str) -> File:
+    certificate = msgspec.json.decode((REPORTS / f"{name}.json").read_bytes(), type=Certificate)
+    return export(registry.get(name), certificate)
+
+
+def test_right_rules_are_accepted(kernel):
+    results = list(kernel.judge_all([printed(name) for name in OPS], 1))
+    left = {j.name: j.reason for r in results for j in r.judged if j.stated and not j.accepted}
+    assert left == {}
+
+
+WRONG = [
+    ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) * (x i0))"),
+    ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) / ((x i0) + (1 / 1000000)))"),
+    ("relu", "relu_jvp", "(Rltb 0 (x i0))", "(Rltb (x i0) 0)"),
+    ("tanh", "tanh_jvp", "1 - ", "1 + "),
+    ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
+    ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
+    ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
+]
+
+
+def wrong(name: str, program: str, right: str, other: str) -> File:
+    """The file of an op, with one program otherwise."""
+    file = printed(name)
+    (section,) = file.sections
+    definitions = [
+        replace(d, text=d.text.replace(right, other)) if d.name == program else d for d in section.definitions
+    ]
+    assert [d.text for d in definitions] != [d.text for d in section.definitions], "the mistake is not in the program"
+    kinds = ("vjp_is_adjoint",) if program.endswith("vjp") else ("jvp_is_derivative",)
+    theorems = tuple(t for t in section.theorems if t.kind in kinds)
+    return replace(file, sections=(replace(section, definitions=tuple(definitions), theorems=theorems),))
+
+
+@pytest.mark.parametrize("name, program, right, other", WRONG)
+def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
+    (judged,) = kernel.judge(wrong(name, program, right, other)).judged
+    assert not judged.accepted
+    assert judged.reason.startswith("no proof was found")
+
+
+def test_a_hypothesis_that_is_needed_is_missed(kernel):
+    file = printed("log")
+    (section,) = file.sections
+    theorem = next(t for t in section.theorems if t.kind == "jvp_is_derivative")
+    bare = theorem.statement.replace(f"  {theorem.hypotheses} ->\n", "")
+    assert bare != theorem.statement
+    without = replace(theorem, statement=bare)
+    file = replace(file, sections=(replace(section, theorems=(without,)),))
+    (judged,) = kernel.judge(file).judged
+    assert not judged.accepted
+
+
+def test_an_axiom_of_ones_own_is_found(kernel):
+    file = printed("log")
+    (section,) = file.sections
+    theorem = next(t for t in section.theorems if t.kind == "jvp_is_derivative")
+    definition = section.definitions[0]
+    assumed = replace(definition, text=f"{definition.text}\nAxiom anything : forall P : Prop, P.\n")
+    definitions = (assumed, *section.definitions[1:])
+    by_axiom = replace(theorem, script="intros; apply anything.")
+    file = replace(file, sections=(replace(section, definitions=definitions, theorems=(by_axiom,)),))
+    (judged,) = kernel.judge(file).judged
+    assert not judged.accepted
+    assert "anything" in judged.reason
+    assert "anything" not in AXIOMS
+
+
+def test_a_definition_that_is_not_accepted_takes_its_theorems_along(kernel):
+    file = printed("log")
+    (section,) = file.sections
+    broken = replace(section.definitions[0], text="Definition log_forward := undefined_word.")
+    file = replace(file, sections=(replace(section, definitions=(broken, *section.definitions[1:])),))
+    assert not any(j.accepted for j in kernel.judge(file).judged)
+
+
+def test_nothing_is_admitted():
+    from certgrad.coq import sources
+
+    for source in sources().glob("*.v"):
+        words = source.read_text().split()
+        assert not {"Admitted.", "admit.", "Axiom", "Parameter"} & set(words), source.name

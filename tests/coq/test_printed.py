@@ -1,0 +1,62 @@
+"""What is printed, without Coq: tests/coq/test_accepted.py asks Coq."""
+
+from fractions import Fraction
+
+import pytest
+
+from certgrad.coq import NotPrintedError
+from certgrad.coq._expressions import number, power, printed
+from certgrad.coq._names import identifier
+from certgrad.specification import expression as e
+from tests.coq.test_accepted import printed as file_of
+
+I, N = e.Index("i0"), e.Size("n")
+X = e.Entry("x", (I,), "real")
+
+
+@pytest.mark.parametrize(
+    "expression, text",
+    [
+        (X + X, "((x i0) + (x i0))"),
+        (I - N, "(i0 - n)%Z"),
+        (e.Number(Fraction(-1, 3)), "((- 1) / 3)"),
+        (e.Sum("k0", N, e.Entry("x", (e.Index("k0"),), "real")), "(sum_lt n (fun k0 => (x k0)))"),
+        (e.If(e.Compare("<", X, e.Number(Fraction(0))), -X, X), "(if (Rltb (x i0) 0) then (- (x i0)) else (x i0))"),
+        (e.Compare("≤", I, N), "(i0 <=? n)%Z"),
+        (e.ToReal(e.Floor(X)), "(IZR (floor (x i0)))"),
+        (e.Power(X, e.Number(Fraction(-2))), "(/ (x i0) ^ 2)"),
+        (e.Power(X, e.Number(Fraction(1, 2))), "(rpow (x i0) (1 / 2))"),
+        (e.And(()), "true"),
+    ],
+)
+def test_expressions(expression, text):
+    assert printed(expression) == text
+
+
+def test_what_has_no_words_is_refused():
+    with pytest.raises(NotPrintedError, match="an infinity"):
+        printed(e.Infinity(True))
+
+
+def test_numbers_and_powers():
+    assert number(Fraction(7)) == "7"
+    assert power("x", Fraction(3)) == "(x ^ 3)"
+
+
+@pytest.mark.parametrize("name, word", [("t", "t_"), ("exp", "exp_"), ("x", "x"), ("μ", "_u3bc_")])
+def test_names_that_are_taken(name, word):
+    assert identifier(name) == word
+
+
+def test_a_theorem_is_named_as_its_obligation():
+    assert [t.name for t in file_of("log").theorems] == [
+        "log_jvp_is_derivative",
+        "log_vjp_is_adjoint",
+        "log_rule_runs_forward",
+    ]
+
+
+def test_the_hypotheses_are_those_of_the_certificate():
+    derivative, adjoint, _ = file_of("log").theorems
+    assert "((x i0) > 0)" in derivative.hypotheses
+    assert "((x i0) <> 0)" in adjoint.hypotheses
