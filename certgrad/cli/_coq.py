@@ -72,3 +72,17 @@ def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, 
         return ExitCode.REFUTED
     typer.echo(f"{summary(results)} ({time.perf_counter() - started:.0f} s)")
     return ExitCode.DISCHARGED if all(j.accepted for r in results for j in r.judged if j.stated) else ExitCode.REFUTED
+
+
+def page(directory: Path, jobs: int | None) -> None:
+    """Write what Coq accepts of the certificates in the directory to `coq.md`. Raises NoCoqError."""
+    from certgrad.coq import Kernel, Library
+    from certgrad.report import coq
+
+    kernel = Kernel(Library(CACHE))
+    _library.prepare()
+    files = printed(read([directory]))
+    judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
+    results = list(_console.progress(judging, len(files), shown=True, verb="judging"))
+    (directory / "coq.md").write_text(coq.page(results))
+    typer.echo(f"{directory / 'coq.md'}: {summary(results)}")

@@ -29,6 +29,9 @@ def report(
     jax: Annotated[
         bool, typer.Option("--jax", help="Only the page on the installed JAX: jax.md. Takes a minute or two.")
     ] = False,
+    coq: Annotated[
+        bool, typer.Option("--coq", help="Only the page on what Coq accepts: coq.md. Needs Coq, and some minutes.")
+    ] = False,
 ) -> None:
     """Rewrite the committed report, or check it.
 
@@ -42,6 +45,11 @@ def report(
         _page_can_be_written(html, jax=jax)
     if jax:
         _jax.page(directory, jobs, check=check)
+        return
+    if coq:
+        from certgrad.cli import _coq
+
+        _coq.page(directory, jobs)
         return
     from certgrad.cli import _run
     from certgrad.report import committed_report

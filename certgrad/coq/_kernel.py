@@ -287,6 +287,10 @@ def _read(entry: Path, file: File) -> Result | None:
         return None
     if [j.name for j in judged] != [t.name for t in file.theorems]:
         return None
+    judged = tuple(
+        j if t.stated else Judged(t.name, t.kind, False, t.reason, 0.0, False)
+        for j, t in zip(judged, file.theorems, strict=True)
+    )
     return Result(file.subject, judged, float(data["seconds"]), True)
 
 
