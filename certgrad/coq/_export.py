@@ -98,7 +98,7 @@ def export(subject: Subject, certificate: Certificate) -> File:
             read = Case(subject, case, programs, name)
         except (DoesNotTraceError, UnreadableError, NotPrintedError) as error:
             reason = f"not printed: {error}"
-            none = tuple(Theorem(f"{identifier(name)}_{kind}", kind, reason=reason) for kind in kinds)
+            none = tuple(Theorem(identifier(f"{name}_{kind}"), kind, reason=reason) for kind in kinds)
             sections.append(Section(title, (), none))
             continue
         theorems = []
@@ -106,7 +106,7 @@ def export(subject: Subject, certificate: Certificate) -> File:
             verdict = claim.cases[k].verdict
             if verdict not in ("proved", "proved under hypotheses"):
                 why = f"its verdict is '{verdict}'"
-                theorems.append(Theorem(f"{identifier(name)}_{claim.kind}", claim.kind, reason=why))
+                theorems.append(Theorem(identifier(f"{name}_{claim.kind}"), claim.kind, reason=why))
                 continue
             theorems.append(read.theorem(claim.kind, [h.tree for h in claim.cases[k].hypotheses]))
         sections.append(Section(title, read.definitions, tuple(theorems)))

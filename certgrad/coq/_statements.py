@@ -110,7 +110,7 @@ class Case:
     def _functions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
         try:
             read = meaning(program, [t.name for t in inputs])
-            return functions(f"{identifier(self.name)}_{what}", read, self.sizes)
+            return functions(identifier(f"{self.name}_{what}"), read, self.sizes)
         except UnreadableError as error:
             return NotPrintedError(str(error))
         except NotPrintedError as error:
@@ -123,7 +123,7 @@ class Case:
 
     def theorem(self, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
         """The obligation as a theorem; with the reason where it cannot be printed."""
-        name = f"{identifier(self.name)}_{kind}"
+        name = identifier(f"{self.name}_{kind}")
         try:
             return self._theorem(name, kind, hypotheses)
         except NotPrintedError as error:

@@ -29,7 +29,7 @@ WRONG = [
     ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) * (x i0))"),
     ("log", "log_jvp", "((dx i0) / (x i0))", "((dx i0) / ((x i0) + (1 / 1000000)))"),
     ("relu", "relu_jvp", "(Rltb 0 (x i0))", "(Rltb (x i0) 0)"),
-    ("tanh", "tanh_jvp", "1 - ", "1 + "),
+    ("tanh", "tanh_jvp", "(1 - (", "(1 + ("),
     ("elu", "elu_jvp", "(exp (v4 i0))", "(exp (- (v4 i0)))"),
     ("softplus", "softplus_jvp", "(exp (- (x i0)))", "(exp (x i0))"),
     ("softmax", "softmax_vjp", "((seed i0 i1 i2) - ", "((seed i0 i1 i2) + "),
