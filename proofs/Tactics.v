@@ -164,6 +164,7 @@ Ltac equation :=
         | lra
         | field; side
         | field_with_roots
+        | (unify_arguments sqrt; first [ring | (field; side) | field_with_roots])
         | (normalise_exponentials; unify_arguments exp; field; side)
         | nra ].
 
