@@ -41,7 +41,7 @@ report: $(VENV)/.installed  ## Rewrite reports/.
 	$(BIN)/certgrad report
 
 docs: $(VENV)/.installed-dev  ## Build the documentation site in site/. No network is needed.
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 dist: $(VENV)/.installed-dev  ## Build the wheel and the sdist in dist/, with the time of the last commit.
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -m build --no-isolation
