@@ -127,7 +127,7 @@ def test_a_configuration_must_run_its_primitive() -> None:
 
 
 def test_a_primitive_without_configuration_has_a_reason() -> None:
-    assert reasons(audit("all_gather")) == {"a collective over devices"}
+    assert reasons(audit("ragged_all_to_all")) == {"a collective over devices"}
 
 
 def test_a_certificate_is_the_same_twice() -> None:

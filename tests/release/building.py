@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _LEFT = shutil.ignore_patterns(".*", "__pycache__", "dist", "build", "site")
-_HELD = ["certgrad", "tests", "docs", "examples", "benchmarks", "reports", "recipe"]
+_HELD = ["certgrad", "proofs", "tests", "docs", "examples", "benchmarks", "reports", "recipe"]
 SECONDS = "1700000000"
 """The time that the archives carry; `make dist` takes that of the last commit."""
 

@@ -25,7 +25,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
     names = {name for name in wheel.namelist() if not name.startswith(f"certgrad-{certgrad.__version__}.dist-info/")}
     modules = {str(file.relative_to(ROOT)) for file in (ROOT / "certgrad").rglob("*.py")}
-    assert names - modules == {"certgrad/py.typed", *map(str, _data())}
+    proofs = {f"certgrad/coq/proofs/{file.name}" for file in (ROOT / "proofs").glob("*.v")}
+    assert names - modules == {"certgrad/py.typed", *map(str, _data()), *proofs}
     assert modules <= names
 
 

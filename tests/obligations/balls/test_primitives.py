@@ -383,7 +383,8 @@ def test_every_rule_is_met() -> None:
             met |= names_of(jax.make_jaxpr(function)(*arrays))
     elsewhere = {
         *("pjit", "closed_call", "call", "core_call", "remat", "checkpoint", "remat_opt", "eval_jaxpr", "composite"),
-        *("copy", "copy_p", "real", "conj", "sharding_constraint", "pvary", "device_put", "zeros_like"),
+        *("copy", "copy_p", "real", "conj", "sharding_constraint", "reshard", "pvary"),
+        *("device_put", "zeros_like"),
         *("eq_to", "lt_to", "le_to", "expand_dims", "broadcast_to", "stack", "unstack", "tile"),
         "select_and_gather_add",
         *("empty", "empty2"),

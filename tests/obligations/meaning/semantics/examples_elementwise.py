@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
+from jax.sharding import AxisType
 
 from certgrad import special
 from tests.obligations.meaning.semantics.example import Example, example, real, truth, whole
@@ -54,6 +55,11 @@ NARROW = {"and": lax.bitwise_and, "or": lax.bitwise_or, "xor": lax.bitwise_xor, 
 
 def one_device():
     return jax.sharding.SingleDeviceSharding(jax.devices()[0])
+
+
+def mesh_of_one():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(AxisType.Explicit,))
+    return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
 
 
 def _to_total(name):
@@ -137,6 +143,7 @@ ELEMENTWISE: list[Example] = [
     example("name", lambda x: checkpoint_name(x, "x"), X),
     example("device_put", lambda x: jax.device_put(x, jax.devices()[0]), X),
     example("sharding_constraint", lambda x: lax.with_sharding_constraint(x, one_device()), X),
+    example("reshard", lambda x: jax.sharding.reshard(x, mesh_of_one()), X),
     example("layout_constraint", lambda x: with_layout_constraint(x, Layout((0,))), X),
     example("nextafter", lax.nextafter, X, Y, refused=True, derivative=False),
     example("bitcast_convert_type", lambda x: lax.bitcast_convert_type(x, jnp.int64), X, refused=True),
