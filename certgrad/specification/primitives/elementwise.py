@@ -176,6 +176,7 @@ def nearest(call: Call, x: Operand) -> Entries:
     "name",
     "device_put",
     "sharding_constraint",
+    "reshard",
     "layout_constraint",
     "optimization_barrier",
     "reduce_precision",
