@@ -33,7 +33,7 @@ def simplified(clauses: Iterable[Clause], facts: Facts) -> list[Clause]:
     """Clauses that together say the same, factor by factor."""
     out: dict[str, Clause] = {}
     for clause in clauses:
-        for simple in (part for one in _each_factor(clause) for part in _split(unguarded(one), facts)):
+        for simple in (part for one in _each_factor(clause) for part in _split(_unguarded(one), facts)):
             if not discharged(simple, facts):
                 out.setdefault(simple.key, simple)
     return _strict(_in_either_case(list(out.values())))
@@ -134,7 +134,7 @@ def _never(clause: Clause) -> bool:
     return all(a.poly.constant() is not None and not holds(a, Facts()) for a in clause.alternatives)
 
 
-def unguarded(clause: Clause) -> Clause:
+def _unguarded(clause: Clause) -> Clause:
     """A clause that can never hold says that its guards do not: "0 ≠ 0 where [x > 0] = 0" is x > 0.
 
     One on an index that holds anyway where its guards fail needs none: i ≤ n − 1 where i ≥ 0 is i ≤ n − 1.
