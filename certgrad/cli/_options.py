@@ -118,3 +118,10 @@ def processes(jobs: int | None, tasks: int) -> int:
     if jobs not in (None, AUTO):
         return max(1, min(jobs, tasks))
     return max(1, min(available(), tasks // WORTH_A_PROCESS))
+
+
+AuditArguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TARGET | OPTION]...", help="What `certgrad audit` takes: targets and options."),
+]
+"""Of commands that run `certgrad audit`, which reads them itself."""

@@ -1,18 +1,14 @@
 """`certgrad lsp`: findings at their lines in an editor."""
 
-from typing import Annotated
-
 import typer
 
+from certgrad.cli import _options
 from certgrad.errors import UsageError
 
 
 def lsp(
     context: typer.Context,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TARGET | OPTION]...", help="What `certgrad audit` takes: targets and options."),
-    ] = None,
+    arguments: _options.AuditArguments = None,
 ) -> None:
     """Serve an editor over stdin and stdout, by the language server protocol; the editor starts this.
 

@@ -5,11 +5,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from certgrad.cli import _code
+from certgrad.cli import _code, _options
 from certgrad.cli._errors import ExitCode
 
 PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
@@ -20,10 +19,7 @@ _MILLISECONDS = 200
 
 def watch(
     context: typer.Context,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TARGET | OPTION]...", help="What `certgrad audit` takes: targets and options."),
-    ] = None,
+    arguments: _options.AuditArguments = None,
 ) -> None:
     """Run `certgrad audit` now, and again whenever a Python file or pyproject.toml changes. Ctrl-C ends it.
 
