@@ -145,7 +145,7 @@ def _family(op: Subject, case: Case) -> Family:
         higher = [(2,), (4,)]
     if not op.is_op:
         higher += BEYOND
-    for ranks in higher:
+    for ranks in higher if stars else ():
         given = {s: ranks[min(k, len(ranks) - 1)] for k, s in enumerate(stars)}
         compare.append(_ranked(case, given))
     shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *compare]})
