@@ -164,16 +164,33 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
             continue
         part = Rewriter(replace=lambda b, value=value: value if b is a else None)(poly)  # type: ignore[misc]
         mapping: dict[Var, Ix] = {}
-        if isinstance(a, IxEq) and value is ONE:
-            v = _determined(a.ix)
+        zero = _equation(condition, here)
+        if zero is not None:
+            v = _determined(zero)
             if v is not None:
-                c = a.ix.coefficient(v)
-                mapping = {v: a.ix.plus(of_var(v).scaled(-c)).scaled(-c)}
+                c = zero.coefficient(v)
+                mapping = {v: zero.plus(of_var(v).scaled(-c)).scaled(-c)}
                 part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
-            elif (equal := _named(a.ix)) is not None:
+            elif (equal := _named(zero)) is not None:
                 part = at_equal_place(part, *equal)
         out.append((part, here, mapping))
     return out
+
+
+def _equation(condition: Condition, there: Indices) -> Ix | None:
+    """An expression that is 0 where the condition holds: a condition on one variable may leave it one place only."""
+    ix, relation = condition
+    if relation == "=":
+        return ix
+    if len(ix.terms) != 1:
+        return None
+    if relation == ">=":
+        return ix if not there.feasible((ix.shifted(-ONE), ">=")) else None
+    v = ix.terms[0][0]
+    if isinstance(v, IntegerAtom) or v not in there.ranges:
+        return None
+    ends = of_var(v), of_var(v).shifted(ONE - there.ranges[v])
+    return next((end for end in ends if not there.feasible((end, "!="))), None)
 
 
 def _named(ix: Ix) -> tuple[IntegerAtom, Ix] | None:

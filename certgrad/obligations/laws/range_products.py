@@ -19,11 +19,11 @@ from flint import fmpq
 
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
-from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, Product, Sum
+from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Product, Sum
 from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
-from certgrad.obligations.terms.index_terms import divided, index_equal, within
+from certgrad.obligations.terms.index_terms import divided, index_condition, index_equal, index_number, within
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.naming import canonical_order
 from certgrad.obligations.terms.polynomials import (
@@ -43,7 +43,7 @@ from certgrad.obligations.terms.predicates import INDEX_PREDICATES, IxEq, IxPred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, rebuilds, rebuilt_inside, replaced
 from certgrad.obligations.terms.session import intern
-from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
@@ -369,12 +369,39 @@ class _Counting(Rewriter):
         if not isinstance(a, Product) or not _of_one_number(a):
             return None
         dummies, body, where = opened(a)
-        count = resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context)
-        if not all(isinstance(b, Dim) for b in atoms_of(count)):
+        count = _in_closed_form(resolved(sum_over(Rewriter(self.indices)(where), dummies), self.context), self.context)
+        found = atoms_of(count)
+        if not all(isinstance(b, (Dim, IndexNumber)) for b in found):
             return None
         if not a.is_sign:
             return exp_of(log_of(body) * count)
+        if any(isinstance(b, IndexNumber) for b in found):
+            return None
         return _sign(count) if all(c.q == 1 and mono_positive(m) for m, c in count.items()) else None
+
+
+def _in_closed_form(count: Poly, context: Indices) -> Poly:
+    """The term with Σ_{v<n} [e − v ≥ 0] = e + 1 and Σ_{v<n} [e + v ≥ 0] = n + e, where these are from 0 to n."""
+
+    def number(a: Atom) -> Poly | None:
+        if not isinstance(a, Sum) or len(a.vars) != 1:
+            return None
+        [(v, n)], body = open_sum(a)
+        condition = body.atom()
+        slope = condition.ix.coefficient(v) if isinstance(condition, IxPred) else 0
+        if not isinstance(condition, IxPred) or abs(slope) != 1:
+            return None
+        rest = condition.ix.plus(of_var(v).scaled(-slope))
+        many = rest.shifted(ONE if slope < 0 else n)
+        between = v not in rest.free and all(
+            resolved(index_condition(ix), context) == ONE for ix in (many, many.scaled(-1).shifted(n))
+        )
+        if not between:
+            return None
+        applied(Law.SUM_OF_CONDITION)
+        return index_number(many)
+
+    return Rewriter(replace=lambda a: number(a) or (poly_of(a) if not isinstance(a, Sum) else None))(count)
 
 
 def _sign(count: Poly) -> Poly:

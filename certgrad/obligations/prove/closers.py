@@ -21,7 +21,7 @@ from certgrad.obligations.laws.roots_of_unity import carried_out
 from certgrad.obligations.laws.transposition import NoInvariantError
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.sums import bounded_above
+from certgrad.obligations.terms.sums import bounded_above, with_ends
 
 from .problem import Problem
 
@@ -128,9 +128,17 @@ def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
         yield form, ()
 
 
+def _with_ends(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With sums made longer by what stands beside them as their next term."""
+    form = with_ends(difference)
+    if form != difference:
+        yield form, ()
+
+
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
     _after_each_step,
     _by_equations,
     _from_above,
+    _with_ends,
 )

@@ -58,6 +58,7 @@ class Law(Enum):
     SUM_CUT = "sum cut in two", "Σ_{v<n} f(v) = Σ_{v<a} f(v) + Σ_{v<n−a} f(v + a)", "0 ≤ a ≤ n"
     SUM_REORDERED = "sum in another order", "Σ_{t<n} f(σ(t), t) = Σ_{i<n} f(i, σ⁻¹(i))", "σ is a permutation"
     SUM_TURNED = "sum counted down", "Σ_{v<n} f(n − 1 − v) = Σ_{v<n} f(v)", ""
+    SUM_OF_CONDITION = "places counted", "Σ_{v<n} [v ≤ e] = e + 1, and Σ_{v<n} [v ≥ e] = n − e", "both are from 0 to n"
     SUM_FROM_BELOW = "sum from a bound on", "Σ_{e≤v<n} f(v) = Σ_{v<n} f(v) − Σ_{v<n, v<e} f(v)", ""
     SUMS_OVER_PAIRS = (
         "sums over pairs",

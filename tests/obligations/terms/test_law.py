@@ -283,6 +283,14 @@ def _(draw: Draw) -> Sides:
     yield sum(f[5 - 1 - v] for v in range(5)), f.sum()
 
 
+@of(Law.SUM_OF_CONDITION)
+def _(draw: Draw) -> Sides:
+    v = np.arange(5)
+    for e in range(-1, 5):
+        yield (v <= e).sum(), e + 1
+        yield (v >= e + 1).sum(), 5 - (e + 1)
+
+
 @of(Law.SUM_FROM_BELOW)
 def _(draw: Draw) -> Sides:
     f, v = draw.normal(size=5), np.arange(5)

@@ -225,7 +225,7 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     control = CONTROL.get(name)
     if control is not None:
         ctx.primitives.setdefault(name)
-        known = [None if not is_literal(v) and v not in env else finite(read(v)) for v in eqn.invars]
+        known = [None if not is_literal(v) and v not in env else looked_at(name, [read(v)])[0] for v in eqn.invars]
         used(ctx, known)
         # What a loop carries is replaced by its value later, which nothing opaque would follow.
         outside, ctx.everything_followed = ctx.everything_followed, True

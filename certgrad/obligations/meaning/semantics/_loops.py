@@ -31,18 +31,24 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 from ._fits import unbounded
+from ._infinite import finite
 from ._interpreter import interpret
 from ._registry import Context, UnprovedError, control
+from ._windows import concatenated
 
 
 @control("scan")
 def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
     loop = scan_loop(eqn)
     length = dim_poly(loop.length)
-    if not length.positive:
-        raise UnprovedError("a scan that may have no step")
+    carried = range(loop.consts, loop.consts + loop.carries)
+    inputs = [x if x is None or k in carried else finite(x) for k, x in enumerate(inputs)]
+    if at_least(length) != ONE:
+        raise UnprovedError("a scan whose number of steps is not shown to be at least 0")
     if length == ONE:
         return _one_step(ctx, loop, use, inputs)
+    if any(x is not None and x.infinite for x in inputs):
+        return _after_the_first(ctx, loop, length, use, inputs)
     try:
         return _by_induction(ctx, loop, length, use, inputs)
     except UnprovedError:
@@ -101,21 +107,52 @@ def _by_induction(
     return results
 
 
+def _after_the_first(
+    ctx: Context, loop: ScanLoop, length: Poly, use: list[bool], inputs: list[Tensor | None]
+) -> list[Tensor | None]:
+    """The first step by itself, and the others by induction: after it, a maximum that starts at −∞ is a number."""
+    if not length.positive:
+        raise UnprovedError("a loop that starts at an infinity, and may have no step")
+    many, rest = loop.consts + loop.carries, length - ONE
+    own = [x and _row(x, of_const(rest if loop.reverse else ZERO)) for x in inputs[many:]]
+    first = interpret(ctx, loop.body, [*inputs[:many], *own], loop.live_outputs(use))
+    others = [x and _rows(x, ZERO if loop.reverse else ONE, rest) for x in inputs[many:]]
+    left = [*inputs[: loop.consts], *first[: loop.carries], *others]
+    outs = _one_step(ctx, loop, use, left) if rest == ONE else _by_induction(ctx, loop, rest, use, left)
+    stacked: list[Tensor | None] = []
+    for x, more in zip(first[loop.carries :], outs[loop.carries :], strict=True):
+        if x is None or more is None:
+            stacked.append(None)
+            continue
+        parts = [_as_row(finite(x)), more]
+        stacked.append(concatenated(parts[::-1] if loop.reverse else parts, 0, (length, *x.shape)))
+    return [*outs[: loop.carries], *stacked]
+
+
 def _one_step(ctx: Context, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
     """A scan of one step is its body."""
     first = loop.consts + loop.carries
     rows = [x and _row(x, of_const(ZERO)) for x in inputs[first:]]
     outs = interpret(ctx, loop.body, [*inputs[:first], *rows], use)
-    stacked = (
-        x and x.indexed([_shifted(ix) for ix in own_index(x.shape)], (ONE, *x.shape)) for x in outs[loop.carries :]
-    )
-    return [*outs[: loop.carries], *stacked]
+    return [*outs[: loop.carries], *(x and _as_row(x) for x in outs[loop.carries :])]
 
 
 def _row(x: Tensor, place: Ix) -> Tensor:
     """The slice at a place along the first axis."""
     shape = x.shape[1:]
     return x.indexed([place, *own_index(shape)], shape)
+
+
+def _rows(x: Tensor, first: Poly, count: Poly) -> Tensor:
+    """So many slices along the first axis, from one on."""
+    shape = (count, *x.shape[1:])
+    index = own_index(shape)
+    return x.indexed([index[0].shifted(first), *index[1:]], shape)
+
+
+def _as_row(x: Tensor) -> Tensor:
+    """The tensor as the one slice along a new first axis."""
+    return x.indexed([_shifted(ix) for ix in own_index(x.shape)], (ONE, *x.shape))
 
 
 class _Body:

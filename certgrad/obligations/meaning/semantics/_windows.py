@@ -86,18 +86,22 @@ def _rev(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor
 @rule("concatenate")
 def _concatenate(ctx: Context, params: Params, shapes: Shapes, *args: Tensor) -> list[Tensor]:
     (shape,) = shapes
-    axis = params["dimension"]
+    return [concatenated(args, params["dimension"], shape)]
+
+
+def concatenated(parts: Sequence[Tensor], axis: int, shape: tuple[Poly, ...]) -> Tensor:
+    """The tensors one after another along an axis, of this shape together."""
     index = own_index(shape)
-    parts: list[tuple[Poly, Tensor]] = []
+    placed: list[tuple[Poly, Tensor]] = []
     start = NOTHING
-    for x in args:
+    for x in parts:
         here = index_pred(index[axis].shifted(-start)) - index_pred(index[axis].shifted(-start - x.shape[axis]))
         moved = list(index)
         moved[axis] = of_const(NOTHING) if x.shape[axis] == ONE else index[axis].shifted(-start)
-        parts.append((here, x.indexed(moved, shape)))
+        placed.append((here, x.indexed(moved, shape)))
         start = start + x.shape[axis]
-    whole = chosen(shape, parts)
-    return [replace(whole, body=joined(whole.body, ranges_of(shape)))]
+    whole = chosen(shape, placed)
+    return replace(whole, body=joined(whole.body, ranges_of(shape)))
 
 
 @rule("stack")
