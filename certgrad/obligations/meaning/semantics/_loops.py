@@ -25,8 +25,10 @@ from certgrad.obligations.tracing.jax_internals import (
     ScanLoop,
     counted_steps,
     dim_poly,
+    kind_of,
     live_inputs,
     scan_loop,
+    shape_polys,
     while_loop,
 )
 
@@ -43,8 +45,8 @@ def _scan(ctx: Context, eqn: Any, use: list[bool], inputs: list[Tensor | None]) 
     length = dim_poly(loop.length)
     carried = range(loop.consts, loop.consts + loop.carries)
     inputs = [x if x is None or k in carried else finite(x) for k, x in enumerate(inputs)]
-    if at_least(length) != ONE:
-        raise UnprovedError("a scan whose number of steps is not shown to be at least 0")
+    if length.is_zero:
+        return _no_step(eqn, loop, use, inputs)
     if length == ONE:
         return _one_step(ctx, loop, use, inputs)
     if any(x is not None and x.infinite for x in inputs):
@@ -127,6 +129,20 @@ def _after_the_first(
         parts = [_as_row(finite(x)), more]
         stacked.append(concatenated(parts[::-1] if loop.reverse else parts, 0, (length, *x.shape)))
     return [*outs[: loop.carries], *stacked]
+
+
+def _no_step(eqn: Any, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
+    """What a scan of no step starts at, and no rows."""
+    start = inputs[loop.consts : loop.consts + loop.carries]
+    rows = [_no_rows(v.aval) if wanted else None for v, wanted in zip(eqn.outvars, use, strict=True)]
+    return [*(x and finite(x) if wanted else None for x, wanted in zip(start, use, strict=False)), *rows[len(start) :]]
+
+
+def _no_rows(aval: Any) -> Tensor:
+    kind = kind_of(aval.dtype)
+    if kind not in "fib":
+        raise UnprovedError(f"rows of dtype {aval.dtype}")
+    return Tensor(shape_polys(aval), ZERO, kind)  # type: ignore[arg-type]
 
 
 def _one_step(ctx: Context, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
