@@ -48,13 +48,25 @@ def after_the_second(x):
     return lax.scan(lambda a, row: (jnp.sin(a) * row, None), x[0], x[2:])[0]
 
 
+def with_the_first_in_front(x):
+    """All that is carried, where it starts too: a moving average, or the hidden states of a recurrent layer."""
+    rows = lax.scan(lambda a, row: (jnp.sin(a) * row,) * 2, x[0], x[1:])[1]
+    return jnp.concatenate([x[:1], rows])
+
+
 def smoothed(x):
     return lax.scan(lambda a, row: (0.5 * a + row, None), jnp.zeros(()), x)[0]
 
 
 @pytest.mark.parametrize(
     ("function", "signature"),
-    [(hidden_markov, "t k, k k -> "), (recurrent, "t, -> "), (from_the_end, "t -> "), (after_the_second, "t -> ")],
+    [
+        (hidden_markov, "t k, k k -> "),
+        (recurrent, "t, -> "),
+        (from_the_end, "t -> "),
+        (after_the_second, "t -> "),
+        (with_the_first_in_front, "t -> t"),
+    ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
 def test_a_scan_of_the_rows_after_the_first(function, signature):

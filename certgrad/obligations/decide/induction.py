@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from certgrad.obligations.laws.recurrences import has_loop
-from certgrad.obligations.laws.transposition import without_carried
+from certgrad.obligations.laws.transposition import LookedAt, without_carried
 from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import of_var
@@ -23,18 +23,18 @@ MOST_REVERSALS = 4
 
 
 def by_induction(
-    poly: Poly, region: Region, tangents: Iterable[str] | None = None, after: bool = False
+    poly: Poly, region: Region, tangents: Iterable[str] | None = None, looked_at: LookedAt = LookedAt.EARLY
 ) -> tuple[Poly, list[Relation]]:
     """A difference with its loops matched, and the relations between carries that this rests on.
 
-    With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents (in the form
-    `after` each step, see `transposition`). Raises NoInvariantError where no relation between the loops is found.
+    With `tangents`, the difference is linear in them, and becomes free of loops that carry tangents. Raises
+    NoInvariantError where no relation between the loops is found.
     """
     if not has_loop(poly):
         return poly, []
     poly, relations = matched(poly, region)
     if tangents is not None:
-        poly, more = matched(without_carried(poly, tangents, after), region)
+        poly, more = matched(without_carried(poly, tangents, looked_at), region)
         relations += more
     return oriented(poly), relations
 

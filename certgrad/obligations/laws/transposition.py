@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 from certgrad.obligations.terms.atoms import Access, Sum, access
 from certgrad.obligations.terms.determined import Loop, Rec
@@ -40,11 +41,16 @@ class NoInvariantError(ArithmeticError):
     """No relation between the carries of two loops was found."""
 
 
-def without_carried(poly: Poly, tangents: Iterable[str], after: bool = False) -> Poly:
-    """The term without recurrences that depend on the named tensors, in which it is linear.
+class LookedAt(Enum):
+    """How a loop that is looked at at varying times is transposed."""
 
-    With `after`, in the second form, where loops are looked at after each step.
-    """
+    EARLY = "at t + 1 by its step at t, where that is shown to be a later time"
+    CUT = "at the first time by itself, and at all others so"
+    AFTER = "after each step, in the second form"
+
+
+def without_carried(poly: Poly, tangents: Iterable[str], looked_at: LookedAt = LookedAt.EARLY) -> Poly:
+    """The term without recurrences that depend on the named tensors, in which it is linear."""
     names = set(tangents)
     for _ in range(64):
         inside = [a for a in deep_atoms(poly) if isinstance(a, Rec) and mentions(poly_of(a), names)]
@@ -52,15 +58,18 @@ def without_carried(poly: Poly, tangents: Iterable[str], after: bool = False) ->
             return poly
         # A recurrence that reads another one has the higher level: it goes first.
         chosen = max(inside, key=lambda a: (a.level, a.key))
-        poly = _transposed(poly, chosen, names, after)
+        poly = _transposed(poly, chosen, names, looked_at)
     raise NoInvariantError("no invariant: the loops depend on each other in too many ways")
 
 
-def _transposed(poly: Poly, chosen: Rec, tangents: set[str], after: bool) -> Poly:
+def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt) -> Poly:
     """The term without the recurrence of one atom: an identity above, read from left to right."""
     loop = chosen.loop
     if any(v[0] == "b" for v in loop.free):
         raise NoInvariantError("no invariant: a loop inside a sum")
+    after = looked_at is LookedAt.AFTER
+    if looked_at is LookedAt.CUT:
+        poly = _cut(poly, loop)
     if not after:
         poly = _early(poly, loop, NO_RANGES)
     applied(Law.ADJOINT_RECURRENCE)
@@ -142,6 +151,28 @@ def _at_no_time(poly: Poly, carries: Iterable[str]) -> Poly:
 
 def _dummies(c: Open) -> list[tuple[Var, Poly]]:
     return [(v, n) for v, n in zip(c.axes, c.ranges, strict=True) if n != ONE]
+
+
+def _cut(poly: Poly, loop: Loop) -> Poly:
+    """Sums over the times of a recurrence from 0 on, with time 0 apart: Σ_{t<n} f(t) = f(0) + Σ_{t<n−1} f(t + 1)."""
+
+    def first_apart(a: Atom) -> Poly | None:
+        if loop.key not in tensors_in(a):
+            return poly_of(a)
+        if not isinstance(a, Sum):
+            return None
+        dummies, body = open_sum(a)
+        body = _cut(body, loop)
+        times = {b.time.variable() for b in deep_atoms(body) if isinstance(b, Rec) and b.loop == loop}
+        v, n = next(((v, n) for v, n in dummies if v in times and n.positive), (None, ZERO))
+        if v is None:
+            return sum_over(body, dummies)
+        applied(Law.SUM_CUT)
+        others = [(w, m) for w, m in dummies if w != v]
+        first, later = (Rewriter({v: ix})(body) for ix in (of_const(ZERO), of_var(v).shifted(ONE)))
+        return sum_over(first, others) + sum_over(later, [*others, (v, n - ONE)])
+
+    return Rewriter(replace=first_apart)(poly)
 
 
 def _early(poly: Poly, loop: Loop, ranges: Ranges) -> Poly:

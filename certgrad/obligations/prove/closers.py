@@ -18,7 +18,7 @@ from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.roots_of_unity import carried_out
-from certgrad.obligations.laws.transposition import NoInvariantError
+from certgrad.obligations.laws.transposition import LookedAt, NoInvariantError
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
 from certgrad.obligations.terms.sums import bounded_above, with_ends
@@ -103,16 +103,17 @@ def _step_by_step(closing: Closing, difference: Poly) -> Iterator[Form]:
             yield form, ()
 
 
-def _after_each_step(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With loops transposed in the form for rows after each step (see `transposition`)."""
+def _transposed_otherwise(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With loops transposed in the forms for other times at which they are looked at."""
     if closing.transposed is None or not has_loop(difference):
         return
-    try:
-        form, found = by_induction(closing.raw, closing.region, closing.transposed, after=True)
-    except NoInvariantError:
-        return
-    yield form, found
-    yield oriented(unfolded(form, closing.region.indices.ranges)), found
+    for looked_at in (LookedAt.AFTER, LookedAt.CUT):
+        try:
+            form, found = by_induction(closing.raw, closing.region, closing.transposed, looked_at)
+        except NoInvariantError:
+            continue
+        yield form, found
+        yield oriented(unfolded(form, closing.region.indices.ranges)), found
 
 
 def _by_equations(closing: Closing, difference: Poly) -> Iterator[Form]:
@@ -137,7 +138,7 @@ def _with_ends(closing: Closing, difference: Poly) -> Iterator[Form]:
 
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
-    _after_each_step,
+    _transposed_otherwise,
     _by_equations,
     _from_above,
     _with_ends,
