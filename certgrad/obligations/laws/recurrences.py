@@ -355,15 +355,19 @@ def _units(s: Var, factor: Poly) -> dict[Rec, fmpq] | None:
         return None
     exponent = sum((Poly({a.mono: number(e).constant()}) for a, e in single[0] if isinstance(a, Exp)), ZERO)
     units = {}
-    for mono, q in exponent.items():
-        r = mono[0][0] if len(mono) == 1 and mono[0][1] == 1 else None
-        # Free of s but for its time: at time s + 1 it is the step of the same loop.
-        if isinstance(r, Rec) and r.time == of_var(s) and s not in r.loop.free.union(*(ix.free for ix in r.index)):
-            own = (poly_of(r) - _stepped(r)).coefficient(mono)
-            if own != 0:
-                units[r] = q / own
+    for r in _carried_at(s, exponent):
+        change = poly_of(r) - _stepped(r)
+        mono, own = next(iter(change.sorted_items()), ((), fmpq(0)))
+        if own != 0 and (q := exponent.coefficient(mono) / own) != 0:
+            units[r] = q
     change = _total(units, lambda r: poly_of(r) - _stepped(r))
     return units if exponent == change else None
+
+
+def _carried_at(s: Var, poly: Poly) -> list[Rec]:
+    """What is read of loops at time s, free of s otherwise: at time s + 1 it is the step of the same loop."""
+    found = (a for a in deep_atoms(poly) if isinstance(a, Rec) and a.time == of_var(s))
+    return sorted((r for r in found if s not in r.loop.free.union(*(x.free for x in r.index))), key=lambda r: r.key)
 
 
 def _stepped(r: Rec) -> Poly:

@@ -18,10 +18,11 @@ from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.roots_of_unity import carried_out
+from certgrad.obligations.laws.sum_ends import with_ends
 from certgrad.obligations.laws.transposition import LookedAt, NoInvariantError
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import Poly
-from certgrad.obligations.terms.sums import bounded_above, with_ends
+from certgrad.obligations.terms.sums import bounded_above
 
 from .problem import Problem
 
@@ -86,7 +87,8 @@ class Closing:
     def _of_group(poly: Poly, region: Region) -> Residue | None:
         """What does not vanish of a term, its sums and its matrices in other forms where that is needed."""
         left = nonzero_part(poly, region)
-        for further in (carried_out(poly, region.indices.ranges), bounded_above(poly)):
+        above = bounded_above(poly)
+        for further in (carried_out(poly, region.indices.ranges), above, with_ends(above, region.indices)):
             if left is not None and further != poly:
                 left = nonzero_part(further, region)
         return None if left is not None and vanishes_in_another_form(poly, region) else left
@@ -129,17 +131,9 @@ def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
         yield form, ()
 
 
-def _with_ends(closing: Closing, difference: Poly) -> Iterator[Form]:
-    """With sums made longer by what stands beside them as their next term."""
-    form = with_ends(difference)
-    if form != difference:
-        yield form, ()
-
-
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
     _transposed_otherwise,
     _by_equations,
     _from_above,
-    _with_ends,
 )

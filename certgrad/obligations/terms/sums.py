@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-
-from flint import fmpq
+from collections.abc import Callable, Iterator
 
 from .atoms import Sum
 from .exponents import Exponent
@@ -226,48 +224,6 @@ def bounded_above(poly: Poly) -> Poly:
         return sum_over(replaced(body, opposite), dummies)
 
     return replaced(poly, turned)
-
-
-def with_ends(poly: Poly) -> Poly:
-    """Sums with the terms beside them that go on where they begin or end: f(−1) + Σ_{v<n} f(v) = Σ_{v<n+1} f(v − 1)."""
-    return _WithEnds()(poly) if poly.structured else poly
-
-
-class _WithEnds(Rewriter):
-    def __init__(self, indices: Mapping[Var, Ix] | None = None) -> None:
-        super().__init__(indices, replace=lambda a: None if a.structured else poly_of(a))
-
-    def __call__(self, poly: Poly) -> Poly:
-        poly = super().__call__(poly)
-        while (
-            longer := next(filter(None, (_lengthened(poly, *term) for term in poly.sorted_items())), None)
-        ) is not None:
-            applied(Law.SUM_CUT)
-            poly = longer
-        return poly
-
-    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
-        inside = _WithEnds({**self.indices, **names})
-        inside.loops = self.loops
-        return inside
-
-
-def _lengthened(poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
-    """The polynomial with a sum in this term made longer by what another of its terms adds at an end of it."""
-    for a, e in mono:
-        if not isinstance(a, Sum) or len(a.vars) != 1 or e != 1:
-            continue
-        beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
-        [(v, n)], body = open_sum(a)
-        for place, shift in ((-ONE, -ONE), (n, ZERO)):
-            try:
-                end = (beside * Rewriter({v: of_const(place)})(body)).single()
-            except ArithmeticError:  # undefined there
-                continue
-            if end is not None and end[0] != mono and poly.coefficient(end[0]) == end[1]:
-                whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
-                return poly - Poly({mono: c}) - Poly({end[0]: end[1]}) + beside * whole
-    return None
 
 
 def _cancel(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:

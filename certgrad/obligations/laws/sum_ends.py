@@ -1,0 +1,78 @@
+"""Sums that go on: a term beside a sum that is what the sum would have as its next one, before it or behind it.
+
+    f(−1) + Σ_{v<n} f(v) = Σ_{v<n+1} f(v − 1)          Σ_{v<n} f(v) + f(n) = Σ_{v<n+1} f(v)
+
+Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on goes on to the first.
+Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from flint import fmpq
+
+from certgrad.obligations.assume.index_cases import Indices, resolved
+from certgrad.obligations.terms.atoms import Access, Sum
+from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms
+
+
+def with_ends(poly: Poly, indices: Indices) -> Poly:
+    """The term with sums made longer by what stands beside them as their next term."""
+    return _WithEnds(indices, {})(poly) if poly.structured else poly
+
+
+class _WithEnds(Rewriter):
+    def __init__(self, context: Indices, names: Mapping[Var, Ix]) -> None:
+        super().__init__(names, replace=lambda a: None if a.structured else poly_of(a))
+        self.context = context
+
+    def __call__(self, poly: Poly) -> Poly:
+        poly = super().__call__(poly)
+        while (longer := self._longer(poly)) is not None:
+            applied(Law.SUM_CUT)
+            poly = longer
+        return poly
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        inside = _WithEnds(replace(self.context, ranges={**self.context.ranges, **ranges}), {**self.indices, **names})
+        inside.loops = self.loops
+        return inside
+
+    def _longer(self, poly: Poly) -> Poly | None:
+        if len(poly) < 2 or not poly.structured:
+            return None
+        return next(filter(None, (self._lengthened(poly, *term) for term in poly.sorted_items())), None)
+
+    def _lengthened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
+        """The polynomial with a sum in this term made longer by another of its terms."""
+        for a, e in mono:
+            if not isinstance(a, Sum) or len(a.vars) != 1 or e != 1:
+                continue
+            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
+            [(v, n)], body = open_sum(a)
+            for place, shift in ((-ONE, -ONE), (n, ZERO)):
+                try:
+                    end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
+                except ArithmeticError:  # undefined there
+                    continue
+                found = end.single()
+                there = found is not None and found[0] != mono and poly.coefficient(found[0]) == found[1]
+                if there or (end.is_zero and place == -ONE and _reads_later(body, v)):
+                    whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
+                    return poly - Poly({mono: c}) - end + beside * whole
+        return None
+
+
+def _reads_later(body: Poly, v: Var) -> bool:
+    """All entries that depend on the variable are read at it plus 1 or more: from −1 on they would begin at 0."""
+    read = [ix for a in deep_atoms(body) if isinstance(a, Access) for ix in a.index if v in ix.free]
+    steps = [ix.const.constant() if ix.terms == ((v, 1),) else None for ix in read]
+    return bool(steps) and all(c is not None and c >= 1 for c in steps)
