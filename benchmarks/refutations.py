@@ -37,6 +37,7 @@ from tests.mutation._points import broken, places
 from tests.mutation._sample import sample
 from tests.mutation._subjects import SUBJECTS
 from tests.mutation._verdicts import mutated
+from tests.mutation.code_rules import Refutation
 from tests.mutation.code_rules import examples as code_rules
 from tests.mutation.code_rules import refutations
 
@@ -122,18 +123,31 @@ def main() -> None:
 
 
 def causes(count: int) -> None:
-    """Of so many mutants of the examples that are refuted: how many have a likely cause, and whether each is true."""
-    found = list(islice(refutations([rule for rule in code_rules() if not rule.declared.surrogate]), count))
-    told = [one for refutation in found for one in refutation.told]
-    for one in told:
-        print(f"{'true ' if one.true else 'FALSE'} {one.rule} ({one.mutation}): {one.argument}: {one.cause}")
-        if not one.true:
-            print(f"      {one.said}")
-    having = sum(bool(refutation.told) for refutation in found)
+    """Of so many mutants of the examples that are refuted: how many have a likely cause, and whether each is true.
+
+    Each is printed as it is found, with the state so far, so that a run that is cut off has said what it saw.
+    """
+    found = []
+    for refutation in islice(refutations([rule for rule in code_rules() if not rule.declared.surrogate]), count):
+        found.append(refutation)
+        for one in refutation.told:
+            print(f"{'true ' if one.true else 'FALSE'} {one.rule} ({one.mutation}): {one.argument}: {one.cause}")
+            if not one.true:
+                print(f"      {one.said}")
+        if not refutation.told:
+            print(f"none  {refutation.rule} ({refutation.mutation})")
+        print(f"      {_state(found)}", flush=True)
     seconds = sorted(refutation.seconds for refutation in found)
-    print(f"\n{len(found)} refuted mutants of the examples, {having} with a likely cause; {len(told)} causes printed,")
-    print(f"{sum(one.true for one in told)} of them true: with that one change the rule is proved by certgrad.check.")
+    print(f"\n{_state(found)}")
+    print("A cause is true if certgrad.check proves the rule with that one change.")
     print(f"median {seconds[len(seconds) // 2]:.2f} s, nine in ten within {seconds[int(0.9 * len(seconds))]:.2f} s")
+
+
+def _state(found: list[Refutation]) -> str:
+    told = [one for refutation in found for one in refutation.told]
+    having = sum(bool(refutation.told) for refutation in found)
+    true = sum(one.true for one in told)
+    return f"{len(found)} refuted mutants, {having} with a likely cause; {len(told)} causes, {true} of them true"
 
 
 def timed(source: str, name: str, question: Callable[[], Any]) -> Timing:
