@@ -37,9 +37,8 @@ from tests.mutation._points import broken, places
 from tests.mutation._sample import sample
 from tests.mutation._subjects import SUBJECTS
 from tests.mutation._verdicts import mutated
-from tests.mutation.code_rules import Refutation
+from tests.mutation.code_rules import Refutation, refutations
 from tests.mutation.code_rules import examples as code_rules
-from tests.mutation.code_rules import refutations
 
 SURVEY = ("ott.math.utils:norm", "exojax.special.faddeeva:rewofzx")
 """The bugs of `benchmarks/wild/findings.toml` that are refuted."""
