@@ -15,7 +15,13 @@ def read(path: Path) -> Side:
 
     Raises UsageError that says what the file is instead.
     """
-    document = _certificates.load(path) if path.is_file() else None
+    try:
+        document = _certificates.load(path) if path.is_file() else None
+    except _certificates.NoCertificateError as error:
+        raise UsageError(
+            f"{path}: {error.what}, so there is nothing to compare. Name two audits as `certgrad audit TARGET --output "
+            "json=FILE` writes them, or certificates."
+        ) from None
     if isinstance(document, json.Report):
         remarks = [Remarked(r.rule, r.code, r.text, Place(r.file, r.line)) for r in document.remarks]
         return Side(document.certificates, remarks, document.problems)

@@ -17,6 +17,14 @@ MAX_BYTES = 64 * 2**20
 """An audit of thousands of rules is smaller. A larger file is refused before it is read."""
 
 
+class NoCertificateError(UsageError):
+    """A file is neither a certificate nor an audit; what it is instead."""
+
+    def __init__(self, what: str, advice: str, path: Path) -> None:
+        super().__init__(f"{path}: {what}. {advice}")
+        self.what = what
+
+
 class _Head(msgspec.Struct):
     """What every certificate says, of whatever format: one of an op has its name, one of a graph has the graph."""
 
@@ -80,15 +88,17 @@ def load(path: Path) -> "list[Certificate | GraphCertificate] | json.Report":
         if not head.op and not head.graph and head.certificates is None:
             raise msgspec.ValidationError
     except msgspec.ValidationError:
-        raise UsageError(
-            f"{path}: this is JSON, but no certificate and no audit. `certgrad report` writes certificates to "
-            "reports/certificates/, `certgrad audit --format json` prints those of an audit, and "
-            "`certgrad graph --format json` those of graphs."
+        raise NoCertificateError(
+            "this is JSON, but no certificate and no audit",
+            "`certgrad report` writes certificates to reports/certificates/, `certgrad audit --format json` prints "
+            "those of an audit, and `certgrad graph --format json` those of graphs.",
+            path,
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(
-            f"{path}: this is no JSON, or not the whole of it ({_brief(error)}). Fetch the file again, or write it "
-            "anew with `certgrad report`."
+        raise NoCertificateError(
+            f"this is no JSON, or not the whole of it ({_brief(error)})",
+            "Fetch the file again, or write it anew with `certgrad report`.",
+            path,
         ) from None
     if not head.op and not head.graph:
         return _audit(path, data, head)

@@ -8,7 +8,7 @@ import msgspec
 
 from certgrad.obligations.verify import Verification
 from certgrad.obligations.verify._verify import Outcome
-from certgrad.report.wording import duration, fill
+from certgrad.report.wording import PAGE, duration, fill
 
 if TYPE_CHECKING:
     from certgrad.accel.verify import GraphVerification
@@ -48,16 +48,17 @@ def as_json(verified: Sequence[Verified], version: str) -> bytes:
 
 def as_text(verified: Sequence[Verified], seconds: float, *, quiet: bool = False, width: int | None = None) -> str:
     """A row for each certificate, the problems, and a summary line."""
-    parts = [] if quiet else [_table(verified), fill(_LEGEND, width), ""]
+    parts = [] if quiet else [_table(verified, width or PAGE), fill(_LEGEND, width), ""]
     for one in verified:
-        for problem in one.result.problems:
-            parts.append(f"{one.name}: {one.result.outcome}: {problem}")
+        said = [f"{one.name}: {one.result.outcome}: {problem}" for problem in one.result.problems]
         if not isinstance(one.result, Verification) and one.result.outcome == "verified":
-            parts.append(f"{one.name}: {_of_graph(one.result)}")
+            said.append(f"{one.name}: {_of_graph(one.result)}")
+        parts += [fill(text, width, rest="  ") for text in said]
     counts = {outcome: sum(one.result.outcome == outcome for one in verified) for outcome in get_args(Outcome)}
     what = "certificate" if len(verified) == 1 else "certificates"
     summary = ", ".join(f"{n} {outcome}" for outcome, n in counts.items())
-    return "\n".join([*parts, f"{len(verified)} {what}: {summary} ({duration(seconds)})"]) + "\n"
+    last = f"{len(verified)} {what}: {summary} ({duration(seconds)})"
+    return "\n".join([*parts, fill(last, width, rest="  ")]) + "\n"
 
 
 def _of_graph(result: "GraphVerification") -> str:
@@ -69,7 +70,8 @@ def _of_graph(result: "GraphVerification") -> str:
     return f"{steps}; the sweep was evaluated at {'; '.join(result.sizes)}{undecided}"
 
 
-def _table(verified: Sequence[Verified]) -> str:
+def _table(verified: Sequence[Verified], page: int) -> str:
+    """A row for each; the names on lines of their own where they leave no room."""
     rows = [("op", "outcome", "shapes", "points", "boundary", "prime field", "time")]
     for one in verified:
         r = one.result
@@ -77,9 +79,10 @@ def _table(verified: Sequence[Verified]) -> str:
         counts = (str(shapes), str(r.points), str(r.boundary)) if r.points else ("", "", "")
         rows.append((one.name, r.outcome, *counts, bound, duration(one.seconds)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    left = 2
+    apart = sum(widths) + 2 * (len(widths) - 1) > page
     lines = []
     for row in rows:
-        cells = [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  ".join(cells).rstrip())
+        name, outcome, *others = (c.ljust(w) for c, w in zip(row, widths, strict=True))
+        line = "  ".join([outcome, *(c.strip().rjust(len(c)) for c in others)]).rstrip()
+        lines += [name.rstrip(), f"  {line}"] if apart else [f"{name}  {line}"]
     return "\n".join(lines)

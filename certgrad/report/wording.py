@@ -15,21 +15,31 @@ _REASONS = {
     "domain": "declared as the op's domain",
 }
 ENTRYWISE = "at every entry, "
+_SIGN = re.compile(r"(?<=[·,+)\]])(?=.)")
 PAGE = 100
 """The width of the page where there is no terminal."""
 _NARROWEST = 40
 
 
 def fill(text: str, width: int | None = None, first: str = "", rest: str | None = None) -> str:
-    """Text wrapped at the page's width, with hanging indents. Words longer than a line stay whole."""
-    return textwrap.fill(
-        text,
+    """Text wrapped at the page's width, with hanging indents.
+
+    A word longer than a line is a formula, and goes on after a sign of it; other words stay whole.
+    """
+    return _Wrapper(
         max(width or PAGE, _NARROWEST),
         initial_indent=first,
         subsequent_indent=first if rest is None else rest,
         break_long_words=False,
         break_on_hyphens=False,
-    )
+    ).fill(text)
+
+
+class _Wrapper(textwrap.TextWrapper):
+    def _split(self, text: str) -> list[str]:
+        room = self.width - max(len(self.initial_indent), len(self.subsequent_indent))
+        words = super()._split(text)
+        return [part for word in words for part in (_SIGN.split(word) if len(word) > room else [word])]
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ traces is audited, and the worst verdict counts.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -24,9 +24,13 @@ from ._statics import Default, real
 from ._user_rule import UserRule
 
 CANDIDATES = ("n d", "d", "n", "m d", "d m", "n:int", "")
+SQUARE = ("n n", "n d", "n", "n:int", "")
+EVEN = ("n 2*d", "2*d", "n d", "d", "n")
+"""For what no shape of distinct symbols fits: square matrices, and arrays that are cut into halves."""
 MAX_ARRAYS = 4
 REST = 2
-MAX_TRACES = 200
+FAMILIES = ((CANDIDATES, 200), (SQUARE, 50), (EVEN, 50))
+"""Shapes that are tried together, and how many traces at most; the next only where nothing traces so far."""
 MAX_SIGNATURES = 2
 SHOWN = 2
 """Of the reasons why nothing traces, so many are told, each with a signature."""
@@ -83,20 +87,30 @@ def inferred(function: Callable) -> Tried:
     if known is not None and known[0] is function:
         return Tried([Declaration(one.signature, static, origin=ORIGIN) for one in known[1].found])
     out = Tried()
-    for specs in _ordered([_candidates(p) for p in arrays]):
-        if out.count >= MAX_TRACES or len(out.found) >= MAX_SIGNATURES:
+    before: list[tuple[str, ...]] = []
+    for shapes, most in FAMILIES:
+        new = [c for c in _ordered([_candidates(p, shapes) for p in arrays]) if c not in before][:most]
+        for specs in new:
+            if len(out.found) >= MAX_SIGNATURES:
+                break
+            out.count += 1
+            _try(out, function, Declaration(", ".join(specs), static, origin=ORIGIN))
+        if out.found:
             break
-        out.count += 1
-        declared = Declaration(", ".join(specs), static, origin=ORIGIN)
-        try:
-            why = untraced(UserRule(function, declared.signature, static=declared.static))
-        except CertgradError as error:
-            why = str(error)
-        if why:
-            out.failures.setdefault(_brief(why), f"{declared.signature}")
-        else:
-            out.found.append(declared)
+        before += new
     return out
+
+
+def _try(out: Tried, function: Callable, declared: Declaration) -> None:
+    """Note whether the rule traces as it is declared, or why not."""
+    try:
+        why = untraced(UserRule(function, declared.signature, static=declared.static))
+    except CertgradError as error:
+        why = str(error)
+    if why:
+        out.failures.setdefault(_brief(why), f"{declared.signature}")
+    else:
+        out.found.append(declared)
 
 
 _KNOWN: dict[int, tuple[Callable, Tried]] = {}
@@ -115,18 +129,16 @@ def _brief(why: str) -> str:
     return short if len(short) <= LONGEST else f"{short[:LONGEST]} …"
 
 
-def _candidates(parameter: inspect.Parameter) -> tuple[str, ...]:
+def _candidates(parameter: inspect.Parameter, shapes: tuple[str, ...]) -> tuple[str, ...]:
     """The shapes to try: an argument that is annotated as a `float` is one number."""
-    return ("",) if parameter.annotation in (float, "float") else CANDIDATES
+    return ("",) if parameter.annotation in (float, "float") else shapes
 
 
-def _ordered(candidates: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+def _ordered(candidates: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """All choices of shapes, more axes first, the same shape for all before mixed ones."""
     choices = [c for c in product(*candidates) if any(":int" not in s for s in c)]
-    rank = {s: len(s.split()) for s in CANDIDATES}
-    return iter(
-        sorted(choices, key=lambda c: (-sum(rank[s] for s in c) + sum(4 for s in c if ":int" in s), len(set(c))))
-    )
+    rank = {s: len(s.split()) for c in candidates for s in c}
+    return sorted(choices, key=lambda c: (-sum(rank[s] for s in c) + sum(4 for s in c if ":int" in s), len(set(c))))
 
 
 def traces(rule: UserRule) -> bool:

@@ -40,6 +40,12 @@ def load(path: str, skip: Collection[str] = (), begin: Begin = lambda name, targ
     file = Path(path)
     if file.is_dir():
         root, package = _of_folder(file.resolve())
+        if any("." in part for part in file.resolve().relative_to(root).parts):
+            if (file / "__init__.py").exists():
+                raise UsageError(
+                    f"The folder '{path}' is a package that Python cannot import: rename it without a dot."
+                )
+            root, package = file.resolve(), None
         _first(sys.path, str(root))
         if package is not None:
             return _target(package, path, skip, begin)
@@ -149,7 +155,8 @@ def problem_of(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"it calls sys.exit({'' if error.code is None else repr(error.code)}). {_where(error)}".strip()
     if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg} ({Path(error.filename or '?').name}:{error.lineno})"
+        where = f" ({Path(error.filename).name}:{error.lineno})" if error.filename else ""
+        return f"{type(error).__name__}: {error.msg}{where}"
     if isinstance(error, ImportError) and "no known parent package" in str(error):
         return f"{error}. {_where(error)}Give the module's name in its package, as in `package.module`."
     return f"{type(error).__name__}: {' '.join(str(error).split())} {_where(error)}".strip()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +18,8 @@ from certgrad.obligations.tracing.jax_internals import kind_of
 from ._fails import Failure
 from ._layers import REVERSE, keywords_of
 from ._user_rule import UserRule
+
+WIDTH = 76
 
 
 def reproduction(rule: UserRule, certificate: Certificate) -> str:
@@ -67,7 +71,23 @@ def _written(lines: Sequence[str], taken: Sequence[str]) -> str:
             name += "_"
         return name
 
-    return re.sub(r"«(\w+)»", own, "\n".join(lines) + "\n")
+    text = re.sub(r"«(\w+)»", own, "\n".join(lines))
+    return "\n".join(map(_short, text.split("\n"))) + "\n"
+
+
+def _short(line: str) -> str:
+    """The line, or the same statement over several that fit on a page."""
+    begins = " " * (len(line) - len(line.lstrip()) + 4)
+    cut = _AfterCommas(WIDTH, subsequent_indent=begins, break_long_words=False, break_on_hyphens=False).fill(line)
+    try:
+        same = ast.dump(ast.parse(line.strip())) == ast.dump(ast.parse(cut.strip()))
+    except SyntaxError:
+        return line
+    return cut if same else line
+
+
+class _AfterCommas(textwrap.TextWrapper):
+    wordsep_simple_re = re.compile(r"((?<=,) )")
 
 
 def _floats(value: Any) -> str:

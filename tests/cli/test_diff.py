@@ -88,6 +88,14 @@ def test_what_is_no_audit_is_named(audits: Library, certgrad: Run, content: str,
     assert said in done.err
 
 
+@pytest.mark.parametrize("content", ["{", "[]", "import jax\n", '{"version": "2.1.0", "runs": []}'])
+def test_a_file_that_is_no_audit_is_told_which_files_are(audits: Library, certgrad: Run, content: str) -> None:
+    Path("bad.json").write_text(content)
+    done = certgrad("diff", "bad.json", "old.json")
+    assert done.code == 2
+    assert "so there is nothing to compare. Name two audits as `certgrad audit TARGET --output json=FILE`" in done.err
+
+
 def test_a_missing_file_is_named(audits: Library, certgrad: Run) -> None:
     done = certgrad("diff", "gone.json", "old.json")
     assert done.code == 2

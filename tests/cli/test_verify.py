@@ -48,6 +48,17 @@ def test_a_folder_is_verified(folder: Path, certgrad: Run) -> None:
     assert lines[-1].startswith("2 certificates: 2 verified, 0 failed, 0 not checked, 0 not a proof (")
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_page_is_as_wide_as_the_terminal(
+    folder: Path, certgrad: Run, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    paths = [str(edited(folder, folder / "a_certificate.json", op="an_op_that_nobody_has_and_of_a_long_name"))]
+    lines = certgrad("verify", *paths, str(folder / "certificates/relu.json")).out.splitlines()
+    assert max(map(len, lines)) <= max(columns, len("  outcome      shapes  points  boundary  prime field    time"))
+    assert any("an_op_that_nobody_has_and_of_a_long_name" in line for line in lines)
+
+
 def test_files_in_the_order_given_and_each_once(folder: Path, certgrad: Run) -> None:
     relu, matmul = (str(folder / f"certificates/{name}.json") for name in ("relu", "matmul"))
     document = json.loads(certgrad("verify", relu, matmul, relu, "--format", "json").out)

@@ -92,3 +92,11 @@ def test_the_values_of_options_stand_with_the_verdict_on_a_rule_in_code() -> Non
     in_code = text.table([Audited(certificate, 0.1, place=Place("pkg.py", 3, "pkg.py:3"))])
     assert "    with  reduction=mean\n" in in_code
     assert "reduction" not in text.table([Audited(certificate, 0.1)])
+
+
+def test_a_formula_without_a_space_is_wrapped_at_its_signs() -> None:
+    formula = "·".join(f"exp(x[i,{k}])" for k in range(20))
+    lines = "\n".join(text.fields([("residual", formula), ("file", "a" * 90)], 60)).splitlines()
+    assert max(map(len, lines[:-1])) <= 60
+    assert "".join(line.removeprefix("  residual").strip() for line in lines[:-1]) == formula
+    assert lines[-1].endswith("a" * 90)

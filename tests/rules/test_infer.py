@@ -24,7 +24,7 @@ def of_four_axes(x):
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (of_four_axes, 'none of the 6 that were tried traces ("n d": ValueError: not enough values to unpack'),
+        (of_four_axes, 'none of the 9 that were tried traces ("n d": ValueError: not enough values to unpack'),
         (lambda x, table: x * table["scale"], '"n d, n d": TypeError: JAX does not support string indexing'),
         (lambda a, b, c, d, e: a, "shapes are tried for at most 4 arguments, and it takes a, b, c, d, e"),
         (lambda k=3: jnp.ones(k), "it takes no argument without a default, of which a shape could be tried"),
@@ -47,6 +47,21 @@ def test_reasons_are_told_once_and_in_short():
 
 def test_shapes_that_trace_are_found():
     assert [d.signature for d in inferred(rule(lambda x, w: x * w)).found] == ["n d, n d", "m d, m d"]
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (lambda a, b: jnp.trace(a @ a) * b, "n n, n d"),
+        (lambda a, b: jnp.linalg.inv(a) @ b[:, None], "n n, n"),
+        (lambda x: jnp.multiply(*jnp.split(x, 2, axis=-1)), "n 2*d"),
+        (lambda x, y: x[..., ::2] * x[..., 1::2] + y.reshape(*y.shape[:-1], y.shape[-1]), "n 2*d, n d"),
+    ],
+)
+def test_square_matrices_and_halves(function, found):
+    made = jax.custom_vjp(function)
+    made.defvjp(lambda *args: (function(*args), args), lambda args, g: jax.vjp(function, *args)[1](g))
+    assert found in [str(d.signature) for d in inferred(made).found]
 
 
 def test_a_refutation_at_inferred_shapes_says_so():

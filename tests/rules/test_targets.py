@@ -250,6 +250,9 @@ HOSTILE = {
     "spaced/loose.py": "from . import nothing",
     "spaced/leaves.py": "import os\nos._exit(7)",
     "spaced/notes.txt": "",
+    "spaced/null.py": "import jax\n\0\n",
+    "spaced/dir.py/rules.py": FINE,
+    "spaced/pack.age/__init__.py": FINE,
 }
 
 
@@ -283,7 +286,12 @@ def test_modules_that_do_their_worst(hostile, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("target", "names"), [("spaced/deep", ["spaced.deep.rules:f"]), ("spaced/my-rules.py", ["my-rules:f"])]
+    ("target", "names"),
+    [
+        ("spaced/deep", ["spaced.deep.rules:f"]),
+        ("spaced/my-rules.py", ["my-rules:f"]),
+        ("spaced/dir.py", ["rules:f"]),
+    ],
 )
 def test_packages_without_init_and_files_with_dashes(hostile, monkeypatch, target, names):
     assert list(results(hostile, target, monkeypatch)) == names
@@ -299,6 +307,8 @@ def test_packages_without_init_and_files_with_dashes(hostile, monkeypatch, targe
         ("hostile.nosuch", "There is no module 'hostile.nosuch'. Give a module, a package, a file or module:object"),
         ("hostile/needs.py", "No module named 'nosuchmodule'. (needs.py:1) Install it first"),
         ("spaced/loose.py", "no known parent package. (loose.py:1) Give the module's name in its package"),
+        ("spaced/null.py", "Cannot import 'spaced/null.py': SyntaxError: source code string cannot contain null bytes"),
+        ("spaced/pack.age", "'spaced/pack.age' is a package that Python cannot import: rename it without a dot"),
         ("hostile.prints:jax", "'hostile.prints:jax' is no function: it is of type module"),
     ],
 )
