@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from certgrad.obligations.verify import verify
     from certgrad.ops import axis_of, case, op, registry
     from certgrad.rules import check, declare, each, equal, real
+    from certgrad.training import train
 
 _PUBLIC = {
     "audit": "certgrad._audit",
@@ -37,6 +38,7 @@ _PUBLIC = {
     "registry": "certgrad.ops",
     "solves": "certgrad._solves",
     "trace": "certgrad.graph",
+    "train": "certgrad.training",
     "verify": "certgrad.obligations.verify",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "registry",
     "solves",
     "trace",
+    "train",
     "verify",
 ]
 

@@ -24,10 +24,11 @@ def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/training.md").read_text(encoding="utf-8")
     blocks = _BLOCK.findall(page)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     scope: dict = {}
     for program, quoted in blocks:
-        if "import optax" in program and find_spec("optax") is None:
+        needed = {"import optax": "optax", 'folder="run"': "orbax"}
+        if any(said in program and find_spec(package) is None for said, package in needed.items()):
             continue
         printed = io.StringIO()
         with redirect_stdout(printed), warnings.catch_warnings():

@@ -23,6 +23,11 @@ class Monitor:
         self._waiting.append((times, finite))
 
     @property
+    def columns(self) -> list[str]:
+        """What is counted, as in each of `rows`."""
+        return [*self.names, NOT_FINITE]
+
+    @property
     def rows(self) -> list[list[int]]:
         """For each call, how often each hypothesis failed; last, whether an output was not finite."""
         for times, finite in self._waiting:
@@ -32,20 +37,19 @@ class Monitor:
 
     def series(self, name: str) -> list[int]:
         """The counts of one hypothesis, by call. Raises KeyError for what is not monitored."""
-        k = [*self.names, NOT_FINITE].index(name) if name in (*self.names, NOT_FINITE) else None
+        k = self.columns.index(name) if name in self.columns else None
         if k is None:
-            raise KeyError(f"'{name}' is not monitored; there are {', '.join([*self.names, NOT_FINITE])}")
+            raise KeyError(f"'{name}' is not monitored; there are {', '.join(self.columns)}")
         return [row[k] for row in self.rows]
 
     def metrics(self) -> dict[str, int]:
         """The counts of the last call by hypothesis, for a log: `log.append(step, loss, **monitor.metrics())`."""
-        names = [*self.names, NOT_FINITE]
-        return dict(zip(names, self.rows[-1], strict=True)) if self.rows else {}
+        return dict(zip(self.columns, self.rows[-1], strict=True)) if self.rows else {}
 
     def __str__(self) -> str:
         rows = self.rows
         lines = [f"after {len(rows)} call{'' if len(rows) == 1 else 's'}"]
-        for k, name in enumerate([*self.names, NOT_FINITE]):
+        for k, name in enumerate(self.columns):
             counts = [row[k] for row in rows]
             calls = sum(c > 0 for c in counts)
             told = f"failed {sum(counts)} times in {calls} call{'' if calls == 1 else 's'}" if calls else "never failed"

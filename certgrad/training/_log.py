@@ -10,6 +10,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def _has(entry: Entry, name: str) -> bool:
 
 
 class TrainingLog:
-    """A log on disk. Several programs may append to one; nothing that is in it is ever changed."""
+    """A log on disk. Several programs may append to one; what is in it changes only by `cut`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -120,6 +121,22 @@ class TrainingLog:
     def read(self) -> Log:
         """The log so far. Raises UsageError where there is none."""
         return _read(self.path)
+
+    def cut(self, step: int) -> None:
+        """Drop the entries after a step, and lines that are none: a run that goes on from there writes them again.
+
+        The file is replaced as a whole; a program that dies meanwhile leaves the old one.
+        """
+        if not self.path.exists():
+            return
+        kept = []
+        for line in self.path.read_bytes().split(b"\n"):
+            with suppress(msgspec.DecodeError):
+                if _entry(line).step <= step:
+                    kept.append(line + b"\n")
+        part = self.path.with_name(f"{self.path.name}.part")
+        part.write_bytes(b"".join(kept))
+        os.replace(part, self.path)
 
 
 def read_log(path: str | Path) -> Log:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -85,6 +87,20 @@ class TrainingStep:
         ordered = {n: parameters[n] for n in context.parameters}
         gradients = {n: gradients[n] for n in gradients and self.trained}
         return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
+
+    def with_hyperparameters(self, context: Context, values: Mapping[str, Any]) -> Context:
+        """The context with other values of these hyperparameters.
+
+        Raises UsageError for one that the update has not, or a value that is not in the update's domain.
+        """
+        if any(re.search(rf"\b{re.escape(n)}\b", c) for n in values for c in self.update.conditions):
+            found = self._hyperparameters({**context.hyperparameters, **values})
+        else:  # without conditions on them, nothing of them need be fetched from a device
+            unknown = [n for n in values if n not in context.hyperparameters]
+            if unknown:
+                self._hyperparameters(values)
+            found = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
+        return replace(context, hyperparameters=found)
 
     def _data(self, context: Context, data: Mapping[str, Any]) -> dict[str, Any]:
         given = self.arguments.named(data)
@@ -216,7 +232,7 @@ def _certified(
     equality = prove_update(
         update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unchanged}, run, domain
     )
-    program = getattr(run, "__name__", "a program") if run is not None else update.name
+    program = str(getattr(update.run if run is None else run, "__name__", "a program")).lstrip("_")
     certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, prove_kept(update))
     return certificate, arguments
 

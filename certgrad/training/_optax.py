@@ -1,0 +1,97 @@
+"""Optimizers of optax as the program of a stated update.
+
+The statement is certgrad's, the program is optax's own: `training_step` proves that it takes the stated step, for every
+gradient, every state and every value of the hyperparameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.errors import UsageError
+from certgrad.training._proof import COUNT
+from certgrad.training._updates import Named, Update
+
+_ARGUMENTS = {"lr": "learning_rate"}
+"""Hyperparameters that optax calls otherwise."""
+_LARGEST = "t < 2147483647"
+"""optax's counters stop at the largest integer of 32 bits."""
+
+
+def from_optax(make: Callable[..., Any], update: Update) -> Update:
+    """The stated update with an optimizer of optax as its program: `from_optax(optax.adam, ADAM)`.
+
+    Args:
+        make: returns the transformation, given the hyperparameters of the update by name: `optax.adam`,
+            `partial(optax.sgd, nesterov=True)`, or a function of your own. It gets `lr` as `learning_rate`, as optax
+            has it.
+        update: what it is stated to do. That it does is not taken on trust: `training_step` refuses another program.
+
+    Raises:
+        UsageError: `make` does not take the hyperparameters, or the state is not zeros, one array a parameter for each
+            moment of the update, in that order, and its count.
+    """
+    name = getattr(make, "__name__", getattr(getattr(make, "func", None), "__name__", "optimizer"))
+
+    def made(hyper: Named) -> Any:
+        return make(**{_ARGUMENTS.get(k, k): v for k, v in hyper.items()})
+
+    slots = _slots(made, name, update)
+
+    def run(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        import optax
+
+        rule = made(hyper)
+        kept = dict(params), dict(grads)
+        shapes = jax.eval_shape(rule.init, kept[0])
+        tree = jax.tree.structure(shapes, is_leaf=lambda x: _is_moment(x, kept[0]))
+        before = [dict(state[slot]) if slot != COUNT else state[slot] for slot in slots]
+        updates, after = rule.update(kept[1], jax.tree.unflatten(tree, before), kept[0])
+        found = jax.tree.leaves(after, is_leaf=lambda x: _is_moment(x, kept[0]))
+        return optax.apply_updates(kept[0], updates), dict(zip(slots, found, strict=True))
+
+    run.__name__ = f"optax_{name}"
+    conditions = (*update.conditions, _LARGEST) if update.counts else update.conditions
+    return replace(update, run=run, conditions=conditions)
+
+
+def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[str]:
+    """What each part of the optimizer's state is in the update: its moments in order, and the count."""
+    hyper = {k: 0.1 if v is None else v for k, v in update.hyperparameters.items()}
+    example = {"a": jnp.zeros(2), "b": jnp.zeros((1, 3))}
+    try:
+        state = made(hyper).init(example)
+    except TypeError as error:
+        raise UsageError(
+            f"{name} cannot be made of the hyperparameters of {update.name}, {', '.join(update.hyperparameters)}: "
+            f"{error}. Pass a function of exactly these that returns the transformation."
+        ) from None
+    parts = jax.tree.leaves(state, is_leaf=lambda x: _is_moment(x, example))
+    moments = iter(update.moments)
+    slots = [next(moments, "") if _is_moment(p, example) else COUNT if _is_count(p) else "" for p in parts]
+    wanted = [*update.moments, *([COUNT] if update.counts else [])]
+    if sorted(slots) != sorted(wanted):
+        raise UsageError(
+            f"The state of {name} is not that of {update.name}, which has {', '.join(wanted) or 'none'}: it holds "
+            f"{', '.join(_shown(p, example) for p in parts) or 'nothing'}. State the update that it takes as an Update."
+        )
+    if any(bool(jnp.any(x != 0)) for x in jax.tree.leaves(parts)):
+        raise UsageError(f"The state of {name} is not zero at the start, and that of {update.name} is. State it anew.")
+    return slots
+
+
+def _is_moment(part: Any, params: Named) -> bool:
+    return isinstance(part, dict) and part.keys() == params.keys()
+
+
+def _is_count(part: Any) -> bool:
+    return not jnp.shape(part) and jnp.issubdtype(jnp.result_type(part), jnp.integer)
+
+
+def _shown(part: Any, params: Named) -> str:
+    return "an array a parameter" if _is_moment(part, params) else "a count" if _is_count(part) else "a further value"

@@ -1,0 +1,47 @@
+"""Stopping early: when what is watched has not become smaller for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from certgrad.errors import UsageError
+
+
+@dataclass(frozen=True)
+class EarlyStop:
+    """Stop when `watch` has not fallen by more than `least` below its best in `patience` entries of the log, one after
+    the other. For what should grow, log its negative."""
+
+    patience: int
+    watch: str = "loss"
+    least: float = 0.0
+
+
+class Watch:
+    """An early stop in progress. Its state is a part of each checkpoint."""
+
+    def __init__(self, stop: EarlyStop, state: Mapping[str, Any] | None = None) -> None:
+        self.stop = stop
+        self.best: float | None = (state or {}).get("best")
+        self.since: int = (state or {}).get("since", 0)
+
+    def reason(self, entry: Mapping[str, float]) -> str:
+        """Why to stop after this entry; empty if not. Raises UsageError if what is watched is not in it."""
+        if self.stop.watch not in entry:
+            raise UsageError(
+                f"EarlyStop watches '{self.stop.watch}', which the log has not; it has {', '.join(entry)}. "
+                "Return it from `metrics`."
+            )
+        value = float(entry[self.stop.watch])
+        if self.best is None or value < self.best - self.stop.least:
+            self.best, self.since = value, 0
+            return ""
+        self.since += 1
+        if self.since < self.stop.patience:
+            return ""
+        return f"{self.stop.watch} has not fallen below {self.best:.6g} in {self.since} entries"
+
+    def state(self) -> dict[str, Any]:
+        return {"best": self.best, "since": self.since}
