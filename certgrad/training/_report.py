@@ -15,7 +15,8 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
     width = max(width or WIDTH, 60)
     graph, update = certificate.gradient, certificate.update
     lines = [f"training step of {certificate.loss} by {update.name}: {certificate.verdict}", ""]
-    lines.append(f"for every θ in {', '.join(certificate.trained)}, with g = ∂{certificate.loss}/∂θ")
+    names = f"for every θ in {', '.join(certificate.trained)}, with g = ∂{certificate.loss}/∂θ"
+    lines += textwrap.wrap(names, width, subsequent_indent="  ", break_on_hyphens=False)
     lines += [f"  {line}" for line in update.formula]
     lines.append(f"unchanged: {', '.join(certificate.unchanged) or 'no other parameter'}")
     sections = [

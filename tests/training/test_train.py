@@ -182,27 +182,29 @@ def test_a_run_that_is_killed_comes_to_the_bytes_of_one_that_is_not(kills: int, 
             stdout=subprocess.PIPE,
         )
         deadline = time.monotonic() + 120
-        before = _size(folder)
-        while process.poll() is None and _size(folder) == before and time.monotonic() < deadline:
+        before = _files(folder)
+        while process.poll() is None and _files(folder) == before and time.monotonic() < deadline:
             time.sleep(0.005)
-        time.sleep(draw.uniform(0, 0.3))
+        time.sleep(draw.uniform(0, 1))
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
             process.wait()
             done += 1
-            at.append(_size(folder))
+            at.append(_files(folder))
         else:  # it came to its end: another run is begun
             assert process.returncode == 0
             _same(tmp_path / "whole", folder, whole)
             part += 1
             folder = tmp_path / f"killed{part}"
     _same(tmp_path / "whole", folder, whole)
-    assert kills == 1 or len(set(at)) > kills / 2, "every kill came at the same moments"
+    assert kills == 1 or len(set(at)) > kills / 4, "the kills came at the same moments"
 
 
-def _size(folder: Path) -> int:
+def _files(folder: Path) -> tuple[str, ...]:
+    """What is in the folder, and how far the log has come."""
     log = folder / "log.jsonl"
-    return log.stat().st_size if log.exists() else 0
+    names = [str(Path(at, name)) for at, _, names in os.walk(folder) for name in names]
+    return (*sorted(names), str(log.stat().st_size) if log.exists() else "")
 
 
 def _same(expected: Path, folder: Path, whole: Any) -> None:
