@@ -10,6 +10,7 @@ import certgrad
 from certgrad.cli._errors import guarded
 from certgrad.cli.audit import audit
 from certgrad.cli.baseline import baseline
+from certgrad.cli.conform import conform
 from certgrad.cli.diff import diff
 from certgrad.cli.explain import explain
 from certgrad.cli.export import export
@@ -29,6 +30,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "baseline": baseline,
     "diff": diff,
     "verify": verify,
+    "conform": conform,
     "explain": explain,
     "export": export,
     "graph": graph,

@@ -1,0 +1,88 @@
+"""`certgrad conform`: how far the ops of the library stray from the exact value in floats."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from certgrad.cli import _complete, _console, _options
+from certgrad.cli._errors import ExitCode
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from certgrad.conform import Conformity
+
+_DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+
+def conform(
+    ops: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OP]...", help="Ops of the library; all of them by default.", autocompletion=_complete.subjects
+        ),
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(metavar="NAMES", help=f"Separated by commas, of {', '.join(_DTYPES)}.")
+    ] = ",".join(_DTYPES),
+    hard: Annotated[
+        bool, typer.Option("--hard/--ordinary", help="At hard arguments too, or at ordinary ones alone.")
+    ] = True,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write a Markdown page there.")
+    ] = None,
+    jobs: _options.Jobs = None,
+) -> None:
+    """Measure forward, JVP and VJP of ops in floats, in units in the last place of the exact value.
+
+    On each kind of device that JAX sees. The exact value is that of the same program in ball arithmetic. Ordinary
+    arguments are drawn inside the domain; hard ones are huge, tiny, near the numbers that bound regions, or cancel:
+    where a result overflows or loses digits there is named. This is a measurement, and no part of any proof.
+
+    Exit codes: 0 in float32 nothing is above 4 units at ordinary arguments without a reason, and nothing is NaN; 1
+    something is; 2 usage or bad input.
+    """
+    import jax
+
+    from certgrad.conform import REASONS, devices
+    from certgrad.ops import registry
+    from certgrad.report import floats
+
+    dtypes = [name.strip() for name in dtype.split(",")]
+    if unknown := [name for name in dtypes if name not in _DTYPES]:
+        raise UsageError(f"--dtype: there is no '{unknown[0]}'; there are {', '.join(_DTYPES)}.")
+    names = [registry.get(name).name for name in ops or registry.names()]
+    tasks = [(name, dtypes, device, hard) for device in devices() for name in names]
+    found = list(_console.progress(_run(tasks, jobs), len(tasks), shown=True, verb="measuring"))
+    if output is not None:
+        output.write_text(floats.as_markdown(found, REASONS, f"jax {jax.__version__}"), encoding="utf-8")
+    typer.echo(floats.as_text(found, REASONS), nl=False)
+    raise typer.Exit(ExitCode.REFUTED if any(one.problems() for one in found) else ExitCode.DISCHARGED)
+
+
+_Task = tuple[str, list[str], str, bool]
+
+
+def _run(tasks: Sequence[_Task], jobs: int | None) -> "Iterator[Conformity]":
+    """The results in order. On a CPU in several processes; a device is measured by one."""
+    count = 1 if any(device != "cpu" for _, _, device, _ in tasks) else _options.processes(jobs, len(tasks))
+    if count == 1:
+        yield from map(_one, tasks)
+        return
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        try:
+            yield from pool.map(_one, tasks, chunksize=max(1, len(tasks) // (8 * count)))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _one(task: _Task) -> "Conformity":
+    from certgrad.conform import conform as measure
+    from certgrad.conform import devices
+    from certgrad.ops import registry
+
+    name, dtypes, device, hard = task
+    return measure(registry.get(name), dtypes, devices()[device], hard)

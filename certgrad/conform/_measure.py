@@ -1,0 +1,289 @@
+"""The forward and the rules of an op in floats, against their exact values in ball arithmetic, in units in the last
+place."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.conform._points import Call, Point, calls, exactly, hard, ordinary
+from certgrad.conform._reasons import REASONS
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls import evaluate
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._jaxpr import numbers as literals
+from certgrad.obligations.verify._programs import DoesNotTraceError, traced
+from certgrad.ops import Op
+
+DTYPES = {"float64": jnp.float64, "float32": jnp.float32, "bfloat16": jnp.bfloat16, "float16": jnp.float16}
+PARTS = ("forward", "jvp", "vjp")
+LIMIT = 4.0
+"""Units above which a reason is asked, in float32 at ordinary arguments."""
+CANCELLED = 8.0
+"""Entries below the largest of their array by more than this are measured as if they were that large."""
+MOVED = 16
+"""How often the arguments are moved by half a unit, to see what that does."""
+POINTS = 2
+"""Ordinary points of one op in one dtype."""
+NEAR = 6
+"""Numbers near which arguments are drawn."""
+BITS = 256
+
+
+@dataclass
+class Measured:
+    """One part of an op in one dtype on one device: the worst entry at ordinary arguments, in units in the last place;
+    and how many units the exact value moves where the arguments move by half a unit."""
+
+    ulps: float
+    conditioned: float
+
+    @property
+    def explained(self) -> bool:
+        """Rounding the arguments does about as much."""
+        return explained(self.ulps, self.conditioned)
+
+
+def explained(ulps: float, conditioned: float) -> bool:
+    """A distance is no more than a few times what half a unit in the arguments does, and half a unit in the result."""
+    return ulps <= LIMIT * (1 + conditioned)
+
+
+@dataclass
+class Hard:
+    """What happens at a hard point: the parts that are not finite although the exact value is a number of the dtype,
+    and the worst of the others, measured as at ordinary points."""
+
+    what: str
+    lost: list[str]
+    nan: list[str]
+    """Those of them that are not even infinite."""
+    ulps: float
+    conditioned: float
+
+
+@dataclass
+class Conformity:
+    """An op on one device: by dtype and part, at ordinary arguments; by dtype, at hard ones; or why there is none."""
+
+    op: str
+    device: str
+    parts: dict[str, dict[str, Measured]] = field(default_factory=dict)
+    hard: dict[str, list[Hard]] = field(default_factory=dict)
+    without: dict[str, str] = field(default_factory=dict)
+
+    def problems(self, dtype: str = "float32") -> list[str]:
+        """What has no reason: parts above the limit at ordinary arguments that neither conditioning nor a written
+        reason explains, and NaN."""
+        far = [
+            f"{part} is off by {m.ulps:.3g} units"
+            for part, m in self.beyond(dtype).items()
+            if not m.explained and self.op not in REASONS
+        ]
+        return far + [f"{', '.join(h.nan)} is NaN with {h.what}" for h in self.hard.get(dtype, []) if h.nan]
+
+    def beyond(self, dtype: str = "float32") -> dict[str, Measured]:
+        """The parts above the limit at ordinary arguments."""
+        return {part: m for part, m in self.parts.get(dtype, {}).items() if not m.ulps <= LIMIT}
+
+
+def devices() -> dict[str, Any]:
+    """One device of each kind that JAX sees, by name."""
+    return {_kind(d): d for d in reversed([*jax.devices(), *jax.devices("cpu")])}
+
+
+def _kind(device: Any) -> str:
+    return "cpu" if device.platform == "cpu" else str(device.device_kind)
+
+
+def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, hardly: bool = True) -> Conformity:
+    """Measure an op's forward, JVP and VJP in these dtypes on a device; with `hardly`, at hard arguments too.
+
+    The arguments are numbers of the dtype, drawn by the op's name alone. The exact value is that of the same program in
+    ball arithmetic at these arguments. What cannot be measured is said in `without`.
+    """
+    device = jax.devices()[0] if device is None else device
+    out = Conformity(op.name, _kind(device))
+    with jax.enable_x64(True), jax.default_device(device), s.precision(BITS):
+        found = None
+        for call in calls(op, np.random.default_rng(zlib.crc32(op.name.encode()))):
+            with suppress(DoesNotTraceError, UnfitError):
+                found = _Measuring(call)
+                break
+        if found is None:
+            out.without["all"] = "no small shape was found at which it traces"
+            return out
+        for dtype in dtypes:
+            try:
+                found.measure(dtype, out, hardly)
+            except Exception as error:  # what has no kernel in a dtype, or no rule in balls, is said
+                out.without[dtype] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+    return out
+
+
+class _Measuring:
+    """An op at one shape: its programs in floats and exactly."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        programs = traced(call.op, call.statics, call.shapes, call.kinds)
+        self.exact = {part: p for part, p in programs.all().items() if part in PARTS}
+        self.outputs = programs.outputs
+        self.run = jax.jit(self._run)
+        self.moved = jax.jit(jax.vmap(self._run, in_axes=(0, 0, 0)))
+        bounds = {float(x) for p in self.exact.values() for x in literals(p) if 1e-3 < abs(x) < 1e3}
+        bounds |= {*call.parameters, 0.0, 1.0}
+        self.numbers = sorted(bounds, key=lambda x: (abs(x), x))[:NEAR]
+        self.seed = zlib.crc32(call.op.name.encode())
+
+    def _run(self, arrays: list[Any], tangents: list[Any], seeds: list[Any]) -> dict[str, list[Any]]:
+        rules, params = self.call.op.rules(self.call.statics), list(self.call.parameters)
+        found = {"forward": rules.forward(arrays, params)}
+        if rules.jvp is not None:
+            found["jvp"] = rules.jvp(arrays, tangents, params)
+        found["vjp"] = rules.vjp(arrays, seeds, params)
+        return {part: [y for y in ys if y is not None] for part, ys in found.items()}
+
+    def measure(self, dtype: str, out: Conformity, hardly: bool) -> None:
+        rng = np.random.default_rng(self.seed)
+        kept: Point | None = None
+        count = 0
+        for point in itertools.islice(ordinary(self.call, rng, DTYPES[dtype]), 20):
+            found = self._at(point, dtype, rng)
+            if found is None:
+                continue
+            for part, (ulps, conditioned, _) in found.items():
+                parts = out.parts.setdefault(dtype, {})
+                before = parts.get(part)
+                if before is None or not ulps <= before.ulps:
+                    parts[part] = Measured(ulps, conditioned)
+            kept, count = kept or point, count + 1
+            if count == POINTS:
+                break
+        if kept is None:
+            raise UnfitError("no ordinary point was found at which the exact value is known")
+        for point in hard(self.call, kept, rng, DTYPES[dtype], self.numbers) if hardly else ():
+            found = self._at(point, dtype, rng)
+            if found is None:
+                continue
+            lost = [part for part, (ulps, _, _) in found.items() if not np.isfinite(ulps)]
+            nan = [part for part, (_, _, nan) in found.items() if nan]
+            rest = [(u, c) for u, c, _ in found.values() if np.isfinite(u)]
+            worst = max(rest, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
+            out.hard.setdefault(dtype, []).append(Hard(point.what, lost, nan, *worst))
+
+    def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
+        """By part, the worst entry in units, what moving the arguments does, and whether an entry is NaN; None where
+        the exact value is not a number, or not known."""
+        kind = DTYPES[dtype]
+        call = self.call
+
+        def directions(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+            return [np.asarray(jnp.asarray(rng.normal(size=shape), kind), np.float64) for shape in shapes]
+
+        tangents, seeds = directions([call.shapes[k] for k in call.moving]), directions(self.outputs)
+        exact = self._exactly(point, tangents, seeds)
+        if exact is None:
+            return None
+        narrow = [jnp.asarray(x, kind) if x.dtype.kind == "f" else jnp.asarray(x) for x in point.arrays]
+        found = self.run(narrow, [jnp.asarray(x, kind) for x in tangents], [jnp.asarray(x, kind) for x in seeds])
+        eps = max(float(jnp.finfo(kind).eps), float(jnp.finfo(jnp.float32).eps))
+
+        def jolted(x: Any) -> Any:
+            many = np.broadcast_to(x, (MOVED, *x.shape))
+            return many * (1 + eps / 2 * rng.uniform(-1, 1, size=many.shape)) if x.dtype.kind == "f" else many
+
+        moved = self.moved(*[[jnp.asarray(jolted(x)) for x in xs] for xs in (point.arrays, tangents, seeds)])
+        return {
+            part: (
+                max((apart(a, b, kind) for a, b in zip(found[part], wanted, strict=True) if _real(a)), default=0.0),
+                max(
+                    (
+                        apart(a, np.broadcast_to(b, a.shape), kind, eps)
+                        for a, b in zip(moved[part], wanted, strict=True)
+                        if _real(a)
+                    ),
+                    default=0.0,
+                ),
+                any(bool(jnp.isnan(a).any()) for a in found[part] if _real(a)),
+            )
+            for part, wanted in exact.items()
+        }
+
+    def _exactly(self, point: Point, tangents: list[Any], seeds: list[Any]) -> dict[str, list[Any]] | None:
+        args = [exactly(x) if x.dtype.kind == "f" else x for x in point.arrays]
+        params = [exactly(x) for x in self.call.parameters]
+        further = {"forward": [], "jvp": [exactly(x) for x in tangents], "vjp": [exactly(x) for x in seeds]}
+        out: dict[str, list[Any]] = {}
+        for part, program in self.exact.items():
+            try:
+                values = evaluate(program, [*args, *further[part], *params], precision=BITS).values
+            except BallError:
+                return None
+            out[part] = [_floats(x) for x in values]
+            if any(np.isnan(x).any() for x in out[part] if x.dtype.kind == "f"):
+                return None
+        return out
+
+
+def _real(x: Any) -> bool:
+    return bool(jnp.issubdtype(x.dtype, jnp.floating))
+
+
+def _floats(x: Any) -> Any:
+    """Exact scalars as floats, in float64; NaN where nothing, or too little, is known."""
+    if x.dtype != object:
+        return x
+    return np.vectorize(_float, otypes=[float])(x) if x.size else np.zeros(x.shape)
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, float):
+        return np.nan if np.isnan(value) else value
+    if value is s.UNKNOWN:
+        return np.nan
+    if isinstance(value, s.fmpq):
+        return _ratio(int(value.p), int(value.q))
+    if not value.is_finite() or (value.rad() > 0 and value.rel_accuracy_bits() < 60 and abs(float(value.mid())) > 0):
+        return np.nan
+    return float(value.mid())
+
+
+def _ratio(p: int, q: int) -> float:
+    try:
+        return p / q
+    except OverflowError:
+        return np.inf if p > 0 else -np.inf
+
+
+def apart(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> float:
+    """The worst entry of the difference, in units in the last place of the dtype (or of `eps`).
+
+    The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too
+    narrow for is no error: an infinity where the exact value is beyond its numbers, 0 below them.
+    """
+    info: Any = jnp.finfo(dtype)
+    eps = float(info.eps) if eps is None else eps
+    numbers, exact = np.asarray(found, np.float64), np.asarray(wanted, np.float64)
+    if not numbers.size:
+        return 0.0
+    most = float(info.max)
+    beyond = np.abs(exact) >= most * (1 - eps)
+    kept = ~(beyond & ((np.abs(numbers) >= most * (1 - 4 * eps)) & (np.sign(numbers) == np.sign(exact))))
+    if not kept.any():
+        return 0.0
+    finite = np.where(np.isfinite(exact), np.abs(exact), 0)
+    scale = np.maximum(finite, np.minimum(finite.max(), most) / CANCELLED)
+    unit = eps * 2.0 ** np.floor(np.log2(np.maximum(scale, float(info.tiny) / eps)))
+    with np.errstate(all="ignore"):
+        difference = np.where(kept, np.abs(numbers - exact) / unit, 0)
+    return float("inf") if not np.isfinite(difference).all() else float(difference.max())

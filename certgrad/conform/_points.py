@@ -1,0 +1,175 @@
+"""Arguments at which an op is measured: ordinary ones inside the domain, and hard ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from jax import numpy as jnp
+
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.hypotheses.parse import parse
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Undecided
+from certgrad.obligations.balls.statements import question
+from certgrad.ops import Case, Op
+
+SIZES = (3, 2, 4)
+GROUPS = ((2,), (), (2,), (3,), ())
+RANGES = ((-3.0, 3.0), (0.0, 1.0), (0.0, 3.0), (-1.0, 1.0), (1.0, 4.0))
+PARAMETERS = (0.5, 1.5, 0.25, 2.0, 0.75, 1.0, -0.5, 4.0)
+"""Numbers that every dtype has."""
+TRIES = 2000
+DOMINANT = 2.0
+"""Added to the diagonal of square arguments, which solvers need and others do not mind."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An op at a concrete shape: the kinds and shapes of its arguments, and values of its parameters."""
+
+    op: Op
+    case: Case
+    statics: dict[str, Any]
+    kinds: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    parameters: tuple[float, ...]
+    square: tuple[bool, ...]
+
+    @property
+    def moving(self) -> list[int]:
+        """The arguments that have a tangent."""
+        return [k for k, kind in enumerate(self.kinds) if kind == "float"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The arguments, float ones in float64; what is hard about them, or nothing."""
+
+    arrays: list[Any]
+    what: str = ""
+
+
+def calls(op: Op, rng: np.random.Generator) -> Iterator[Call]:
+    """The op at small distinct sizes, then at others: not every signature takes the first."""
+    case = op.cases[0]
+    signature = case.signature
+    kinds = tuple(spec.dtype for spec in signature.inputs)
+    squares = tuple(len(spec.dims) > 1 and str(spec.dims[-1]) == str(spec.dims[-2]) for spec in signature.inputs)
+    for shift in range(len(SIZES)):
+        sizes = dict(zip(case.names, (SIZES[shift:] + SIZES[:shift]) * 8, strict=False))
+        stars = signature.stars
+        groups = dict.fromkeys(stars, (2, 3)) if op.broadcast else dict(zip(stars, GROUPS, strict=False))
+        try:
+            shapes = tuple(tuple(spec.shape(sizes, groups)) for spec in signature.inputs)
+            statics = case.keywords({star: len(axes) for star, axes in groups.items()}, sizes)
+        except ValueError:
+            continue
+        if min((n for shape in shapes for n in shape), default=1) > 0:
+            yield Call(op, case, statics, kinds, shapes, _parameters(op, rng), squares)
+
+
+def _parameters(op: Op, rng: np.random.Generator) -> tuple[float, ...]:
+    if not op.params:
+        return ()
+    for k in range(TRIES):
+        found = [PARAMETERS[k % len(PARAMETERS)]] if len(op.params) == 1 else rng.choice(PARAMETERS, len(op.params))
+        values = dict(zip(op.params, map(float, found), strict=True))
+        if _holds([text for text in op.params.values() if text], {n: np.asarray(v) for n, v in values.items()}):
+            return tuple(values.values())
+    raise UnfitError(f"no parameters of {op.name} were found that satisfy its constraints")
+
+
+def inside(call: Call, arrays: Sequence[Any]) -> bool:
+    """Whether the arguments are in the op's declared domain."""
+    values = dict(zip(call.op.arg_names, arrays, strict=True))
+    values |= {n: np.asarray(v) for n, v in zip(call.op.params, call.parameters, strict=True)}
+    return _holds(call.op.domain, values)
+
+
+def _holds(texts: Sequence[str], values: dict[str, Any]) -> bool:
+    exact = {n: exactly(x) if np.asarray(x).dtype.kind == "f" else np.asarray(x) for n, x in values.items()}
+    try:
+        return all(question(parse(text, tuple(values))).holds(exact, {}) for text in texts)
+    except Undecided:
+        return False
+
+
+def exactly(x: Any) -> Any:
+    """An array of floats as exact scalars."""
+    array = np.asarray(x, np.float64)
+    out = np.empty(array.shape, object)
+    for at in np.ndindex(array.shape):
+        numerator, denominator = float(array[at]).as_integer_ratio()
+        out[at] = s.fmpq(numerator, denominator)
+    return out
+
+
+def rounded(arrays: Sequence[Any], dtype: Any) -> list[Any]:
+    """Floats as the dtype has them, in float64."""
+    return [
+        np.asarray(jnp.asarray(x, dtype), np.float64) if np.asarray(x).dtype.kind == "f" else np.asarray(x)
+        for x in arrays
+    ]
+
+
+def ordinary(call: Call, rng: np.random.Generator, dtype: Any) -> Iterator[Point]:
+    """Points inside the domain, each array uniform in one of a few ranges, rounded to the dtype."""
+    for attempt in range(TRIES):
+        low, high = RANGES[attempt % len(RANGES)]
+        arrays = rounded([_drawn(call, k, rng, low, high) for k in range(len(call.kinds))], dtype)
+        if inside(call, arrays):
+            yield Point(arrays)
+
+
+def _drawn(call: Call, k: int, rng: np.random.Generator, low: float, high: float) -> Any:
+    kind, shape = call.kinds[k], call.shapes[k]
+    if kind == "bool":
+        found = rng.uniform(size=shape) > 0.4
+        if found.ndim:
+            found[..., 0] = True  # a row of a mask keeps an entry
+        return found
+    if kind == "int":
+        return rng.integers(0, 2, size=shape)
+    if kind != "float":
+        raise UnfitError(f"an argument of kind {kind} is not drawn here")
+    drawn = rng.uniform(low, high, size=shape)
+    return drawn / 2 + DOMINANT * np.eye(shape[-1]) if call.square[k] else drawn
+
+
+def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers: Sequence[float]) -> Iterator[Point]:
+    """Points that are hard for floats, made of an ordinary one, where they lie in the domain: huge and tiny numbers,
+    numbers near those that bound regions, and arguments that cancel."""
+    info = jnp.finfo(dtype)
+    most, least, eps = float(info.max), float(info.tiny), float(info.eps)
+
+    def scaled(by: float) -> list[Any]:
+        return [x * by if k in call.moving else x for k, x in enumerate(start.arrays)]
+
+    made: list[tuple[str, list[Any]]] = []
+    for power in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 15 / 16):
+        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
+        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
+    for number in numbers:
+        for apart in (2.0**-4, 4 * eps):
+            wobble = [
+                number + (abs(number) or 1.0) * apart * rng.choice([-1.0, 1.0, 2.0], size=x.shape)
+                if k in call.moving
+                else x
+                for k, x in enumerate(start.arrays)
+            ]
+            made.append((f"arguments within {apart:.1g} of {number:g}", wobble))
+    for centre in (1.0, 1000.0):
+        close = [
+            centre * (1 + 4 * eps * rng.integers(-3, 4, size=x.shape)) if k in call.moving else x
+            for k, x in enumerate(start.arrays)
+        ]
+        made.append((f"arguments equal to {centre:g} but for a few units", close))
+    for what, arrays in made:
+        found = rounded(arrays, dtype)
+        finite = all(np.isfinite(x).all() for x in found)
+        if finite and any(prod(x.shape) for x in found) and inside(call, found):
+            yield Point(found, what)

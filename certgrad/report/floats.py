@@ -1,0 +1,103 @@
+"""How far ops stray in floats: a table for a terminal, and the page `reports/floats.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from certgrad.conform import Conformity
+
+PARTS = ("forward", "jvp", "vjp")
+LIMIT = 4
+ILL = 64.0
+"""Units that the exact value moves by, above which arguments are named as cancelling."""
+
+INTRODUCTION = """\
+Measured, and no part of any proof. The arguments are numbers of the dtype, drawn inside the op's domain. The exact
+value is that of the same program in ball arithmetic at these arguments; that the rules are the derivative is what is
+proved. An entry counts its distance in units in the last place of the exact value, or of the largest exact entry of its array
+divided by 8 where it is smaller than that: a sum that cancels has no more digits. Each number is the worst entry of two
+draws."""
+CONDITIONING = """\
+Where the arguments, moved by half a unit, move the exact value by *c* units, no program can be expected to do much
+better: that is the reason given up to 4·(1 + *c*) units. The others are written down in `certgrad/conform/`."""
+
+
+def as_text(found: Sequence[Conformity], reasons: dict[str, str]) -> str:
+    """A line an op, device and dtype; then what is lost at hard arguments, and what has no reason."""
+    lines = []
+    for one in found:
+        for dtype, parts in one.parts.items():
+            shown = "  ".join(f"{part} {m.ulps:.2f}" for part, m in parts.items())
+            lines.append(f"{one.op}  {dtype}, {one.device}: {shown}")
+            lines += [f"    {line}" for line in _hard(one, dtype)]
+        lines += [f"{one.op}  {where}, {one.device}: not measured: {why}" for where, why in one.without.items()]
+    open_ = [f"{one.op}, {one.device}: {problem}" for one in found for problem in one.problems()]
+    named = [f"{one.op}: {reasons[one.op]}" for one in found if one.op in reasons and one.beyond()]
+    if named:
+        lines += ["", f"above {LIMIT} units in float32 for a reason:", *(f"  {line}" for line in dict.fromkeys(named))]
+    lines += ["", *(["without a reason in float32:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
+    return "\n".join(lines) + "\n"
+
+
+def _clear() -> str:
+    return f"In float32 none is above {LIMIT} units at ordinary arguments without a reason, and none is NaN."
+
+
+def as_markdown(found: Sequence[Conformity], reasons: dict[str, str], versions: str) -> str:
+    """The page."""
+    devices = list(dict.fromkeys(one.device for one in found))
+    dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
+    lines = ["# Floats", "", INTRODUCTION, "", f"Measured on {', '.join(devices)}, {versions}."]
+    lines += ["Made by `certgrad conform --output reports/floats.md`.", "", "## Above the limit, and why", ""]
+    lines += [CONDITIONING, ""]
+    lines += _above(found, reasons) or [_clear()]
+    for device in devices:
+        rows = [one for one in found if one.device == device]
+        titles = [f"{dtype} {part}" for dtype in dtypes for part in PARTS]
+        lines += ["", f"## Ordinary arguments, {device}", "", f"| op | {' | '.join(titles)} |"]
+        lines.append("|---|" + "---:|" * len(titles))
+        for one in rows:
+            cells = [one.parts.get(dtype, {}).get(part) for dtype in dtypes for part in PARTS]
+            lines.append(f"| `{one.op}` | {' | '.join('' if m is None else f'{m.ulps:.2f}' for m in cells)} |")
+        for dtype in dtypes:
+            named = [(one.op, line) for one in rows for line in _hard(one, dtype)]
+            if named:
+                lines += ["", f"## Hard arguments, {dtype}, {device}", ""]
+                lines += [f"- `{op}`: {line}" for op, line in named]
+    missing = [f"- `{one.op}`, {where}, {one.device}: {why}" for one in found for where, why in one.without.items()]
+    return "\n".join([*lines, *(["", "## Not measured", "", *missing] if missing else [])]) + "\n"
+
+
+def _above(found: Sequence[Conformity], reasons: dict[str, str]) -> list[str]:
+    lines = []
+    for one in found:
+        beyond = one.beyond()
+        if not beyond:
+            continue
+        far = ", ".join(f"{part} {m.ulps:.3g}" for part, m in beyond.items())
+        if all(m.explained for m in beyond.values()):
+            moved = max(m.conditioned for m in beyond.values())
+            why = f"conditioning: half a unit in the arguments moves it by {moved:.3g}"
+        else:
+            why = reasons.get(one.op, "**no reason**")
+        lines.append(f"- `{one.op}`: {far}; {why}")
+    return lines
+
+
+def _hard(one: Conformity, dtype: str) -> list[str]:
+    """What is named of the hard arguments of an op in a dtype."""
+    from certgrad.conform import explained
+
+    points = one.hard.get(dtype, [])
+    lines = []
+    for part in PARTS:
+        nan = [h.what for h in points if part in h.nan]
+        over = [h.what for h in points if part in h.lost and part not in h.nan]
+        lines += [f"{part} is NaN with {'; '.join(nan)}"] if nan else []
+        lines += [f"{part} overflows with {'; '.join(over)}"] if over else []
+    far = [f"{h.what} ({h.ulps:.3g})" for h in points if not explained(h.ulps, h.conditioned)]
+    cancels = [f"{h.what} ({h.conditioned:.3g})" for h in points if h.conditioned > ILL]
+    lines += [f"loses digits, in units: {'; '.join(far)}"] if far else []
+    return lines + ([f"is ill-conditioned, in units a half unit: {'; '.join(cancels)}"] if cancels else [])

@@ -1,0 +1,59 @@
+"""What is measured in floats is what it is: units of the dtype, and what conditioning explains told from what it does
+not."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from certgrad.conform import PARTS, conform, devices, explained
+from certgrad.conform._measure import apart
+from certgrad.ops import registry
+
+
+def test_units_are_those_of_the_dtype() -> None:
+    exact = np.array([1, 1.5, 2.0**-10])
+    found = np.array([1, 1.5, 2.0**-10], np.float32)
+    assert apart(found, exact, jnp.float32) == 0
+    found[1] += 10 * np.float32(2.0**-23)
+    assert apart(found, exact, jnp.float32) == 10
+    assert apart(np.array([1, np.inf, 0], np.float32), exact, jnp.float32) == np.inf
+    assert apart(np.array([1, np.nan, 0], np.float32), exact, jnp.float32) == np.inf
+
+
+def test_what_the_dtype_is_too_narrow_for_is_no_error() -> None:
+    exact = np.array([1e300, -1e300, 1e-300])
+    assert apart(np.array([np.inf, -np.inf, 0], np.float32), exact, jnp.float32) == 0
+    assert apart(np.array([np.inf, np.inf, 0], np.float32), exact, jnp.float32) == np.inf
+    assert apart(np.zeros(1, np.float32), np.array([1e-300]), jnp.float32) < 1
+
+
+@pytest.mark.parametrize("name", ["exp", "matmul", "log1p"])
+def test_ops_that_are_accurate(name: str) -> None:
+    found = conform(registry.get(name), ["float32", "bfloat16"], hardly=False)
+    assert not found.without
+    assert {*found.parts["float32"]} == {*PARTS}
+    assert all(m.ulps <= 4 for m in found.parts["float32"].values())
+    assert not found.problems()
+
+
+def test_hard_arguments_name_an_overflow() -> None:
+    found = conform(registry.get("cube"), ["float32"])
+    over = [h for h in found.hard["float32"] if h.lost]
+    assert [(h.what, h.lost, h.nan) for h in over] == [("arguments near ±2e+19", ["jvp", "vjp"], [])]
+
+
+def test_a_rule_that_cancels_is_told_from_an_op_that_is_ill_conditioned() -> None:
+    found = conform(registry.get("i1e"), ["float32"]).hard["float32"]
+    assert any(not explained(h.ulps, h.conditioned) for h in found if "near ±7e+04" in h.what)
+    lgamma = next(h for h in conform(registry.get("lgamma"), ["float32"]).hard["float32"] if "5e-07 of 1" in h.what)
+    assert lgamma.ulps > 1000
+    assert lgamma.conditioned > 1000
+    assert explained(lgamma.ulps, lgamma.conditioned)
+
+
+def test_what_has_no_kernel_is_said() -> None:
+    assert "float16" in conform(registry.get("cholesky"), ["float16"], hardly=False).without
+
+
+def test_devices() -> None:
+    assert "cpu" in devices()
