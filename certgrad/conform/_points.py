@@ -17,7 +17,7 @@ from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls.statements import question
 from certgrad.ops import Case, Op
 
-SIZES = (3, 2, 4)
+SIZES = (4, 3, 5)
 GROUPS = ((2,), (), (2,), (3,), ())
 RANGES = ((-3.0, 3.0), (0.0, 1.0), (0.0, 3.0), (-1.0, 1.0), (1.0, 4.0))
 PARAMETERS = (0.5, 1.5, 0.25, 2.0, 0.75, 1.0, -0.5, 4.0)

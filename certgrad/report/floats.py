@@ -16,9 +16,9 @@ ILL = 64.0
 INTRODUCTION = """\
 Measured, and no part of any proof. The arguments are numbers of the dtype, drawn inside the op's domain. The exact
 value is that of the same program in ball arithmetic at these arguments; that the rules are the derivative is what is
-proved. An entry counts its distance in units in the last place of the exact value, or of the largest exact entry of its array
-divided by 8 where it is smaller than that: a sum that cancels has no more digits. Each number is the worst entry of two
-draws."""
+proved. An entry counts its distance in units in the last place of the exact value, or of the largest exact entry of
+its array divided by 8 where it is smaller than that: a sum that cancels has no more digits. Each number is the worst
+entry of two draws."""
 CONDITIONING = """\
 Where the arguments, moved by half a unit, move the exact value by *c* units, no program can be expected to do much
 better: that is the reason given up to 4·(1 + *c*) units. The others are written down in `certgrad/conform/`."""
