@@ -2,6 +2,7 @@
 
 from certgrad.accel._check_sweep import check_sweep
 from certgrad.accel._compile import CompiledGraph, NotCertifiedError, compile_graph
+from certgrad.accel._export import ExportedGraph, ExportError, export_graph, load_exported
 from certgrad.accel._guards import GuardError
 from certgrad.accel._monitor import Monitor
 from certgrad.accel._sweep import Sweep
@@ -9,6 +10,8 @@ from certgrad.accel.verify import GraphVerification, verify_graph
 
 __all__ = [
     "CompiledGraph",
+    "ExportError",
+    "ExportedGraph",
     "GraphVerification",
     "GuardError",
     "Monitor",
@@ -16,5 +19,7 @@ __all__ = [
     "Sweep",
     "check_sweep",
     "compile_graph",
+    "export_graph",
+    "load_exported",
     "verify_graph",
 ]

@@ -27,7 +27,7 @@ def test_what_the_dtype_is_too_narrow_for_is_no_error() -> None:
     assert apart(np.zeros(1, np.float32), np.array([1e-300]), jnp.float32) < 1
 
 
-@pytest.mark.parametrize("name", ["exp", "matmul", "log1p"])
+@pytest.mark.parametrize("name", ["exp", "sqrt", "log1p"])
 def test_ops_that_are_accurate(name: str) -> None:
     found = conform(registry.get(name), ["float32", "bfloat16"], hardly=False)
     assert not found.without
