@@ -74,15 +74,20 @@ def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, 
     return ExitCode.DISCHARGED if all(j.accepted for r in results for j in r.judged if j.stated) else ExitCode.REFUTED
 
 
-def page(directory: Path, jobs: int | None) -> None:
-    """Write what Coq accepts of the certificates in the directory to `coq.md`. Raises NoCoqError."""
+def page(directory: Path, jobs: int | None, limit: int) -> None:
+    """Write what Coq accepts of the certificates in the directory to `coq.md`. Raises NoCoqError.
+
+    The page is written anew after each op, so that a run that is cut short leaves one that says how far it came.
+    """
     from certgrad.coq import Kernel, Library
     from certgrad.report import coq
 
-    kernel = Kernel(Library(CACHE))
+    kernel = Kernel(Library(CACHE), limit)
     _library.prepare()
     files = printed(read([directory]))
+    results = {file.subject: kernel.so_far(file) for file in files}
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
-    results = list(_console.progress(judging, len(files), shown=True, verb="judging"))
-    (directory / "coq.md").write_text(coq.page(results))
-    typer.echo(f"{directory / 'coq.md'}: {summary(results)}")
+    for result in _console.progress(judging, len(files), shown=True, verb="judging"):
+        results[result.subject] = result
+        (directory / "coq.md").write_text(coq.page(list(results.values()), limit))
+    typer.echo(f"{directory / 'coq.md'}: {summary(list(results.values()))}")

@@ -30,8 +30,9 @@ def report(
         bool, typer.Option("--jax", help="Only the page on the installed JAX: jax.md. Takes a minute or two.")
     ] = False,
     coq: Annotated[
-        bool, typer.Option("--coq", help="Only the page on what Coq accepts: coq.md. Needs Coq, and some minutes.")
+        bool, typer.Option("--coq", help="Only the page on what Coq accepts: coq.md. Needs Coq, and half an hour.")
     ] = False,
+    limit: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="With --coq: for one theorem.")] = 60,
 ) -> None:
     """Rewrite the committed report, or check it.
 
@@ -49,7 +50,7 @@ def report(
     if coq:
         from certgrad.cli import _coq
 
-        _coq.page(directory, jobs)
+        _coq.page(directory, jobs, limit)
         return
     from certgrad.cli import _run
     from certgrad.report import committed_report

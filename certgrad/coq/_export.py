@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,19 +53,15 @@ class File:
                     out.append(_limited(theorem, limit))
         return "\n".join(out)
 
-    def session(self, limit: int = LIMIT) -> str:
+    def session(self, kept: Callable[[Theorem], bool] = lambda _: True, limit: int = LIMIT) -> str:
         """The same for `coqtop`, which goes on after an error: each theorem is announced, and that it is there."""
         out = [said("@@header"), HEADER.format(title=self.subject)]
         for section in self.sections:
             out += [said(f"@@{section.title}"), *(d.text for d in section.definitions)]
-            for theorem in (t for t in section.theorems if not t.reason):
+            for theorem in (t for t in section.theorems if not t.reason and kept(t)):
                 text = _limited(theorem, limit).replace("  Timeout", "  Time Timeout", 1)
                 out += [said(f"@@{theorem.name}"), text, said("@end"), "Abort All."]
         return "\n".join(out) + "\n"
-
-    def digest(self, library: str) -> str:
-        """Of all that acceptance depends on."""
-        return hashlib.sha256(f"{library}\n{self.text()}".encode()).hexdigest()
 
 
 def said(text: str) -> str:

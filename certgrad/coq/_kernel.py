@@ -7,7 +7,6 @@ those of classical reals. Everything else is "not accepted", with the reason; no
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -16,11 +15,12 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ._export import LIMIT, File, said
 from ._library import Library, NoCoqError
+from ._memory import Judged, Memory
 from ._statements import Theorem
 
 AXIOMS = frozenset(
@@ -32,24 +32,11 @@ AXIOMS = frozenset(
     }
 )
 """What Coq's classical real numbers rest on, and all that a theorem may rest on."""
-_SHARED = 12
+UNTRIED = "not tried yet"
+_SHARED = 4
 """Files that share a session."""
 _STARTING = 60
 """Seconds that `coqc` may take beside the proofs."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One theorem: accepted, or why not."""
-
-    name: str
-    kind: str
-    accepted: bool
-    reason: str = ""
-    seconds: float = 0.0
-    """Of the processor, for its proof."""
-    stated: bool = True
-    """False where the rule has no program that such a claim is about: there is nothing to prove."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +53,18 @@ class Kernel:
     """Runs `coqtop`, and remembers by digest what it found. Several files share a session, which starts slowly."""
 
     def __init__(self, library: Library, limit: int = LIMIT, remember: bool = True) -> None:
-        self.library, self.limit, self.remember = library, limit, remember
+        self.library, self.limit = library, limit
+        self.memory = Memory(library, limit, remember)
 
     def judge_all(self, files: Sequence[File], jobs: int) -> Iterator[Result]:
-        """As they are judged, several at once."""
+        """As they are judged, several at once; those of which all is known come first."""
         new = []
         for file in files:
-            known = self._known(file)
-            if known is None:
-                new.append(file)
+            known = self.known(file)
+            if len(known) == len(file.theorems):
+                yield Result(file.subject, tuple(known[t.name] for t in file.theorems), 0.0, True)
             else:
-                yield known
+                new.append(file)
         if not new:
             return
         _ = self.library.folder
@@ -92,28 +80,40 @@ class Kernel:
         (result,) = self.judge_all([file], 1)
         return result
 
-    def _entry(self, file: File) -> Path:
-        return self.library.cache / f"{file.digest(f'{self.library.digest} {self.limit}')[:32]}.json"
+    def so_far(self, file: File) -> Result:
+        """What is known of a file; what was never tried is not accepted for that reason."""
+        known = self.known(file)
+        judged = (known.get(t.name) or Judged(t.name, t.kind, False, UNTRIED) for t in file.theorems)
+        return Result(file.subject, tuple(judged), 0.0, True)
 
-    def _known(self, file: File) -> Result | None:
-        return _read(self._entry(file), file) if self.remember else None
+    def known(self, file: File) -> dict[str, Judged]:
+        """What needs no Coq: what was found before, and what there is no theorem of."""
+        found = {}
+        for section in file.sections:
+            for t in section.theorems:
+                if t.reason:
+                    found[t.name] = Judged(t.name, t.kind, False, t.reason, 0.0, t.stated)
+                elif known := self.memory.known(section, t):
+                    found[t.name] = known
+        return found
 
     def _judge(self, files: Sequence[File]) -> list[Result]:
-        printed = [t for f in files for t in f.theorems if not t.reason]
-        said, stopped = self._session(files, printed) if printed else ({"axioms": ""}, "")
+        known = {name: judged for file in files for name, judged in self.known(file).items()}
+        asked = [t for f in files for t in f.theorems if t.name not in known]
+        said, stopped = self._session(files, asked) if asked else ({"axioms": ""}, "")
         if stopped and len(files) > 1:  # one of them took too long: each by itself
             return [result for file in files for result in self._judge([file])]
+        for section in (s for file in files for s in file.sections):
+            if "Error" in said.get(section.title, ""):  # a theorem about such a definition says something else
+                said.update({t.name: said[section.title] for t in section.theorems})
+            for t in (t for t in section.theorems if t.name not in known):
+                axioms = said.get(f"axioms of {t.name}", said["axioms"])
+                known[t.name] = _judged(t, said.get(t.name), axioms, stopped)
+                self.memory.keep(section, t, known[t.name])
         results = []
         for file in files:
-            for section in file.sections:  # a theorem about a definition that is not accepted says something else
-                if "Error" in said.get(section.title, ""):
-                    said.update({t.name: said[section.title] for t in section.theorems})
-            axioms = {t.name: said.get(f"axioms of {t.name}", said["axioms"]) for t in file.theorems}
-            judged = tuple(_judged(t, said.get(t.name), axioms[t.name], stopped) for t in file.theorems)
-            result = Result(file.subject, judged, sum(j.seconds for j in judged))
-            results.append(result)
-            if self.remember:
-                _write(self._entry(file), result)
+            judged = tuple(known[t.name] for t in file.theorems)
+            results.append(Result(file.subject, judged, sum(j.seconds for j in judged)))
         return results
 
     def _session(self, files: Sequence[File], printed: Sequence[Theorem]) -> tuple[dict[str, str], str]:
@@ -121,7 +121,8 @@ class Kernel:
         limit = _STARTING + 2 * self.limit * len(printed)
         command = [self.library.coqtop, "-quiet", "-w", "none", "-Q", str(self.library.folder), "Certgrad"]
         with tempfile.TemporaryDirectory() as folder, Session(command, folder, limit) as session:
-            said = _parts(session.ask("".join(f.session(self.limit) for f in files)))
+            names = {t.name for t in printed}
+            said = _parts(session.ask("".join(f.session(lambda t: t.name in names, self.limit) for f in files)))
             if "Error" in said.get("header", ""):
                 raise NoCoqError(f"Coq does not take the library: {' '.join(said['header'].split())[:300]}")
             proved = [t.name for t in printed if t.name in said and _is_proved(said[t.name])]
@@ -277,31 +278,6 @@ def _axioms(said: str) -> frozenset[str]:
     if "Error" in said or (not found and not any("Closed under the global context" in line for line in lines)):
         return frozenset({"nothing that Print Assumptions said"})
     return frozenset(found)
-
-
-def _read(entry: Path, file: File) -> Result | None:
-    try:
-        data = json.loads(entry.read_text())
-        judged = tuple(Judged(**one) for one in data["judged"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if [j.name for j in judged] != [t.name for t in file.theorems]:
-        return None
-    judged = tuple(
-        j if t.stated else Judged(t.name, t.kind, False, t.reason, 0.0, False)
-        for j, t in zip(judged, file.theorems, strict=True)
-    )
-    return Result(file.subject, judged, float(data["seconds"]), True)
-
-
-def _write(entry: Path, result: Result) -> None:
-    """Whole or not at all. That it cannot be kept is no problem: it is found again."""
-    with contextlib.suppress(OSError):
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=entry.parent)
-        with open(handle, "w") as stream:
-            json.dump(asdict(result), stream)
-        os.replace(temporary, entry)
 
 
 def accepted(results: Iterable[Result]) -> int:

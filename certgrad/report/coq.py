@@ -8,7 +8,7 @@ from certgrad.coq import Result
 _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference")
 
 
-def page(results: Sequence[Result]) -> str:
+def page(results: Sequence[Result], limit: int) -> str:
     """Markdown, the same for the same results."""
     judged = [j for r in results for j in r.judged if j.stated]
     accepted = sum(j.accepted for j in judged)
@@ -19,6 +19,7 @@ def page(results: Sequence[Result]) -> str:
         "the specification's reading of the traced programs, under the hypotheses of the certificate. It is accepted",
         "where Coq's kernel checks the proof that a tactic found, on the four axioms of classical reals and no other.",
         "What is not accepted is not refuted by that. Where a rule has no forward of its own nothing is to be proved.",
+        f"A proof may take {limit} s. What was accepted once is remembered by what it says; later tactics do not undo it.",
         "",
         f"**{accepted} of {len(judged)} obligations accepted.** In a theorem star groups are one axis, and operands",
         "that broadcast have one shape. It says nothing of where programs are defined: division, logarithm and root",

@@ -1,0 +1,115 @@
+"""What Coq found, remembered by digest, a theorem at a time.
+
+That a theorem was accepted is a fact about what it says: its statement, the programs that it is about, and those
+definitions of the library that they mention, with all that these mention. Other tactics, or a proof that takes longer,
+do not change it. That none was found depends on the tactics and on the limit as well, and is remembered for these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._export import Section
+from ._library import Library, sources
+from ._statements import Theorem
+
+_SENTENCE = re.compile(r"^(?:Definition|Fixpoint)\s+([\w']+).*?\.(?=\s*$)", re.MULTILINE | re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_][\w']*")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One theorem: accepted, or why not."""
+
+    name: str
+    kind: str
+    accepted: bool
+    reason: str = ""
+    seconds: float = 0.0
+    """Of the processor, for its proof."""
+    stated: bool = True
+    """False where the rule has no program that such a claim is about: there is nothing to prove."""
+
+
+class Memory:
+    """A folder of verdicts. With `used` false nothing is remembered and nothing known."""
+
+    def __init__(self, library: Library, limit: int, used: bool = True) -> None:
+        self.library, self.limit, self.used = library, limit, used
+        self._sentences: dict[str, str] | None = None
+
+    def known(self, section: Section, theorem: Theorem) -> Judged | None:
+        """What is known of it: an acceptance by any tactics, or that these found nothing within this limit."""
+        if not self.used:
+            return None
+        accepted = self._read(self._says(section, theorem))
+        if accepted is not None:
+            return Judged(theorem.name, theorem.kind, True, "", accepted["seconds"])
+        tried = self._read(self._trial(section, theorem))
+        if tried is None or tried["limit"] < self.limit:
+            return None
+        return Judged(theorem.name, theorem.kind, False, tried["reason"], tried["seconds"])
+
+    def keep(self, section: Section, theorem: Theorem, judged: Judged) -> None:
+        """That it cannot be kept is no problem: it is found again."""
+        if not self.used:
+            return
+        if judged.accepted:
+            self._write(self._says(section, theorem), {"name": theorem.name, "seconds": judged.seconds})
+        else:
+            tried = {"name": theorem.name, "seconds": judged.seconds, "reason": judged.reason, "limit": self.limit}
+            self._write(self._trial(section, theorem), tried)
+
+    def _says(self, section: Section, theorem: Theorem) -> str:
+        text = "\n".join([*(d.text for d in section.definitions), f"{theorem.name}: {theorem.statement}"])
+        return _digest(self.library.version, *self._mentioned(text), text)
+
+    def _trial(self, section: Section, theorem: Theorem) -> str:
+        return _digest(self._says(section, theorem), self.library.digest, theorem.script)
+
+    def _mentioned(self, text: str) -> Iterable[str]:
+        """The definitions of the library that a text mentions, and that those mention."""
+        if self._sentences is None:
+            self._sentences = {
+                m[1]: m[0] for file in sorted(sources().glob("*.v")) for m in _SENTENCE.finditer(file.read_text())
+            }
+        found: dict[str, str] = {}
+        left = [text]
+        while left:
+            for word in _WORD.findall(left.pop()):
+                if word in self._sentences and word not in found:
+                    found[word] = self._sentences[word]
+                    left.append(found[word])
+        return (found[word] for word in sorted(found))
+
+    def _entry(self, digest: str) -> Path:
+        return self.library.cache / "judged" / digest[:2] / f"{digest[2:34]}.json"
+
+    def _read(self, digest: str) -> dict[str, object] | None:
+        try:
+            data = json.loads(self._entry(digest).read_text())
+            return data if isinstance(data, dict) and isinstance(data.get("seconds"), float) else None
+        except (OSError, ValueError):
+            return None
+
+    def _write(self, digest: str, data: dict[str, object]) -> None:
+        """Whole or not at all."""
+        entry = self._entry(digest)
+        with contextlib.suppress(OSError):
+            entry.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=entry.parent)
+            with open(handle, "w") as stream:
+                json.dump(data, stream)
+            os.replace(temporary, entry)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
