@@ -122,6 +122,12 @@ Qed.
 (** x to a power that is no whole number: exp(y·log x) for x > 0, and 0 at 0. *)
 Definition rpow (x y : R) : R := if Rltb 0 x then exp (y * ln x) else 0.
 
+Lemma rpow_pos : forall x y, 0 < x -> 0 < rpow x y.
+Proof. intros x y H; unfold rpow; rewrite (Rltb_true 0 x H); apply exp_pos. Qed.
+
+Lemma rpow_not_below : forall x y, 0 <= rpow x y.
+Proof. intros x y; unfold rpow; destruct (Rltb 0 x); [apply Rlt_le, exp_pos|lra]. Qed.
+
 Lemma dual_rpow : forall f g a b c d,
   dual f a b -> dual g c d -> 0 < a ->
   dual (fun t => rpow (f t) (g t)) (rpow a c) ((d * ln a + c * (b / a)) * rpow a c).
@@ -140,3 +146,48 @@ Definition atan2 (y x : R) : R :=
   else if Rltb 0 y then PI / 2 - atan (x / y)
   else if Rltb y 0 then - (PI / 2) - atan (x / y)
   else if Rltb x 0 then PI else 0.
+
+Lemma atan2_up : forall y x, 0 < y -> atan2 y x = PI / 2 - atan (x / y).
+Proof.
+  intros y x H; unfold atan2; destruct (Rltb_spec 0 x) as [L|L]; [|rewrite (Rltb_true 0 y) by lra; reflexivity].
+  rewrite <- atan_inv by (apply Rdiv_lt_0_compat; lra); f_equal; field; lra.
+Qed.
+
+Lemma atan2_down : forall y x, y < 0 -> atan2 y x = - (PI / 2) - atan (x / y).
+Proof.
+  intros y x H; unfold atan2; destruct (Rltb_spec 0 x) as [L|L].
+  - replace (atan (x / y)) with (- atan (x / - y)) by (rewrite <- atan_opp; f_equal; field; lra).
+    replace (atan (y / x)) with (- atan (/ (x / - y))) by (rewrite <- atan_opp; f_equal; field; lra).
+    rewrite atan_inv by (apply Rdiv_lt_0_compat; lra); lra.
+  - rewrite (Rltb_false 0 y), (Rltb_true y 0) by lra; reflexivity.
+Qed.
+
+Lemma atan2_right : forall y x, 0 < x -> atan2 y x = atan (y / x).
+Proof. intros y x H; unfold atan2; rewrite (Rltb_true 0 x) by lra; reflexivity. Qed.
+
+Lemma dual_atan2 : forall f g a b c d,
+  dual f a b -> dual g c d -> a <> 0 \/ 0 < c ->
+  dual (fun t => atan2 (f t) (g t)) (atan2 a c) ((c * b - a * d) / (c * c + a * a)).
+Proof.
+  intros f g a b c d Hf Hg H.
+  destruct (Rlt_dec 0 a) as [U|U]; [|destruct (Rlt_dec a 0) as [D|D]].
+  - apply (dual_local (fun t => PI / 2 - atan (g t / f t))).
+    + generalize (dual_lt _ _ _ _ _ _ (dual_const 0) Hf U); apply filter_imp; intros t K.
+      symmetry; apply atan2_up, K.
+    + rewrite atan2_up by exact U.
+      eapply dual_eq; [apply dual_minus; [apply dual_const|apply dual_atan, dual_div; [exact Hg|exact Hf|lra]]|reflexivity|].
+      field; repeat split; nra.
+  - apply (dual_local (fun t => - (PI / 2) - atan (g t / f t))).
+    + generalize (dual_lt _ _ _ _ _ _ Hf (dual_const 0) D); apply filter_imp; intros t K.
+      symmetry; apply atan2_down, K.
+    + rewrite atan2_down by exact D.
+      eapply dual_eq; [apply dual_minus; [apply dual_const|apply dual_atan, dual_div; [exact Hg|exact Hf|lra]]|reflexivity|].
+      field; repeat split; nra.
+  - assert (L : 0 < c) by (destruct H; lra).
+    apply (dual_local (fun t => atan (f t / g t))).
+    + generalize (dual_lt _ _ _ _ _ _ (dual_const 0) Hg L); apply filter_imp; intros t K.
+      symmetry; apply atan2_right, K.
+    + rewrite atan2_right by exact L.
+      eapply dual_eq; [apply dual_atan, dual_div; [exact Hf|exact Hg|lra]|reflexivity|].
+      field; repeat split; nra.
+Qed.

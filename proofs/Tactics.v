@@ -16,8 +16,28 @@ Ltac at_entries :=
       lazymatch goal with | _ : P' |- _ => fail | _ => assert P' by exact (H j K) end
   end.
 
+(** The same at the entries that the goal reads, whatever their indices are. *)
+Ltac have_at prf :=
+  let P := type of prf in let P' := eval cbv beta in P in
+  lazymatch goal with | _ : P' |- _ => fail | _ => assert P' by exact prf end.
+
+Ltac inside := first [assumption | lia | nia].
+
+Ltac at_terms :=
+  repeat match goal with
+  | H : forall i : Z, (0 <= i < _)%Z -> _ |- context [?x ?a] =>
+      is_var x; lazymatch type of a with Z => idtac end; have_at (H a ltac:(inside))
+  | H : forall i j : Z, (0 <= i < _)%Z -> (0 <= j < _)%Z -> _ |- context [?x ?a ?b] =>
+      is_var x; have_at (H a b ltac:(inside) ltac:(inside))
+  | H : forall i j k : Z, (0 <= i < _)%Z -> (0 <= j < _)%Z -> (0 <= k < _)%Z -> _ |- context [?x ?a ?b ?c] =>
+      is_var x; have_at (H a b c ltac:(inside) ltac:(inside) ltac:(inside))
+  | H : forall i j k l : Z, (0 <= i < _)%Z -> (0 <= j < _)%Z -> (0 <= k < _)%Z -> (0 <= l < _)%Z -> _
+    |- context [?x ?a ?b ?c ?d] =>
+      is_var x; have_at (H a b c d ltac:(inside) ltac:(inside) ltac:(inside) ltac:(inside))
+  end.
+
 Ltac hypotheses :=
-  at_entries;
+  at_entries; at_terms;
   repeat match goal with
   | H : _ /\ _ |- _ => destruct H
   end.
@@ -59,79 +79,130 @@ Ltac split_unequal :=
 
 Ltac index_fact := first [assumption | lia].
 
-Ltac positive :=
+Lemma ln_pos : forall x, 1 < x -> 0 < ln x.
+Proof. intros x H; rewrite <- ln_1; apply ln_increasing; lra. Qed.
+
+Lemma exp_above_1 : forall x, 0 < x -> 1 < exp x.
+Proof. intros x H; rewrite <- exp_0; apply exp_increasing, H. Qed.
+
+Lemma exp_below_1 : forall x, x < 0 -> exp x < 1.
+Proof. intros x H; rewrite <- exp_0; apply exp_increasing, H. Qed.
+
+Lemma square_above : forall x, x <> 0 -> 0 < x ^ 2.
+Proof. intros x H; assert (K := Rsqr_pos_lt x H); unfold Rsqr in K; simpl; lra. Qed.
+
+(** Goals [0 < e] and [0 <= e], by the form of [e]: one way down for each form, so that a failure comes soon. *)
+Ltac above :=
   cbv beta;
-  match goal with
-  | |- _ => assumption
-  | |- _ /\ _ => split; positive
-  | |- ?a <> 0 => apply Rgt_not_eq; red; solve [positive]
-  | |- ?a <> 0 => apply Rlt_not_eq; solve [positive]
-  | |- - ?a < 0 => apply Ropp_lt_gt_0_contravar; red; solve [positive]
+  lazymatch goal with
   | |- 0 < exp _ => apply exp_pos
-  | |- 0 <= exp _ => apply Rlt_le, exp_pos
   | |- 0 < cosh _ => apply cosh_pos
   | |- 0 < PI => apply PI_RGT_0
-  | |- 0 < IZR _ => apply (IZR_lt 0); index_fact
-  | |- 0 <= IZR _ => apply (IZR_le 0); index_fact
-  | |- 0 < sqrt _ => apply sqrt_lt_R0; solve [positive]
+  | |- 0 < IZR ?z => first [apply (IZR_lt 0); index_fact | lra]
+  | |- 0 < sqrt _ => apply sqrt_lt_R0; above
+  | |- 0 < ln _ => apply ln_pos; first [lra | (apply exp_above_1; above)]
+  | |- 0 < Rabs _ => apply Rabs_pos_lt; apart
+  | |- 0 < / _ => apply Rinv_0_lt_compat; above
+  | |- 0 < _ / _ => first [apply Rdiv_lt_0_compat; above | lra]
+  | |- 0 < ?a * ?a => first [assumption | apply Rsqr_pos_lt; apart]
+  | |- 0 < ?a ^ 2 => apply square_above; apart
+  | |- 0 < _ ^ _ => apply pow_lt; above
+  | |- 0 < zpow _ _ => apply zpow_pos; above
+  | |- 0 < rpow _ _ => apply rpow_pos; above
+  | |- 0 < _ * _ => first [apply Rmult_lt_0_compat; above | assumption | lra]
+  | |- 0 < sum_lt _ _ => first [assumption | apply sum_pos; [index_fact | intros; hypotheses; above]]
+  | |- 0 < _ + _ => first [assumption | (apply Rplus_lt_le_0_compat; [above | not_below])
+                          | (apply Rplus_le_lt_0_compat; [not_below | above]) | lra]
+  | |- 0 < _ => first [assumption | lra]
+  end
+with not_below :=
+  cbv beta;
+  lazymatch goal with
+  | |- 0 <= exp _ => apply Rlt_le, exp_pos
+  | |- 0 <= cosh _ => apply Rlt_le, cosh_pos
+  | |- 0 <= IZR _ => first [apply (IZR_le 0); index_fact | lra]
   | |- 0 <= sqrt _ => apply sqrt_pos
   | |- 0 <= Rabs _ => apply Rabs_pos
-  | |- 0 < Rabs _ => apply Rabs_pos_lt; solve [positive]
-  | |- 0 < / _ => apply Rinv_0_lt_compat; solve [positive]
-  | |- 0 <= / _ => apply Rlt_le, Rinv_0_lt_compat; solve [positive]
-  | |- 0 < _ / _ => apply Rdiv_lt_0_compat; solve [positive]
-  | |- 0 <= _ / _ => apply Rdiv_le_0_compat; solve [positive]
+  | |- 0 <= / _ => apply Rlt_le, Rinv_0_lt_compat; above
+  | |- 0 <= _ / _ => first [apply Rdiv_le_0_compat; [not_below | above] | lra]
   | |- 0 <= ?a * ?a => apply Rle_0_sqr
   | |- 0 <= ?a ^ 2 => apply pow2_ge_0
-  | |- 0 < _ ^ _ => apply pow_lt; solve [positive]
-  | |- 0 <= _ ^ _ => apply pow_le; solve [positive]
-  | |- 0 < zpow _ _ => apply zpow_pos; solve [positive]
-  | |- 0 < _ * _ => apply Rmult_lt_0_compat; solve [positive]
-  | |- 0 <= _ * _ => apply Rmult_le_pos; solve [positive]
-  | |- 0 < sum_lt _ _ => apply sum_pos; [index_fact | intros; hypotheses; solve [positive]]
-  | |- 0 <= sum_lt _ _ => apply sum_nonneg; intros; hypotheses; solve [positive]
-  | |- 0 < _ + _ => apply Rplus_lt_le_0_compat; solve [positive]
-  | |- 0 < _ + _ => apply Rplus_le_lt_0_compat; solve [positive]
-  | |- 0 <= _ + _ => apply Rplus_le_le_0_compat; solve [positive]
-  | |- 0 < _ => lra
-  | |- 0 <= _ => apply Rlt_le; solve [positive]
-  | |- 0 <= _ => lra
-  | |- ?a <> 0 => lra
-  | |- sqrt ?a <> 0 => apply Rgt_not_eq, sqrt_lt_R0; solve [positive]
-  | |- exp _ <> 0 => apply Rgt_not_eq, exp_pos
-  | |- ?a * ?b <> 0 => apply Rmult_integral_contrapositive_currified; solve [positive]
-  | |- / ?a <> 0 => apply Rinv_neq_0_compat; solve [positive]
-  | |- ?a ^ _ <> 0 => apply pow_nonzero; solve [positive]
-  | |- cbrt ?a <> 0 => apply cbrt_not_0; solve [positive]
-  | |- IZR _ <> 0 => apply not_0_IZR; index_fact
-  | |- ?a <> ?b => apply Rminus_not_eq; solve [positive]
-  | |- ?a < ?b => apply Rminus_lt_0; solve [positive]
+  | |- 0 <= _ ^ _ => apply pow_le; not_below
+  | |- 0 <= zpow _ _ => apply Rlt_le, zpow_pos; above
+  | |- 0 <= rpow _ _ => apply rpow_not_below
+  | |- 0 <= _ * _ => first [apply Rmult_le_pos; not_below | assumption | lra]
+  | |- 0 <= sum_lt _ _ => first [assumption | apply sum_nonneg; intros; hypotheses; not_below]
+  | |- 0 <= _ + _ => first [apply Rplus_le_le_0_compat; not_below | assumption | lra]
+  | |- 0 <= _ => first [assumption | lra | apply Rlt_le; assumption]
+  end
+with apart :=
+  cbv beta;
+  lazymatch goal with
+  | |- _ * _ <> 0 => first [assumption | apply Rmult_integral_contrapositive_currified; apart]
+  | |- / _ <> 0 => apply Rinv_neq_0_compat; apart
+  | |- _ / _ <> 0 => first [unfold Rdiv; apply Rmult_integral_contrapositive_currified; apart | lra]
+  | |- - _ <> 0 => first [apply Ropp_neq_0_compat; apart]
+  | |- _ ^ _ <> 0 => apply pow_nonzero; apart
+  | |- cbrt _ <> 0 => apply cbrt_not_0; apart
+  | |- IZR _ <> 0 => first [apply not_0_IZR; index_fact | lra]
+  | |- ?a <> 0 => first [assumption | apply Rgt_not_eq; red; above | apply Rlt_not_eq; lra | lra]
+  | |- ?a <> ?b => first [assumption | apply Rminus_not_eq; apart]
   end.
 
-(** What tells of exponentials that they are positive, so that linear arithmetic knows. *)
+Ltac positive :=
+  cbv beta;
+  lazymatch goal with
+  | |- _ /\ _ => split; positive
+  | |- 0 < _ => above
+  | |- 0 <= _ => not_below
+  | |- - _ < 0 => apply Ropp_lt_gt_0_contravar; red; above
+  | |- _ <> _ => apart
+  | |- _ < _ => first [assumption | lra | apply Rminus_lt_0; above]
+  | |- _ <= _ => first [assumption | lra | apply Rminus_le_0; not_below]
+  | |- _ => assumption
+  end.
+
+(** What tells of exponentials: that they are positive, and on which side of 1, so that linear arithmetic knows. *)
 Ltac know_exponentials :=
   repeat match goal with
-  | |- context [exp ?a] => lazymatch goal with | _ : 0 < exp a |- _ => fail | _ => assert (0 < exp a) by apply exp_pos end
+  | |- context [exp ?a] => lazymatch goal with | _ : 0 < exp a |- _ => fail | _ => idtac end;
+      assert (0 < exp a) by apply exp_pos;
+      try (first [ assert (1 < exp a) by (apply exp_above_1; lra)
+                 | assert (exp a < 1) by (apply exp_below_1; lra) ])
+  end.
+
+(** A root is above what is not positive, or of which the square is less. *)
+Lemma root_above : forall a x, x * x < a -> 0 < sqrt a - x.
+Proof.
+  intros a x H; destruct (Rlt_dec x 0) as [L|L]; [assert (S := sqrt_pos a); lra|].
+  assert (x < sqrt a); [|lra].
+  rewrite <- (sqrt_square x) by lra; apply sqrt_lt_1; nra.
+Qed.
+
+Lemma root_above_opp : forall a x, x * x < a -> 0 < x + sqrt a.
+Proof. intros a x H; assert (K := root_above a (- x) ltac:(nra)); lra. Qed.
+
+Ltac know_roots :=
+  repeat match goal with
+  | |- context [sqrt ?a] => lazymatch goal with | _ : 0 <= sqrt a |- _ => fail | _ => idtac end;
+      assert (0 <= sqrt a) by apply sqrt_pos;
+      try (assert (sqrt a * sqrt a = a) by (apply sqrt_sqrt; first [lra | not_below | nra]))
   end.
 
 Ltac side :=
   intros; cbv beta in *; hypotheses; split_cases;
+  repeat match goal with |- _ /\ _ => split end;
   first [ assumption
         | index_fact
         | lra
         | positive
+        | (apply Rgt_not_eq; red; first [apply root_above | apply root_above_opp]; first [lra | nra])
         | split_unequal; first [lra | nra | positive]
         | know_exponentials; first [lra | nra]
+        | know_roots; nra
         | nra ].
 
 (** * Equations of reals *)
-
-Ltac unify_arguments f :=
-  repeat match goal with
-  | |- context [f ?a] => match goal with
-      | |- context [f ?b] => tryif constr_eq a b then fail else (replace (f b) with (f a) by (f_equal; first [ring | (field; side)]))
-      end
-  end.
 
 Ltac normalise_exponentials :=
   unfold tanh, sinh, cosh, Rminus, Rdiv;
@@ -153,19 +224,50 @@ Ltac root_squares :=
 Ltac field_with_roots :=
   root_squares;
   match goal with
+  | A : sqrt ?a * sqrt ?a = _, B : sqrt ?b * sqrt ?b = _, C : sqrt ?c * sqrt ?c = _ |- _ => field [A B C]; side
   | A : sqrt ?a * sqrt ?a = _, B : sqrt ?b * sqrt ?b = _ |- _ => field [A B]; side
   | A : sqrt ?a * sqrt ?a = _ |- _ => field [A]; side
   end.
 
+Ltac same_argument f := f_equal; first [ring | (field; side) | field_with_roots].
+
+Ltac unify_arguments f :=
+  repeat match goal with
+  | |- context [f ?a] => match goal with
+      | |- context [f ?b] => tryif constr_eq a b then fail else (replace (f b) with (f a) by same_argument f)
+      end
+  end.
+
+(** The root of a product, where the roots of the factors stand beside it. *)
+Ltac split_roots :=
+  repeat match goal with
+  | |- context [sqrt ?c] => match goal with
+      | |- context [sqrt ?a] => match goal with
+          | |- context [sqrt ?b] =>
+              tryif first [constr_eq a c | constr_eq b c] then fail else
+              replace (sqrt c) with (sqrt a * sqrt b) by (rewrite <- sqrt_mult by side; f_equal; ring)
+          end
+      end
+  end.
+
+Lemma four_atan_1 : 4 * atan 1 = PI.
+Proof. rewrite atan_1; field. Qed.
+
+(** Values of functions at what they are often at. *)
+Ltac values := rewrite ?four_atan_1, ?atan_1, ?exp_0, ?ln_1, ?sqrt_0, ?sqrt_1.
+
 Ltac equation :=
-  cbv beta; hypotheses; split_cases;
+  cbv beta; hypotheses; split_cases; values;
   first [ reflexivity
         | ring
         | lra
         | field; side
         | field_with_roots
         | (unify_arguments sqrt; first [ring | (field; side) | field_with_roots])
+        | (unify_arguments exp; first [ring | (field; side) | field_with_roots])
+        | (unify_arguments ln; first [ring | (field; side) | field_with_roots])
         | (normalise_exponentials; unify_arguments exp; field; side)
+        | (split_roots; first [ring | (field; side) | field_with_roots])
         | nra ].
 
 (** * Derivatives along curves *)
@@ -203,6 +305,7 @@ Ltac dual_step :=
   | |- dual (fun t => cbrt (@?f t)) _ _ => eapply (dual_cbrt f)
   | |- dual (fun t => erf (@?f t)) _ _ => eapply (dual_erf f)
   | |- dual (fun t => rpow (@?f t) (@?g t)) _ _ => eapply (dual_rpow f g)
+  | |- dual (fun t => atan2 (@?f t) (@?g t)) _ _ => eapply (dual_atan2 f g)
   | |- dual (fun t => sum_lt (@?n t) (@?f t)) _ _ => eapply (dual_sum _ f)
   | |- dual (fun t => Rmax (@?f t) (@?g t)) _ _ => eapply (dual_Rmax f g)
   | |- dual (fun t => Rmin (@?f t) (@?g t)) _ _ => eapply (dual_Rmin f g)
@@ -240,8 +343,67 @@ Ltac dual_step :=
   | |- steady (fun t => Z.opp (@?f t)) _ => eapply (steady_map _ _ Z.opp f)
   end.
 
+(** At a seam: it is excluded, or both branches agree there. *)
+Ltac split_or := repeat match goal with H : _ \/ _ |- _ => destruct H end.
+
+Ltac zeros := rewrite ?Ropp_0, ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r, ?Rplus_0_l, ?Rplus_0_r.
+
+(** Functions at arguments that come to 0. *)
+Ltac arguments_0 :=
+  repeat match goal with
+  | |- context [exp ?a] => replace a with 0 by first [ring | (field; side)]; rewrite exp_0
+  end.
+
+Ltac at_seam E :=
+  first [ solve [equation]
+        | rewrite ?E; zeros; values; solve [equation]
+        | rewrite <- ?E; zeros; values; solve [equation]
+        | rewrite ?E; arguments_0; solve [equation]
+        | rewrite <- ?E; arguments_0; solve [equation]
+        | split_unequal; solve [nra] ].
+
+(** Comparisons that another one decides. *)
+Lemma dual_decided_lt : forall p q f g f' g' v d,
+  (forall t, p t < q t -> f t = f' t) -> (forall t, q t <= p t -> g t = g' t) ->
+  dual (fun t => if Rltb (p t) (q t) then f' t else g' t) v d ->
+  dual (fun t => if Rltb (p t) (q t) then f t else g t) v d.
+Proof.
+  intros p q f g f' g' v d F G; apply dual_ext; intro t; destruct (Rltb_spec (p t) (q t)); symmetry; [apply F|apply G]; lra.
+Qed.
+
+Lemma dual_decided_le : forall p q f g f' g' v d,
+  (forall t, p t <= q t -> f t = f' t) -> (forall t, q t < p t -> g t = g' t) ->
+  dual (fun t => if Rleb (p t) (q t) then f' t else g' t) v d ->
+  dual (fun t => if Rleb (p t) (q t) then f t else g t) v d.
+Proof.
+  intros p q f g f' g' v d F G; apply dual_ext; intro t; destruct (Rleb_spec (p t) (q t)); symmetry; [apply F|apply G]; lra.
+Qed.
+
+Ltac decided :=
+  cbv beta;
+  repeat (match goal with
+          | |- context [Rltb ?a ?b] => first [rewrite (Rltb_true a b) by lra | rewrite (Rltb_false a b) by lra]
+          | |- context [Rleb ?a ?b] => first [rewrite (Rleb_true a b) by lra | rewrite (Rleb_false a b) by lra]
+          end; cbn [andb orb negb]; cbv iota);
+  reflexivity.
+
 (** The first comparison that moves, wherever it stands, decides between two functions without it. *)
 Ltac hoist :=
+  first [hoist_same | hoist_other]
+with hoist_same :=
+  lazymatch goal with |- dual ?f _ _ =>
+    let c := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in match b with context [Reqb ?p ?p] => exact (Reqb p p) end)) in
+    let g := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in let d := eval cbv beta in (c t) in
+      let p := eval pattern d in b in
+      lazymatch p with ?q _ => let x := eval cbv beta iota delta [andb orb negb] in (q true) in exact x end)) in
+    apply (dual_ext g);
+    [ let t := fresh in intro t; cbv beta; let d := eval cbv beta in (c t) in
+      replace d with true by (symmetry; apply Reqb_true; reflexivity); reflexivity
+    | cbv beta ]
+  end
+with hoist_other :=
   lazymatch goal with |- dual ?f _ _ =>
     let c := constr:(fun t : R => ltac:(
       let b := eval cbv beta in (f t) in
@@ -259,9 +421,19 @@ Ltac hoist :=
         exact (if d then x else y) end)) in
     apply (dual_ext g); [let t := fresh in intro t; cbv beta; destruct (c t); reflexivity | cbv beta];
     lazymatch goal with
-    | |- dual (fun t => if Rltb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_lt p q f g)
-    | |- dual (fun t => if Rleb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_le p q f g)
-    | |- dual (fun t => if Reqb (@?p t) (@?q t) then @?f t else @?g t) _ _ => eapply (dual_if_eq p q f g)
+    | |- dual (fun t => if Rltb (@?p t) (@?q t) then @?f t else @?g t) _ _ =>
+        try (eapply (dual_decided_lt p q f g); [let t := fresh in let H := fresh in intros t H; decided ..| cbv beta]);
+        lazymatch goal with |- dual (fun t => if _ then @?f t else @?g t) _ _ => eapply (dual_if_lt p q f g) end
+    | |- dual (fun t => if Rleb (@?p t) (@?q t) then @?f t else @?g t) _ _ =>
+        try (eapply (dual_decided_le p q f g); [let t := fresh in let H := fresh in intros t H; decided ..| cbv beta]);
+        lazymatch goal with |- dual (fun t => if _ then @?f t else @?g t) _ _ => eapply (dual_if_le p q f g) end
+    | |- dual (fun t => if Reqb (@?p t) (@?q t) then @?f t else @?g t) _ _ =>
+        first
+          [ apply (dual_ext g);
+            [ let t := fresh in intro t; cbv beta; let E := fresh in
+              destruct (Reqb_spec (p t) (q t)) as [E|E]; [cbv beta in E; symmetry; solve [at_seam E] | reflexivity]
+            | cbv beta ]
+          | eapply (dual_if_eq p q f g) ]
     end
   end.
 
@@ -289,15 +461,6 @@ Ltac derive :=
   | |- forall _ : Z, _ => intro; derive
   | |- _ => idtac
   end.
-
-(** At a seam: it is excluded, or both branches agree there. *)
-Ltac split_or := repeat match goal with H : _ \/ _ |- _ => destruct H end.
-
-Ltac at_seam E :=
-  first [ solve [equation]
-        | rewrite ?E; rewrite ?Ropp_0, ?exp_0, ?ln_1, ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r, ?Rplus_0_l; solve [equation]
-        | rewrite <- ?E; rewrite ?Ropp_0, ?exp_0, ?ln_1, ?Rmult_0_r, ?Rmult_0_l; solve [equation]
-        | split_unequal; solve [nra] ].
 
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;

@@ -86,7 +86,8 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
     _library.prepare()
     files = printed(read([directory]))
     results = {file.subject: kernel.so_far(file) for file in files}
-    judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
+    short_first = sorted(files, key=lambda file: len(file.text()))
+    judging = kernel.judge_all(short_first, _options.processes(jobs, len(files)))
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
         results[result.subject] = result
         (directory / "coq.md").write_text(coq.page(list(results.values()), limit))
