@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ._jax_lowerings import is_python, lowered
+from ._jax_compat import LINEAR, linear_program
+from ._jax_lowerings import DECLARED, is_python, lowered
 from ._jax_programs import CALLS, held
 
 
@@ -12,3 +14,11 @@ def called(eqn: Any) -> Any:
     """The closed jaxpr that an equation runs on its operands; None for one that is run as it is."""
     own = eqn.primitive.name in CALLS and not is_python(eqn.primitive)
     return held(eqn) if own else lowered(eqn)
+
+
+def written(eqn: Any) -> Mapping[str, Any]:
+    """The parameters that say which function an equation computes: for one with an object among them, its program."""
+    if eqn.primitive.name == LINEAR:
+        return {"jaxpr": linear_program(eqn)}
+    program = lowered(eqn) if eqn.primitive.name == DECLARED else None
+    return eqn.params if program is None else {"jaxpr": program}

@@ -13,9 +13,13 @@ import jax.numpy as jnp
 from jax._src.core import jaxprs_in_params
 from jax._src.interpreters import mlir
 from jax._src.lax.lax import _ragged_dot_general_impl
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 
 from certgrad import _devices, _pallas
+
+DECLARED = "call_hi_primitive"
+"""A primitive whose class says what it runs. Its parameter is an object that no text of a program can hold."""
 
 
 def _over_positions(reduction: Callable[..., Any], axes: Sequence[Any], groups: Any) -> Callable[..., Any] | None:
@@ -29,6 +33,30 @@ def _ragged_dot(params: Mapping[str, Any]) -> Callable[..., Any]:
     return partial(_ragged_dot_general_impl, **params)
 
 
+def _polynomial(x: Any, *coefficients: Any) -> list[Any]:
+    """The sum of cₖ·xᵏ by Horner's rule, as `jax.lax.polynomial` computes it (above 8 terms in a scan of the same)."""
+    total = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return [total]
+
+
+def _declared(params: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """What JAX runs in place of a primitive that is declared by a class (from JAX 0.12 on): its own `expand`.
+
+    None where an operand or a result is no array of JAX's, or where running it does more than to compute.
+    """
+    made = params["_prim"]
+    if made.effects or not all(isinstance(a, ShapedArray) for a in (*made.in_avals_flat, *made.out_avals_flat)):
+        return None
+
+    def run(*arrays: Any) -> list[Any]:
+        return jax.tree.leaves(made.expand(*jax.tree.unflatten(made.in_tree, arrays)))
+
+    run.__name__ = type(made).__name__
+    return run
+
+
 def _collective(reduction: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Callable[..., Any] | None]:
     return lambda params: _over_positions(reduction, params["axes"], params.get("axis_index_groups"))
 
@@ -40,6 +68,8 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any] | None]] =
     "pmin": _collective(jnp.min),
     "pallas_call": _pallas.program,
     "shard_map": _devices.program,
+    "polynomial": lambda params: _polynomial,
+    DECLARED: _declared,
 }
 """By name, what the parameters make of it: a function of the operands, as JAX runs it on a CPU."""
 

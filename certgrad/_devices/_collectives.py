@@ -27,7 +27,7 @@ def _collective(*names: str) -> Callable[[Collective], Collective]:
 
 
 _UNREAD = frozenset(
-    """psend precv ragged_all_to_all all_gather_start all_gather_reduced_start psum_start psum_invariant_start
+    """psend precv pbroadcast_dynamic unreduced_pmax unreduced_pmin ragged_all_to_all all_gather_start all_gather_reduced_start psum_start psum_invariant_start
     unreduced_psum_start reduce_scatter_start unreduced_reduce_scatter_start all_to_all_start pbroadcast_start
     ppermute_start all_gather_done psum_done reduce_scatter_done all_to_all_done pbroadcast_done
     ppermute_done""".split()
@@ -57,7 +57,10 @@ def _names(axis_name: Any) -> tuple[str, ...]:
     return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
 
 
-@_collective("pvary", "pcast", "preduced", "reduced_vary_cast_p", "vary_unreduced_cast_p")
+_CASTS = "pvary pcast preduced reduced_vary_cast reduced_vary_cast_p vary_unreduced_cast vary_unreduced_cast_p"
+
+
+@_collective(*_CASTS.split())
 def _cast(mesh: Mesh, params: Mapping[str, Any], x: Shards) -> Shards:
     """What each device holds stays; JAX's type of it changes, such as "a part of what is yet to be summed"."""
     return x

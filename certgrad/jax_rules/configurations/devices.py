@@ -48,6 +48,12 @@ _TILED = "3*n, 9*n", _mapped((ON, ON), ON, lambda x, y: y * lax.all_gather(x * x
 _GATHERED_FOR_ALL = "6 n", _mapped(ON, ALL, lambda x: lax.all_gather(x * x, "i", tiled=True, to="invarying"))
 _NUMBER_OF_ONE = _mapped(ON, ON, lambda x: x * lax.pbroadcast(jnp.sum(x * x), "i", 1))
 
+
+def _name(cast: str) -> str:
+    """What this JAX calls the primitive: from 0.12 on its function's name, and with a `_p` before."""
+    return cast if jax.__version_info__ >= (0, 12) else f"{cast}_p"
+
+
 DEVICES: list[Configuration] = [
     *forms(
         "shard_map",
@@ -62,9 +68,9 @@ DEVICES: list[Configuration] = [
     *configurations("all_gather_invariant", _GATHERED_FOR_ALL[1], _GATHERED_FOR_ALL[0]),
     *configurations("all_gather_reduced", _GATHERED_REDUCED[1], _GATHERED_REDUCED[0]),
     *configurations("preduced", _REDUCED[1], _REDUCED[0]),
-    *configurations("reduced_vary_cast_p", _REDUCED[1], _REDUCED[0]),
+    *configurations(_name("reduced_vary_cast"), _REDUCED[1], _REDUCED[0]),
     *configurations("unreduced_psum", _PARTS_SUMMED[1], _PARTS_SUMMED[0]),
-    *configurations("vary_unreduced_cast_p", _PARTS_SUMMED[1], _PARTS_SUMMED[0]),
+    *configurations(_name("vary_unreduced_cast"), _PARTS_SUMMED[1], _PARTS_SUMMED[0]),
     *configurations("unreduced_reduce_scatter", _PARTS_SCATTERED[1], _PARTS_SCATTERED[0]),
     *forms(
         "reduce_scatter",

@@ -54,4 +54,5 @@ ELEMENTWISE: list[Configuration] = [
     ),
     *configurations("log2", jnp.log2, "*s"),
     *configurations("one_minus_square", lambda x, y: lax.tanh(x) * y, "*s, *s"),
+    *configurations("polynomial", lambda x, a, b: jnp.polyval(jnp.stack([a, b, a * b]), x), "*s, *s, *s"),
 ]

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from certgrad._jax_compat import LINEAR, linear_program
+from certgrad._jax_calls import written
 from certgrad._subject import Subject
 from certgrad.ops._declare import Case
 
@@ -41,13 +41,6 @@ def case_digest(op: Subject, case: Case, programs: Mapping[str, Traced]) -> str:
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=32).hexdigest()
 
 
-def _written(eqn: Any) -> Mapping[str, Any]:
-    """The parameters of an equation; the tangent of an op of certgrad as the program that its rule runs."""
-    if eqn.primitive.name != LINEAR:
-        return dict(eqn.params)
-    return {"jaxpr": linear_program(eqn)}
-
-
 class _Writer:
     """Writes a jaxpr as text in which variables are numbered in order and nested programs stand in place."""
 
@@ -70,7 +63,7 @@ class _Writer:
         for v, c in itertools.zip_longest(map(name, jaxpr.constvars), map(self.array, consts), fillvalue=""):
             lines.append(f"const {v} = {c}")
         for eqn in jaxpr.eqns:
-            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(_written(eqn).items()) if k not in _IGNORED)
+            params = ",".join(f"{k}={self.param(v)}" for k, v in sorted(written(eqn).items()) if k not in _IGNORED)
             operands, results = (" ".join(map(name, side)) for side in (eqn.invars, eqn.outvars))
             lines.append(f"{results} = {eqn.primitive.name}[{params}] {operands}")
         return "\n".join([*lines, "out " + " ".join(map(name, jaxpr.outvars))])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 _GROUPS: dict[str, str] = {
     "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
-        pbroadcast pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
-        pvary reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter vary_unreduced_cast_p""",
+        pbroadcast pbroadcast_dynamic pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
+        pvary reduced_vary_cast reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter
+        vary_unreduced_cast vary_unreduced_cast_p""",
     "sparse arrays": """bcoo_fromdense bcoo_sort_indices bcoo_spdot_general bcoo_sum_duplicates bcsr_dot_general
         bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense csr_fromdense csr_matmat csr_matvec csr_todense spsolve
         todense""",
     "a call out of the program": """check debug_callback debug_print ffi_call inspect_sharding io_callback
         pure_callback""",
-    "a place in memory": "with_memory_space_constraint",
+    "a place in memory": "relayout with_memory_space_constraint",
     "an order of effects": "program_order",
     "internal to JAX: in no finished program": "custom_lin eval_jaxpr stage",
     "a mutable reference": """accum_grad_in_ref addupdate array_ref empty_ref free_ref freeze get log_extend log_read

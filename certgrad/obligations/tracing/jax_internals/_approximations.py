@@ -26,7 +26,7 @@ from certgrad import special
 from certgrad._complex import pi
 from certgrad._threads import Kept, precision
 
-from ._programs import Program, is_literal, program_of
+from ._programs import Program, inner_program, is_literal, program_of
 from ._text import serialised
 from ._tracing import wide_floats
 
@@ -92,6 +92,11 @@ _distances = Kept()
 _programs = Kept()
 
 
+def _frexp(x: Any) -> Any:
+    """JAX's own: a function with a rule, and from JAX 0.12 on a primitive that a class declares."""
+    return _ufuncs._frexp(x) if hasattr(_ufuncs, "_frexp") else _ufuncs.Frexp(jax.typeof(x))(x)
+
+
 def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
     """Of a number that is not 0. Not an approximation: what JAX does to the bits of a float gives these numbers."""
     exponent = jnp.floor(jnp.log(jnp.abs(x)) / jnp.log(jnp.asarray(2.0, x.dtype))) + 1
@@ -138,13 +143,13 @@ APPROXIMATIONS: Sequence[Approximation] = (
     ),
     Approximation(
         "frexp",
-        _ufuncs._frexp,
+        _frexp,
         _mantissa_and_exponent,
         lambda x: tuple(map(arb, frexp(float(x)))),
         "x·2^(−e) and e, the integer part of 1 + log₂|x|",
         (-20.0, 20.0, 82),
         outputs=2,
-        called="_frexp",
+        called="_frexp" if hasattr(_ufuncs, "_frexp") else "Frexp",
     ),
 )
 
@@ -206,7 +211,9 @@ def _called(program: Program) -> Program:
     (eqn,) = program.jaxpr.eqns
     held = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     constants = [held[v] for v in eqn.invars if not is_literal(v) and v in held]
-    return _with_constants(program_of(eqn.params["call_jaxpr"]), constants)
+    inner = inner_program(eqn)
+    assert inner is not None  # it is called by name
+    return _with_constants(inner, constants)
 
 
 def _with_constants(program: Program, constants: Sequence[Any]) -> Program:

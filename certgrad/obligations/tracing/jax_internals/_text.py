@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
-from certgrad._jax_compat import LINEAR, linear_program
+from certgrad._jax_calls import written
 from certgrad.errors import TraceError
 from certgrad.obligations.terms.session import Memo
 
@@ -153,8 +153,7 @@ class Serialiser:
 
     def params(self, eqn: Any) -> str:
         ignored, param = self.IGNORED, self.param
-        given = {"jaxpr": linear_program(eqn)} if eqn.primitive.name == LINEAR else eqn.params
-        return ",".join([f"{k}={param(v)}" for k, v in sorted(given.items()) if k not in ignored])
+        return ",".join([f"{k}={param(v)}" for k, v in sorted(written(eqn).items()) if k not in ignored])
 
     def aval(self, aval: Any) -> str:
         found = self.types.get(id(aval))

@@ -1,4 +1,4 @@
-"""Examples of primitives that JAX runs as programs of others: mutable references, and sparse arrays."""
+"""Examples of primitives that JAX runs as programs of others: mutable references, polynomials, and sparse arrays."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ PROGRAMS: list[Example] = [
     example("swap", swapped, X),
     example("addupdate", row_added, A, Y),
     example("empty_ref", jax.jit(emptied), X),  # JAX does not differentiate it where nothing is compiled
+    example("polynomial", lambda x, c: jnp.polyval(c, x), X, real("c", "4")),  # a loop before JAX 0.12
     example("bcoo_todense", lambda i, d: matrix(i, d).todense(), *HELD),
     example("bcoo_transpose", lambda i, d: matrix(i, d).T.todense(), *HELD),
     example("bcoo_dot_general", lambda i, d, v: matrix(i, d) @ v, *HELD, real("v", "3")),
