@@ -27,10 +27,10 @@ def _collective(*names: str) -> Callable[[Collective], Collective]:
 
 
 _UNREAD = frozenset(
-    """psend precv pbroadcast_dynamic unreduced_pmax unreduced_pmin ragged_all_to_all all_gather_start all_gather_reduced_start psum_start psum_invariant_start
-    unreduced_psum_start reduce_scatter_start unreduced_reduce_scatter_start all_to_all_start pbroadcast_start
-    ppermute_start all_gather_done psum_done reduce_scatter_done all_to_all_done pbroadcast_done
-    ppermute_done""".split()
+    """psend precv pbroadcast_dynamic unreduced_pmax unreduced_pmin ragged_all_to_all all_gather_start
+    all_gather_reduced_start psum_start psum_invariant_start unreduced_psum_start reduce_scatter_start
+    unreduced_reduce_scatter_start all_to_all_start pbroadcast_start ppermute_start all_gather_done psum_done
+    reduce_scatter_done all_to_all_done pbroadcast_done ppermute_done""".split()
 )
 NAMES = frozenset({*_UNREAD, "axis_index"})
 """Primitives that are about devices; those of `_BY_NAME` are added below."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 _GROUPS: dict[str, str] = {
     "a collective over devices": """all_gather all_gather_invariant all_gather_reduced all_to_all axis_index
-        pbroadcast pbroadcast_dynamic pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all reduce_scatter
-        pvary reduced_vary_cast reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter
+        pbroadcast pbroadcast_dynamic pmax pmin ppermute preduced psum psum_invariant psum_scatter ragged_all_to_all
+        reduce_scatter pvary reduced_vary_cast reduced_vary_cast_p shard_map unreduced_psum unreduced_reduce_scatter
         vary_unreduced_cast vary_unreduced_cast_p""",
     "sparse arrays": """bcoo_fromdense bcoo_sort_indices bcoo_spdot_general bcoo_sum_duplicates bcsr_dot_general
         bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense csr_fromdense csr_matmat csr_matvec csr_todense spsolve
