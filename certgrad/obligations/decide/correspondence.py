@@ -130,23 +130,38 @@ def _signed(alike: Mapping[str, tuple[str, int]]) -> Callable[[Atom], Poly | Non
 def _begins_as(m: _Member, others: Sequence[_Member], region: Region, inside: Ranges) -> bool:
     """The carry may be those of a class times a sign, which is settled here: at time 0 it is.
 
-    Where all begin at 0, what a step adds to one of them says which sign to try.
+    Where all begin at 0, the first steps say which sign to try.
     """
     first = others[0]
     if m.carry.init.is_zero and first.carry.init.is_zero:
-        own = _added(m.carry)
-        alike = (d for d in others if own is not None and (added := _added(d.carry)) is not None and added == own)
-        opposed = (d for d in others if own is not None and (added := _added(d.carry)) is not None and added == -own)
-        if (same := next(alike, None)) is not None:
-            m.sign = same.sign
-        elif (other := next(opposed, None)) is not None:
-            m.sign = -other.sign
+        m.sign = next((d.sign * sign for d in others if (sign := _sign_of(m, d))), 1)
         return True
     for sign in (1, -1):
         if _equal(first.carry.init, m.carry.init.scale(sign), region, inside, m):
             m.sign = sign
             return True
     return False
+
+
+def _sign_of(m: _Member, other: _Member) -> int:
+    """The sign that one carry which begins at 0 may be another one times; 0 where that does not show.
+
+    By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
+    """
+    for own, its in ((_added(m.carry), _added(other.carry)), *((_after(m, k), _after(other, k)) for k in range(1, 4))):
+        if own is None or its is None:
+            return 0
+        if not (own.is_zero and its.is_zero):
+            return 1 if own == its else -1 if own == -its else 0
+    return 0
+
+
+def _after(m: _Member, steps: int) -> Poly | None:
+    """What is carried after so many steps; None where that has no value."""
+    try:
+        return written_out(entry(m.loop, m.position, of_const(number(steps)), m.carry.index))
+    except ArithmeticError:
+        return None
 
 
 def _added(c: Open) -> Poly | None:
