@@ -121,3 +121,26 @@ def test_what_stays_infinite_or_is_handed_out_is_not_proved():
 
     assert verdict(own(masked, lambda c, *args: (c[0],)), "n, n:bool -> ") not in ("proved", "proved under hypotheses")
     assert verdict(own(before), "n -> n") not in ("proved", "proved under hypotheses")
+
+
+def symplectic(q, p, kicks):
+    """Positions and momenta, stepped in turn: each carry begins its adjoint at 0."""
+
+    def step(state, kick):
+        q, p = state
+        p = p - kick * jnp.sin(q)
+        return (q + 0.1 * p, p), None
+
+    return lax.scan(step, (q, p), kicks)[0][0]
+
+
+def in_the_log_semiring(x):
+    return lax.scan(lambda a, row: (jnp.logaddexp(a, row), None), x[0], x[1:])[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "signature"), [(symplectic, ", , n -> "), (in_the_log_semiring, "n -> ")], ids=["momenta", "logaddexp"]
+)
+def test_what_the_carries_of_a_loop_are_to_each_other(function, signature):
+    assert verdict(own(function), signature) == "proved"
+    assert verdict(own(function, lambda c, *args: (*c[:-1], -c[-1])), signature) == "refuted"

@@ -28,6 +28,11 @@ class Law(Enum):
     EXP_OF_LAMBERTW = "exp of Lambert's W", "exp(W(p)) = p/W(p)", "p ≠ 0"
     LOG_OF_PRODUCT = "logarithm of a product", "log(a^k·b) = k·log(a) + log(b)", "a > 0"
     LOG_OF_POWER = "logarithm of a power", "log(a^k) = k·log(a)", "k is odd, and a > 0"
+    LOG_OF_TURNED = (
+        "logarithm of 1 + exp",
+        "log(1 + exp((1 − 2·[φ])·p)) = log(1 + exp(p)) − [φ]·p, and log(1 + exp(−|p|)) = log(1 + exp(p)) − [p > 0]·p",
+        "",
+    )
     SIN_SQUARED = "square of a sine", "sin²(p) = 1 − cos²(p)", ""
     CUBE_OF_CBRT = "cube of a cube root", "cbrt(p)³ = p", ""
     PARITY = "odd and even functions", "f(−p) = −f(p), or f(−p) = f(p)", "f is odd, or f is even"

@@ -292,7 +292,38 @@ def log_of(poly: Poly) -> Poly:
             return result + poly_of(intern(Fn("log", (poly_of(a),)))).scale(
                 fmpq(Fraction(k).numerator, Fraction(k).denominator)
             )
+    turned = _turned(rest)
+    if turned is not None:
+        applied(Law.LOG_OF_TURNED)
+        condition, p = turned
+        return result + log_of(ONE + exp_of(p)) - condition * p
     return result + poly_of(intern(Fn("log", (rest,))))
+
+
+def _turned(poly: Poly) -> tuple[Poly, Poly] | None:
+    """(φ, p) where the term is 1 + exp(q), and q is (1 − 2·φ)·p for a condition φ, or −|p| for φ = [p > 0]."""
+    if not poly.piecewise or len(poly) != 2 or poly.coefficient(()) != 1:
+        return None
+    ((mono, c),) = (term for term in poly.items() if term[0])
+    if c != 1 or not all(isinstance(a, Exp) for a, _ in mono):
+        return None
+    q = sum((Poly({a.mono: number(e).constant()}) for a, e in mono if isinstance(a, Exp)), Poly({}))
+    conditions = sorted({a for m in q for a, _ in m if isinstance(a, Pred)}, key=lambda a: a.key)
+    for a in conditions:
+        p = Poly({m: k for m, k in q.items() if all(b is not a for b, _ in m)})
+        if q == p - (poly_of(a) * p).scale(2):
+            return poly_of(a), p
+        opposite = pred(-a.poly)
+        beside = Poly({tuple((b, e) for b, e in m if b is not a): -k for m, k in q.items() if (a, 1) in m})
+        if q == (opposite - poly_of(a)) * beside and _is_multiple(beside, a.poly):
+            return poly_of(a), beside
+    return None
+
+
+def _is_multiple(poly: Poly, of: Poly) -> bool:
+    """The term is a number times another one."""
+    mono, c = next(iter(of.items()))
+    return poly == of.scale(poly.coefficient(mono) / c)
 
 
 def log_number(c: fmpq) -> Poly:

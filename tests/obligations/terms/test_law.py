@@ -141,6 +141,15 @@ def _(draw: Draw) -> Sides:
         yield np.log(a**k), k * np.log(a)
 
 
+@of(Law.LOG_OF_TURNED)
+def _(draw: Draw) -> Sides:
+    p = draw.normal(size=5)
+    for condition in (p > 0, p < 0, np.arange(5) % 2 == 0):
+        yield np.log(1 + np.exp((1 - 2 * condition) * p)), np.log(1 + np.exp(p)) - condition * p
+    p[0] = 0
+    yield np.log(1 + np.exp(-abs(p))), np.log(1 + np.exp(p)) - (p > 0) * p
+
+
 @of(Law.SIN_SQUARED)
 def _(draw: Draw) -> Sides:
     p = draw.normal(scale=5)
