@@ -18,7 +18,7 @@ from certgrad.obligations.prove.problem import trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import Program
 
 from ._declaration import Declaration
-from ._layers import plain_function, unwrapped
+from ._layers import parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
 from ._statics import Default, real
 from ._user_rule import UserRule
@@ -62,20 +62,18 @@ class Tried:
 
 def inferred(function: Callable) -> Tried:
     """Signatures at which the rule traces, those of highest rank first."""
-    plain = plain_function(unwrapped(function))
+    custom = unwrapped(function)
     known = _KNOWN.get(id(function))
     if known is not None and known[0] is function and known[1].problem:
         return known[1]
     try:
-        found = inspect.signature(plain).parameters.values()
+        found = parameters_of(custom, plain_function(custom)).values()
     except (TypeError, ValueError):
         return Tried(problem="its arguments cannot be told")
     parameters = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     static: dict[str, Any] = {p.name: Default(p.default) for p in parameters if p.default is not p.empty}
     # Without a value an argument that is no array can only be proved for every number.
-    static |= {
-        n: real() for n in nondifferentiable(unwrapped(function), [p.name for p in parameters]) if n not in static
-    }
+    static |= {n: real() for n in nondifferentiable(custom, [p.name for p in parameters]) if n not in static}
     arrays = [p for p in parameters if p.name not in static]
     # How many `*args` takes is anyone's guess: two are the fewest that can be mixed up.
     arrays += [p for p in found if p.kind == p.VAR_POSITIONAL for _ in range(max(0, REST - len(arrays)))]

@@ -87,6 +87,19 @@ def plain_function(function: Any) -> Callable:
     return inspect.unwrap(inner)
 
 
+def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:
+    """What a call can give the function of a rule. Inside JAX's custom functions a partial has given its arguments, and
+    what has no position stays as it is.
+
+    Raises:
+        TypeError, ValueError: they cannot be read.
+    """
+    if kind_of_rule(custom) not in ("jax.custom_vjp", "jax.custom_jvp"):
+        return dict(inspect.signature(plain).parameters)
+    found = inspect.signature(custom.fun if isinstance(custom.fun, partial) else plain).parameters
+    return {n: p for n, p in found.items() if p.kind != p.KEYWORD_ONLY or p.default is p.empty}
+
+
 def by_name(custom: Any) -> frozenset[str]:
     """Arguments that the rule takes by their names: Equinox hands on those that a call names, beside the others."""
     if kind_of_rule(custom) != "equinox.filter_custom_jvp":

@@ -10,9 +10,10 @@ from certgrad.hypotheses.tree import Term
 from certgrad.obligations.decide.pairing import paired_by_coordinates
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import build, trace_rules
+from certgrad.obligations.prove.prove import not_followed
 from certgrad.obligations.prove.statements import adjoint_of_derivative_obligation, differentiated
 from certgrad.obligations.terms.budget import BudgetError, limited
-from certgrad.obligations.terms.walk import extent
+from certgrad.obligations.terms.walk import extent, mentions
 from certgrad.obligations.wording.stated import term
 
 from ._user_rule import UserRule
@@ -51,6 +52,8 @@ def _term(one: UserRule, k: int) -> Missing:
     rules = replace(one.rules(instance.statics), jvp=None, primal=None)  # the derivative is the kernel's own
     programs = trace_rules(rules, shapes, len(one.params), one.name)
     problem = build(one.arg_names, one.params, one.domain, shapes, programs, one.name)
+    if not_followed(problem, "vjp_is_adjoint"):  # the derivative below is not that of the function
+        return NOTHING
     found = differentiated(problem, problem.facts, ())
     if found.failure is not None:
         return NOTHING
@@ -66,6 +69,8 @@ def _term(one: UserRule, k: int) -> Missing:
         return NOTHING
     names = dict(zip(places, letters({*one.arg_names, *one.signature.names}), strict=False))
     lacking = term(coefficient, names)
+    if any(mentions(coefficient, {name}) for name in problem.opaque):  # it has no name that a reader knows
+        return NOTHING
     text = term_text(lacking)
     entry = f"{one.moving[0]}[{','.join(names.values())}]" if names else one.moving[0]
     what = "the cotangent" if "jvp_is_derivative" not in one.kinds else "the transpose, the cotangent"

@@ -8,7 +8,7 @@ from typing import Any
 
 from certgrad.errors import UsageError
 
-from ._layers import bound_by
+from ._layers import bound_by, parameters_of
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -22,7 +22,7 @@ class Parameters:
 
     def __init__(self, function: Callable, custom: Any, plain: Callable, shown: str) -> None:
         try:
-            found = inspect.signature(plain).parameters
+            found = parameters_of(custom, plain)
         except (TypeError, ValueError):
             raise UsageError(f"The arguments of {shown} cannot be read from its definition.") from None
         self.all = {n: p for n, p in found.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}

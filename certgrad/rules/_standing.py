@@ -19,6 +19,7 @@ import numpy as np
 from certgrad._closures import kind_of_rule
 
 from ._infer import traces
+from ._layers import parameters_of
 from ._parameters import POSITIONAL
 from ._user_rule import UserRule
 
@@ -36,7 +37,7 @@ def standing(rule: UserRule) -> Callable | None:
         return None
     if not all(isinstance(rule.unsaid[n], int | None) for n in names):
         return None
-    of = inspect.signature(rule.plain)
+    of = inspect.Signature([*parameters_of(custom, rule.plain).values()])
 
     @wraps(custom)
     def called(*args: Any, **kwargs: Any) -> Any:

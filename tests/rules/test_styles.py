@@ -1,5 +1,6 @@
 """The styles in which people write rules: nested arguments, no gradients, other libraries' decorators."""
 
+import inspect
 import sys
 from functools import partial
 
@@ -13,6 +14,7 @@ from certgrad.errors import SignatureError, UsageError
 from certgrad.report import json, markdown, text
 from certgrad.report.audited import Audit, Audited
 from certgrad.rules._find import find
+from certgrad.rules._infer import inferred
 
 from .test_check import custom_vjp
 
@@ -438,3 +440,35 @@ def test_rules_behind_a_wrapper_are_searched_for_ranks():
         return primals[0] ** 2, slope(tangents[0], None, primals[0])
 
     assert certgrad.check(filtered, "*s -> *s").claims[0].cases[0].scope.startswith("all shapes, ranks 0, 1, 2, 3, 4")
+
+
+def scaled(x, w=1.0, *, eps):
+    return w * x / jnp.sqrt(x**2 + eps)
+
+
+def scaled_backward(x, g):
+    return (g * 1e-3 / jnp.sqrt(x**2 + 1e-3) ** 3,)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        partial(scaled, eps=1e-3),
+        partial(scaled, w=1.0, eps=1e-3),
+        partial(lambda eps, x: scaled(x, eps=eps), 1e-3),
+        lambda x, *, eps=1e-3: scaled(x, eps=eps),
+    ],
+)
+@pytest.mark.parametrize("factor", [1, 2])
+def test_what_a_partial_gives_inside_a_custom_function(inner, factor):
+    taken = [p for p in inspect.signature(inner).parameters.values() if p.kind != p.KEYWORD_ONLY]
+
+    def backward(x, g):
+        return tuple(factor * c for c in scaled_backward(x, g)) + (None,) * (len(taken) - 1)
+
+    made = jax.custom_vjp(inner)
+    made.defvjp(lambda x, *rest: (inner(x, *rest), x), backward)
+    assert certgrad.check(made, "n", static={"w": 1.0} if len(taken) > 1 else None).verdict == (
+        "proved" if factor == 1 else "refuted"
+    )
+    assert inferred(made).found[0].signature == "n d"

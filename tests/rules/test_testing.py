@@ -9,6 +9,7 @@ import time
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -100,11 +101,14 @@ def project(tmp_path):
     return tmp_path
 
 
+PLATFORMS = {"JAX_PLATFORMS": "cpu"}
+
+
 def run(folder, *command):
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), **PLATFORMS},
         capture_output=True,
         text=True,
         check=False,
@@ -158,6 +162,18 @@ def test_verdicts_are_remembered(project):
     for done in (first, second):
         assert "1 failed, 1 passed, 1 skipped" in done.stdout
         assert "half the derivative is returned" in done.stdout
+
+
+@pytest.mark.parametrize("platforms", ["cpu", ""])
+def test_the_audit_and_pytest_share_what_they_remember(project, platforms, monkeypatch):
+    if not platforms and jax.default_backend() != "cpu":
+        pytest.skip("what is there on another platform is kept apart")
+    monkeypatch.setitem(PLATFORMS, "JAX_PLATFORMS", platforms)
+    run(project, "certgrad", "audit", "--cache-dir", ".certgrad_cache")
+    kept = {path.name for path in (project / ".certgrad_cache").glob("*.entry")}
+    done = pytest_with_plugin(project, "--certgrad", "-q")
+    assert "1 failed, 1 passed, 1 skipped" in done.stdout
+    assert {path.name for path in (project / ".certgrad_cache").glob("*.entry")} == kept != set()
 
 
 def test_a_limit_of_time_leaves_the_clock_of_others_alone():

@@ -18,6 +18,7 @@ import jax
 import jaxlib
 import numpy as np
 import scipy
+from jax.extend.backend import backends
 
 import certgrad
 from certgrad._subject import Subject
@@ -26,6 +27,8 @@ from certgrad.obligations.generality.rank_blind import dtype_sensitive, rank_sen
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_internals import versions
 
+_SAFE_PATH = re.compile(r"safe_path=\w+,? ?")
+"""Where Python looks for modules: which were found is in the key of the code."""
 _PACKAGE = Path(certgrad.__file__).resolve().parent
 
 
@@ -50,15 +53,27 @@ def subject(op: Subject) -> str:
 
 
 def _flags() -> str:
-    """How JAX is set, and the variables of the environment that its compiler reads."""
-    flags = sorted((k, repr(v)) for k, v in jax.config.values.items())
+    """How JAX is set, and the variables of the environment that its compiler reads.
+
+    Of the platforms, those that there are count: an audit asks for the CPU, and where there is no other it is the same
+    as to ask for none.
+    """
+    flags = sorted((k, repr(v)) for k, v in jax.config.values.items() if k != "jax_platforms")
     variables = [(name, os.environ.get(name)) for name in ("XLA_FLAGS", "NVIDIA_TF32_OVERRIDE")]
-    return f"{flags}\n{variables}"
+    return f"{flags}\n{_platforms()}\n{variables}"
+
+
+def _platforms() -> str:
+    try:
+        return f"{jax.default_backend()} of {sorted(backends())}"
+    except RuntimeError:  # the one that is asked for is not there: nothing will run
+        return repr(jax.config.values["jax_platforms"])
 
 
 def package_surroundings() -> str:
     """All that a verdict on a rule in code may depend on beside that code: flags, versions, and certgrad's own text."""
-    return f"{_flags()}\n{_surroundings()}\n{_package_source()}\n{sys.flags}\n{scipy.__version__}"
+    flags = _SAFE_PATH.sub("", str(sys.flags))
+    return f"{_flags()}\n{_surroundings()}\n{_package_source()}\n{flags}\n{scipy.__version__}"
 
 
 def package_is_as_it_was() -> bool:

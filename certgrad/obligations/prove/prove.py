@@ -79,7 +79,7 @@ def _plain(clauses: Sequence[Clause]) -> bool:
 def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
     assumed, assumed_clauses = facts_of(domain)
     facts = problem.facts.extended(assumed)
-    if reason := _not_followed(problem, kind):
+    if reason := not_followed(problem, kind):
         return Outcome(reason=reason)
     try:
         if kind == "jvp_is_derivative" or (kind == "vjp_is_adjoint" and problem.jvp is None):
@@ -161,7 +161,7 @@ def _ranges(problem: Problem, kind: str) -> dict[Var, Poly]:
     return {v: found.pop() for v, found in sizes.items() if len(found) == 1}
 
 
-def _not_followed(problem: Problem, kind: str) -> str:
+def not_followed(problem: Problem, kind: str) -> str:
     """Why an obligation cannot be stated: a value of which nothing is known would have to be differentiated."""
     rules = [*(problem.jvp or ()), *problem.vjp] if kind not in OF_VALUES else []
     free = {*problem.tangents.values(), *problem.seed_names}
