@@ -1,10 +1,12 @@
 """The ops by name."""
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
 
+import certgrad
 from certgrad import ops
 from certgrad.errors import DeclarationError, UnknownOpError
 from certgrad.ops import Op, Registry, registry
@@ -87,6 +89,43 @@ def test_a_module_is_reloaded(tmp_path, monkeypatch):
     as_main = {"__name__": "__main__", "mine": module.mine}
     exec(compile(Path(module.__file__).read_text(), module.__file__, "exec"), as_main)  # as `python -m` runs it
     assert module.mine.get("one") is as_main["scaled"]
+
+
+RELOADED = """
+import jax
+from certgrad import ops
+from certgrad.ops import Registry
+mine = globals().get("mine", Registry())
+
+@ops.op("*s -> *s", registry=mine)
+def squared(x):
+    return x * x
+
+@squared.jvp
+def _(x, dx):
+    return FACTOR * x * dx
+
+@squared.vjp
+def _(x, seed):
+    return FACTOR * x * seed
+
+rule = jax.custom_vjp(lambda x: x * x)
+rule.defvjp(lambda x: (x * x, x), lambda x, g: (FACTOR * x * g,))
+"""
+
+
+def test_a_reloaded_module_has_the_verdicts_of_what_it_says_now(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    said = []
+    for factor in (2, 3, 2):
+        (tmp_path / "reloaded_rules.py").write_text(RELOADED.replace("FACTOR", str(factor)))
+        importlib.invalidate_caches()
+        module = sys.modules.get("reloaded_rules")
+        module = importlib.reload(module) if module else importlib.import_module("reloaded_rules")
+        said.append((certgrad.check(module.rule, "n").verdict, certgrad.audit(module.squared).verdict))
+        assert module.mine.names() == ("squared",)
+    assert said == [("proved", "proved"), ("refuted", "refuted"), ("proved", "proved")]
 
 
 def test_freeze_names_the_incomplete_op():
