@@ -1,4 +1,4 @@
-"""`x.at[i].max`, `min` and `mul` where one window is written."""
+"""`x.at[i].max`, `min` and `mul` where one window is written, and scatters that write nothing."""
 
 import jax
 import jax.numpy as jnp
@@ -63,3 +63,15 @@ def test_several_windows_are_refused():
     assert found.verdict in ("unproved", "refuted")
     right = certgrad.check(made(lambda x, k: x.at[k].max(1.0), lambda r, g: (g * (r[0] > 1), None)), "n, m:int")
     assert not right.proved
+
+
+@pytest.mark.parametrize("method", ["set", "add", "max", "multiply"])
+@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize("outside", [lambda n: jnp.arange(n) + n, lambda n: -1 - jnp.arange(n) - n])
+def test_a_scatter_all_of_whose_indices_are_outside_changes_nothing(method, factor, outside):
+    def function(x):
+        return getattr(x.at[outside(x.shape[0])], method)(2 * x, mode="drop")
+
+    rule = jax.custom_vjp(function)
+    rule.defvjp(lambda x: (function(x), None), lambda _, g: (factor * g,))
+    assert certgrad.check(rule, "n", conformance=False).verdict == ("proved" if factor == 1 else "refuted")

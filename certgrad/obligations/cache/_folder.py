@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from certgrad.errors import UsageError
+
 DEFAULT_FOLDER = Path(".certgrad_cache")
 MAX_ENTRY = 8 * 2**20
 """Bytes of one entry. One of this library is some kilobytes; a larger file is no entry and is not read."""
@@ -29,9 +31,15 @@ _IGNORE = "# Made by certgrad: what earlier audits proved. It may be removed at 
 
 
 class Folder:
-    """A folder of entries. Nothing here raises for what the disk does; `problem` says why writing failed, if it did."""
+    """A folder of entries. Nothing here raises for what the disk does; `problem` says why writing failed, if it did.
+
+    Raises:
+        UsageError: what is given is no path.
+    """
 
     def __init__(self, path: Path | str, max_total: int = MAX_TOTAL) -> None:
+        if not isinstance(path, (str, Path)):
+            raise UsageError(f"{path!r} is no folder: give its path, as a text or a pathlib.Path.")
         self.path = Path(path)
         self.max_total = max_total
         self.problem = ""

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from certgrad.errors import UsageError
 from certgrad.obligations import audit
 from certgrad.obligations.auditing import audit as _audit
 from certgrad.obligations.cache import Cache, Folder, _folder, _key
@@ -62,6 +63,13 @@ def test_a_folder_by_its_name_as_text(tmp_path):
         folder.write("entry", b"kept")
         assert folder.read("entry") == b"kept"
         assert folder.problem == ""
+
+
+@pytest.mark.parametrize("given", [3, None, b"cache", ["cache"]])
+def test_what_is_no_path_is_no_folder(given: Any) -> None:
+    for make in (Folder, Cache):
+        with pytest.raises(UsageError, match="is no folder: give its path, as a text or a pathlib.Path"):
+            make(given)
 
 
 def test_the_same_op_is_traced_but_not_proved_again(
