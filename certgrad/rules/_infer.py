@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from certgrad.errors import CertgradError
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import trace_forward, trace_rules
 from certgrad.obligations.tracing.jax_internals import Program
 
 from ._declaration import Declaration
-from ._layers import parameters_of, plain_function, unwrapped
+from ._layers import backward_of, parameters_of, plain_function, unwrapped
 from ._parameters import nondifferentiable
+from ._returned import recorded
 from ._statics import Default, real
 from ._user_rule import UserRule
 
@@ -102,13 +106,33 @@ def inferred(function: Callable) -> Tried:
 def _try(out: Tried, function: Callable, declared: Declaration) -> None:
     """Note whether the rule traces as it is declared, or why not."""
     try:
-        why = untraced(UserRule(function, declared.signature, static=declared.static))
+        rule = UserRule(function, declared.signature, static=declared.static)
+        why = untraced(rule) or _has_gradient(rule)
     except CertgradError as error:
         why = str(error)
     if why:
         out.failures.setdefault(_brief(why), f"{declared.signature}")
     else:
         out.found.append(declared)
+
+
+def _has_gradient(rule: UserRule) -> str:
+    """Why an argument is not meant to be of integers, as the signature has it: the rule returns its gradient. JAX drops
+    that one unseen, and a verdict would say nothing of it.
+    """
+    whole = [n for n, s in zip(rule.arg_names, rule.signature.inputs, strict=True) if s.dtype == "int"]
+    backward = backward_of(rule.custom)
+    if backward is None or not whole:
+        return ""
+    with recorded(*backward) as returned:
+        untraced(rule)
+    for cotangents in returned:
+        if not isinstance(cotangents, (tuple, list)) or len(cotangents) != len(rule.dynamic):
+            continue
+        for name, one in zip(rule.dynamic, cotangents, strict=True):
+            if name in whole and any(jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in jax.tree.leaves(one)):
+                return f"it returns a gradient for {name}, which is not of integers then"
+    return ""
 
 
 _KNOWN: dict[int, tuple[Callable, Tried]] = {}

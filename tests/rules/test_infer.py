@@ -64,6 +64,19 @@ def test_square_matrices_and_halves(function, found):
     assert found in [str(d.signature) for d in inferred(made).found]
 
 
+def test_an_argument_with_a_gradient_is_not_taken_for_integers():
+    made = jax.custom_vjp(lambda c, x: c[0] + x * c[1])
+    made.defvjp(
+        lambda c, x: (c[0] + x * c[1], (c, x)), lambda r, g: (jnp.stack([jnp.sum(g), 0 * jnp.sum(g)]), g * r[0][1])
+    )
+    tried = inferred(made)
+    assert tried.found == []
+    assert "it returns a gradient for c, which is not of integers then" in tried.failures
+    rows = jax.custom_vjp(lambda x, ids: x[ids])
+    rows.defvjp(lambda x, ids: (x[ids], (x, ids)), lambda r, g: (jnp.zeros_like(r[0]).at[r[1]].add(g), None))
+    assert "n d, n:int" in [str(d.signature) for d in inferred(rows).found]
+
+
 def test_a_refutation_at_inferred_shapes_says_so():
     wrong = jax.custom_vjp(lambda x: x**2)
     wrong.defvjp(lambda x: (x**2, x), lambda x, g: (3 * x * g,))
