@@ -48,10 +48,12 @@ def _attained_once(unique: Unique, shown: str) -> str:
 
 
 def _in_words(shown: str) -> str:
-    for symbol, words in _WORDS.items():
-        if symbol in shown:
-            left, right = shown.split(symbol, 1)
-            return f"{left} {words} {right}"
+    """With the relation in words that stands in no bracket."""
+    depth = 0
+    for k, character in enumerate(shown):
+        depth += (character in "([{⟨") - (character in ")]}⟩")
+        if not depth and (words := _WORDS.get(shown[k : k + 3])):
+            return f"{shown[:k]} {words} {shown[k + 3 :]}"
     return shown
 
 

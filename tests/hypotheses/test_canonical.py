@@ -4,7 +4,7 @@ import pytest
 
 from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.canonical import canonical
-from certgrad.hypotheses.prose import prose
+from certgrad.hypotheses.prose import _in_words, prose
 from certgrad.hypotheses.text import text
 
 ZERO = t.ZERO
@@ -106,3 +106,11 @@ def test_a_letter_that_a_size_has_is_no_index() -> None:
 def test_words() -> None:
     assert prose(OTHERS[10], ["x"]) == "at every entry, x is not 0"
     assert prose(canonical(OTHERS[16])) == "the maximum of x[i] over i is attained only once"
+
+
+def test_the_relation_in_words_is_the_one_outside_of_brackets():
+    assert _in_words("(Σj [m[i,j] < 0]) + (Σj [m[i,j] > 0]) > 0") == (
+        "(Σj [m[i,j] < 0]) + (Σj [m[i,j] > 0]) is greater than 0"
+    )
+    assert _in_words("x[i] ≠ 0") == "x[i] is not 0"
+    assert _in_words("argmax of x is unique") == "argmax of x is unique"
