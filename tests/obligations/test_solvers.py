@@ -55,6 +55,19 @@ def test_an_elementwise_equation(signature):
     assert len(found) == 2
 
 
+@certgrad.solves(lambda z, a: z**3 + z - a)
+def cube(a):
+    return lax.fori_loop(0, 20, lambda _, z: z - (z**3 + z - a) / (3 * z**2 + 1), jnp.zeros_like(a))
+
+
+def test_an_elementwise_equation_at_any_rank():
+    right = rule(cube, lambda r, g: (g / (3 * r[1] ** 2 + 1),))
+    verdict, found, reasons = proof(right, "*s -> *s")
+    assert (verdict, reasons.strip(" |")) == ("proved under hypotheses", "")
+    assert all(h.startswith("cube solves") for h in found)
+    assert proof(rule(cube, lambda r, g: (g / (3 * r[1] ** 2 + 2),)), "*s -> *s")[0] == "refuted"
+
+
 def test_a_solver_under_vmap_is_one_solver_of_a_batch():
     batched = rule(lambda e, m: jax.vmap(kepler)(e, m), kepler_bwd)
     assert proof(batched, "b n, b n -> b n")[0] == "proved under hypotheses"

@@ -71,6 +71,42 @@ def audit(folder, *arguments):
     )
 
 
+DECLARED = """
+import jax
+import jax.numpy as jnp
+import certgrad
+
+@certgrad.declare("n", domain="x > 0")
+@jax.custom_vjp
+def inside(x):
+    return jnp.log(x)
+
+inside.defvjp(lambda x: (jnp.log(x), x), lambda x, g: (g / x,))
+
+@certgrad.declare("n, n", differentiable=["x"])
+@jax.custom_vjp
+def scaled(x, w):
+    return x * w
+
+scaled.defvjp(lambda x, w: (x * w, w), lambda w, g: (g * w, None))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["declared.py:inside"], 0),  # a declared domain is a hypothesis, and hypotheses are no remarks
+        (["declared.py:scaled"], 1),
+        (["declared.py:scaled", "--ignore", "CG204"], 0),
+    ],
+)
+def test_what_strict_says_of_domains_and_of_arguments_that_are_left_out(tmp_path, options, code):
+    (tmp_path / "declared.py").write_text(DECLARED)
+    done = audit(tmp_path, *options, "--strict")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("CG204" in done.stderr) == (code == 1)
+
+
 @pytest.mark.slow
 def test_a_package_with_a_broken_module(folder):
     done = audit(folder, "mypkg")

@@ -17,6 +17,7 @@ from certgrad.obligations.balls._values import Array
 
 SHAPES = 2
 POINTS = 24
+MOST_AXES = 8
 ENOUGH = 3
 """At one point a solver of another equation may by chance be near a solution of the declared one."""
 PRECISION = 256
@@ -38,7 +39,8 @@ def agrees_somewhere(
     """
     rng = seeded(name, kind, "consistent")
     found = 0
-    for dims in islice(draw_dims(inputs, rng, lambda d: min(d.sizes.values(), default=2) > 1, further), SHAPES):
+    smallest = 2 ** min(max((len(one.dims) for one in inputs), default=0), MOST_AXES)  # of all axes 2
+    for dims in islice(draw_dims(inputs, rng, _two_or_more, further, smallest), SHAPES):
         programs = Programs(rule(dims), inputs, dims)
         for point in islice(_points(programs, kind, rng, domain), POINTS):
             try:
@@ -48,6 +50,10 @@ def agrees_somewhere(
             if found == ENOUGH:
                 return True
     return False
+
+
+def _two_or_more(dims: Dims) -> bool:
+    return min(dims.sizes.values(), default=2) > 1
 
 
 def _points(programs: Programs, kind: str, rng: Random, domain: Domain) -> Iterator[Point]:

@@ -34,15 +34,19 @@ def seeded(*words: str) -> random.Random:
 
 
 def draw_dims(
-    inputs: Sequence[Input], rng: random.Random, fits: Callable[[Dims], bool], further: Sequence[str] = ()
+    inputs: Sequence[Input],
+    rng: random.Random,
+    fits: Callable[[Dims], bool],
+    further: Sequence[str] = (),
+    least: int = 0,
 ) -> Iterator[Dims]:
     """Concrete dims without repetition: distinct ones, all 2, all 1, all 3, then random ones up to 4.
 
-    `further` names dims that no input has.
+    `further` names dims that no input has. Arrays of `least` entries are never too large.
     """
     named, stars = names_in(inputs)
     named += [name for name in further if name not in named]
-    most = MAX_ENTRIES if named or stars else MOST_ENTRIES
+    most = max(least, MAX_ENTRIES if named or stars else MOST_ENTRIES)
     seen = set()
     groups: list[tuple[int, ...]]
     for attempt in range(60):
