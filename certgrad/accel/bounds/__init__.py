@@ -1,0 +1,5 @@
+"""Bounds on what a certified graph, or its gradient, returns over a box of inputs: rigorous, by ball arithmetic."""
+
+from certgrad.accel.bounds._bounds import Bounds, Box, bounds
+
+__all__ = ["Bounds", "Box", "bounds"]

@@ -1,0 +1,238 @@
+"""Bounds over a box: enclosures of smaller and smaller boxes, and their hull."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flint import arb
+
+from certgrad.accel._compile import CompiledGraph
+from certgrad.accel.bounds._enclose import enclose
+from certgrad.errors import UsageError
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.balls._values import Array, Value
+
+BITS = 128
+_NEEDED = "The picture needs matplotlib. Install it with: pip install 'certgrad[train]'."
+
+
+@dataclass(frozen=True)
+class Box:
+    """An argument that may be anything from `lower` to `upper`, entry by entry; numbers broadcast."""
+
+    lower: Any
+    upper: Any
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Every value over the box is at least `lower` and at most `upper`, entry by entry, nested as what is bounded.
+    They are infinite where nothing is known."""
+
+    lower: Any
+    upper: Any
+    at: Any
+    """The values at the middle of the box, as the program runs in floats."""
+    boxes: int
+    """How many boxes were enclosed."""
+
+    def picture(self, path: str | Path, most: int = 60) -> Path:
+        """Draw the bounds of the first entries, with the values at the middle of the box: PNG, SVG or PDF, by the
+        file's ending. Raises UsageError without matplotlib."""
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise UsageError(_NEEDED) from None
+        flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (self.lower, self.upper, self.at)]
+        lower, upper, at = (x[:most] for x in flat)
+        known = np.isfinite(lower) & np.isfinite(upper)
+        where = np.arange(len(lower))
+        figure = Figure(figsize=(7, 3.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        axes.vlines(where[known], lower[known], upper[known], linewidth=4, alpha=0.5, label="bounds")
+        axes.plot(where, at, "k.", label="at the middle")
+        for k in where[~known]:
+            axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~known][0] else None)
+        axes.set_xlabel("entry")
+        axes.legend()
+        figure.savefig(path)
+        return Path(path)
+
+
+def bounds(compiled: CompiledGraph, *args: Any, gradient: bool = False, boxes: int = 64) -> Bounds:
+    """Bounds of what a certified graph returns where some arguments are only known to lie in a box.
+
+    They hold for every real number in the box, and are computed in ball arithmetic, so that no rounding is left out.
+    Of the programs in floats they say nothing beyond that: those round.
+
+    Args:
+        compiled: from `compile_graph`.
+        args: the arguments of the function, nested as they are; a `Box` in place of an array.
+        gradient: bound the gradient of a scalar loss in place of its value: by the certified reverse sweep.
+        boxes: how many boxes to enclose. More are tighter; each costs an evaluation in ball arithmetic.
+
+    Raises:
+        UsageError: the arguments do not fit the specs, or a box is empty or of integers.
+        BallError: a primitive has no enclosure.
+    """
+    traced = compiled.certified.traced
+    plain = CompiledGraph(compiled.certified)
+    flat = [_box(x, a.name) for x, a in zip(_flat(compiled, args), traced.specs.arguments, strict=True)]
+    middles = [np.asarray(b.lower + (b.upper - b.lower) / 2 if isinstance(b, Box) else b) for b in flat]
+    typed = [np.asarray(x, _narrow(d)) for x, d in zip(middles, traced.specs.dtypes, strict=True)]
+
+    def run(*arrays: Any) -> Any:
+        return plain._value_and_grad(arrays)[0][1] if gradient else plain._forward(arrays)[0]
+
+    jaxpr = jax.make_jaxpr(run)(*typed)
+    at = run(*typed)
+    found, count = _hull(jaxpr, flat, boxes)
+    tree = jax.tree.structure(at)
+    lower, upper = ([np.vectorize(side, otypes=[float])(x) for x in found] for side in (_below, _above))
+    return Bounds(jax.tree.unflatten(tree, lower), jax.tree.unflatten(tree, upper), at, count)
+
+
+def _narrow(dtype: Any) -> Any:
+    return dtype if jax.config.read("jax_enable_x64") else jax.dtypes.canonicalize_dtype(dtype)
+
+
+def _flat(compiled: CompiledGraph, args: Sequence[Any]) -> list[Any]:
+    """The arguments' leaves, boxes among them."""
+    kept: dict[int, Box] = {}
+
+    def hidden(x: Any) -> Any:
+        if not isinstance(x, Box):
+            return x
+        marked = np.broadcast_to(np.asarray(len(kept)), np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper)))
+        kept[id(marked)] = x
+        held.append(marked)
+        return marked
+
+    held: list[Any] = []
+    leaves = compiled.certified.traced.specs.flat(
+        [jax.tree.map(hidden, a, is_leaf=lambda x: isinstance(x, Box)) for a in args]
+    )
+    return [kept.get(id(x), x) for x in leaves]
+
+
+def _box(x: Any, name: str) -> Any:
+    if not isinstance(x, Box):
+        return np.asarray(x)
+    lower, upper = np.broadcast_arrays(np.asarray(x.lower, np.float64), np.asarray(x.upper, np.float64))
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+        raise UsageError(f"The box of {name} is empty or not finite. Give finite numbers, the lower ones first.")
+    return Box(lower, upper)
+
+
+Part = tuple[list[Array], list[Array]]
+"""The lower and the upper ends of the arguments that are boxes."""
+
+
+def _hull(jaxpr: Any, flat: Sequence[Any], most: int) -> tuple[list[Any], int]:
+    """The hull of enclosures over boxes that together are the box: the one with the widest result is halved next."""
+    varied = [k for k, x in enumerate(flat) if isinstance(x, Box)]
+    order = itertools.count()
+    start: Part = [flat[k].lower for k in varied], [flat[k].upper for k in varied]
+
+    def enclosed(part: Part) -> tuple[float, int, Part, list[Any] | None]:
+        arguments = [_argument(x) for x in flat_with(part)]
+        outs: list[Any] | None = None
+        try:
+            with s.precision(BITS):
+                outs = [_finite(x) for x in enclose(jaxpr, arguments)]
+        except BallError:
+            if all((low == high).all() for low, high in zip(*part, strict=True)) or not _splits(part):
+                raise
+        width = math.inf if outs is None else max((_width(x) for out in outs for x in out.flat), default=0.0)
+        return -width, next(order), part, outs
+
+    def flat_with(part: Part) -> list[Any]:
+        full = list(flat)
+        for k, low, high in zip(varied, *part, strict=True):
+            full[k] = Box(low, high)
+        return full
+
+    heap = [enclosed(start)]
+    count = 1
+    while heap and count < most and heap[0][0] < 0 and _splits(heap[0][2]):
+        _, _, part, _ = heapq.heappop(heap)
+        for half in _halves(part):
+            heapq.heappush(heap, enclosed(half))
+            count += 1
+    results = [outs for _, _, _, outs in heap if outs is not None]
+    if len(results) < len(heap):  # some part is not enclosed: nothing is known
+        return [np.full(v.aval.shape, None, object) for v in jaxpr.jaxpr.outvars], count
+    with s.precision(BITS):
+        return [_united([outs[k] for outs in results]) for k in range(len(results[0]))], count
+
+
+def _argument(x: Any) -> Value:
+    """An array as exact scalars, a box as balls around its intervals; integers and booleans as they are."""
+    if not isinstance(x, Box) and not jnp.issubdtype(x.dtype, jnp.floating):
+        return Value(x)
+    lower, upper = (x.lower, x.upper) if isinstance(x, Box) else (np.asarray(x, np.float64),) * 2
+    out = np.empty(lower.shape, object)
+    for at in np.ndindex(lower.shape):
+        low, high = (s.fmpq(*float(e[at]).as_integer_ratio()) for e in (lower, upper))
+        out[at] = low if low == high else arb(low).union(arb(high))
+    return Value(out)
+
+
+def _splits(part: Part) -> bool:
+    return any((high > low).any() for low, high in zip(*part, strict=True))
+
+
+def _halves(part: Part) -> list[Part]:
+    """The box cut in two across its widest side."""
+    lows, highs = part
+    which = max(range(len(lows)), key=lambda k: float((highs[k] - lows[k]).max(initial=0.0)))
+    at = np.unravel_index(int((highs[which] - lows[which]).argmax()), lows[which].shape)
+    middle = lows[which][at] + (highs[which][at] - lows[which][at]) / 2
+    below, above = highs[which].copy(), lows[which].copy()
+    below[at] = above[at] = middle
+    return [
+        (lows, [*highs[:which], below, *highs[which + 1 :]]),
+        ([*lows[:which], above, *lows[which + 1 :]], highs),
+    ]
+
+
+def _finite(x: Array) -> Array:
+    """Entries as finite scalars, or None where nothing is known."""
+    if x.dtype != object:
+        return np.frompyfunc(lambda v: s.rational(int(v)), 1, 1)(x)
+    return np.asarray(np.frompyfunc(lambda v: v if s.finite(v) else None, 1, 1)(x), object)
+
+
+def _width(x: Any) -> float:
+    return math.inf if x is None else float(s.ball(x).rad())
+
+
+def _united(arrays: Sequence[Array]) -> Array:
+    def join(a: Any, b: Any) -> Any:
+        return None if a is None or b is None else s.ball(a).union(s.ball(b))
+
+    out = arrays[0]
+    for x in arrays[1:]:
+        out = np.asarray(np.frompyfunc(join, 2, 1)(out, x), object)
+    return out
+
+
+def _below(x: Any) -> float:
+    """The largest float that is certainly not above."""
+    return -math.inf if x is None else math.nextafter(float(s.ball(x).lower().mid()), -math.inf)
+
+
+def _above(x: Any) -> float:
+    return math.inf if x is None else math.nextafter(float(s.ball(x).upper().mid()), math.inf)

@@ -1,0 +1,186 @@
+"""A traced program on balls that stand for whole intervals: where a comparison stays open, both branches count.
+
+A ball is read as any number in it. Where two branches are possible the result is their hull, so an enclosure is sound
+without a case distinction. What an unknown truth value may flow into is listed; anything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Undecided, Unsupported
+from certgrad.obligations.balls._evaluate import Step, program
+from certgrad.obligations.balls._values import Array, Context, Value, boxed
+
+Maybe = bool | None
+"""A truth value, or None where a comparison is open."""
+
+
+class Truths(Value):
+    """An array of `Maybe`. Nothing else than the rules below may see one."""
+
+    __slots__ = ()
+
+
+_MOVED = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", "copy", "slice", "concatenate", "rev"}
+"""Primitives that only move entries."""
+
+
+_CALLS = {"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint"}
+"""Primitives that run an inner program and return what it returns."""
+
+
+def enclose(jaxpr: Any, arguments: Sequence[Value]) -> list[Array]:
+    """Enclosures of a program's outputs over the arguments. Raises BallError where there is none."""
+    with np.errstate(all="ignore"):
+        return [_plain(out).primal for out in _run(jaxpr, list(arguments))]
+
+
+def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
+    compiled = program(jaxpr)
+    memory: list[Any] = list(compiled.initial)
+    for slot, value in zip(compiled.inputs, arguments, strict=True):
+        memory[slot] = value
+    for step in compiled.steps:
+        out = _one(step, [memory[slot] for slot in step.operands])
+        for slot, value in zip(step.results, [out] if isinstance(out, Value) else out, strict=False):
+            memory[slot] = value
+    return [memory[slot] for slot in compiled.outputs]
+
+
+def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:
+    """For loops and branches, which read the truth values that an inner program returns."""
+    return [_plain(out) for out in _run(jaxpr, arguments)]
+
+
+_CALLING, _DECIDED = (Context(run=run, keep_stopped=True) for run in (_run, _run_decided))
+
+
+def _one(step: Step, operands: list[Value]) -> Value | list[Value]:
+    rule = _RULES.get(step.name)
+    if rule is not None and (found := rule(*operands)) is not None:
+        return found
+    if step.rule is None:
+        raise Unsupported(f"primitive {step.name}")
+    if step.name in _CALLS:
+        return step.rule(_CALLING, step.params, *operands)
+    if not any(isinstance(x, Truths) for x in operands):
+        return step.rule(_DECIDED, step.params, *operands)
+    if step.name == "convert_element_type" and np.dtype(step.params["new_dtype"]).kind == "f":
+        return Value(_entries(_as_number, operands[0].primal))
+    if step.name not in _MOVED:
+        raise Undecided(f"{step.name} of a truth value that is open over the box")
+    out = step.rule(_DECIDED, step.params, *operands)
+    assert isinstance(out, Value)
+    return Truths(out.primal)
+
+
+def _plain(out: Value) -> Value:
+    if isinstance(out, Truths):
+        raise Undecided("a truth value that is open over the box is returned")
+    return out
+
+
+def _entries(function: Callable[..., Any], *arrays: Array) -> Array:
+    return boxed(np.frompyfunc(function, len(arrays), 1)(*arrays))
+
+
+def _truths(array: Array) -> Value:
+    """As plain booleans where all are decided."""
+    if any(x is None for x in array.flat):
+        return Truths(array)
+    return Value(array.astype(bool))
+
+
+def _as_number(x: Maybe) -> Any:
+    return arb(0.5, 0.5) if x is None else s.ONE if x else s.ZERO
+
+
+def _comparison(holds: Callable[[int | None], bool]) -> Callable[[Value, Value], Value | None]:
+    def one(a: Any, b: Any) -> Maybe:
+        try:
+            return holds(s.compare(a, b))
+        except Undecided:
+            return None
+
+    def rule(a: Value, b: Value) -> Value | None:
+        return _truths(_entries(one, a.primal, b.primal)) if a.real and b.real else None
+
+    return rule
+
+
+def _and(a: Maybe, b: Maybe) -> Maybe:
+    return False if a is False or b is False else None if a is None or b is None else True
+
+
+def _not(a: Maybe) -> Maybe:
+    return None if a is None else not a
+
+
+def _logic(function: Callable[..., Maybe]) -> Callable[..., Value | None]:
+    def rule(*operands: Value) -> Value | None:
+        if not any(isinstance(x, Truths) for x in operands):
+            return None
+        return _truths(
+            _entries(lambda *xs: function(*(None if x is None else bool(x) for x in xs)), *_objects(operands))
+        )
+
+    return rule
+
+
+def _objects(operands: Sequence[Value]) -> list[Array]:
+    return [x.primal.astype(object) for x in operands]
+
+
+def _select(which: Value, *cases: Value) -> Value | None:
+    if not isinstance(which, Truths):
+        return None
+    if len(cases) != 2 or not all(c.real for c in cases):
+        raise Undecided("a selection between integers that is open over the box")
+    picked = np.broadcast_to(which.primal, cases[0].primal.shape)
+    return Value(_entries(_chosen, picked, cases[0].primal, cases[1].primal))
+
+
+def _chosen(which: Maybe, no: Any, yes: Any) -> Any:
+    return yes if which is True else no if which is False else hull(no, yes)
+
+
+def hull(a: Any, b: Any) -> Any:
+    """A ball around both."""
+    if a is b:
+        return a
+    if not (s.finite(a) and s.finite(b)):
+        return s.UNKNOWN
+    return s.known(s.ball(a).union(s.ball(b)))
+
+
+def _sign(x: Value) -> Value | None:
+    def one(a: Any) -> Any:
+        if a is s.UNKNOWN:
+            return arb(0, 1)
+        try:
+            return s.rational(s.sign(a))
+        except Undecided:
+            return arb(0, 1)
+
+    return Value(_entries(one, x.primal)) if x.real else None
+
+
+_RULES: dict[str, Callable[..., Value | None]] = {
+    "eq": _comparison(lambda order: order == 0),
+    "ne": _comparison(lambda order: order != 0),
+    "lt": _comparison(lambda order: order == -1),
+    "gt": _comparison(lambda order: order == 1),
+    "le": _comparison(lambda order: order in (-1, 0)),
+    "ge": _comparison(lambda order: order in (0, 1)),
+    "and": _logic(_and),
+    "or": _logic(lambda a, b: _not(_and(_not(a), _not(b)))),
+    "not": _logic(_not),
+    "select_n": _select,
+    "sign": _sign,
+}
