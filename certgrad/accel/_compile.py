@@ -99,6 +99,11 @@ class CompiledGraph:
         for x, a in zip(leaves, specs.arguments, strict=True):
             if a.spec.dtype == "float" and not jnp.issubdtype(x.dtype, jnp.floating):
                 raise UsageError(f"{a.name} is {x.dtype}, but its spec is of real numbers. Pass an array of floats.")
+            if _is_explicit(x):
+                raise UsageError(
+                    f"{a.name} is on a mesh whose axes are explicit, for which every program would say how each result "
+                    "is placed. Make the mesh with axis_types=(jax.sharding.AxisType.Auto, …): XLA then places them."
+                )
         leaves = [x if kind_of(x.dtype) == "k" else jnp.asarray(x) for x in leaves]
         numbers = self._numbers(leaves)
         return Sweep(self.certified.induction, sizes, numbers), [
@@ -206,6 +211,15 @@ def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, 
             "Certify the function again."
         )
     return CompiledGraph(certified, checked, monitor)
+
+
+def _is_explicit(x: Any) -> bool:
+    """The placement of the array is a part of its type."""
+    sharding = getattr(jax.typeof(x), "sharding", None)
+    spec = getattr(sharding, "spec", ())
+    return (
+        any(axis is not None for axis in spec or ()) and not sharding.mesh.empty and sharding.mesh.are_all_axes_explicit
+    )
 
 
 def _difference(certified: Certification) -> str | None:

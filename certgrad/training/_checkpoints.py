@@ -61,6 +61,7 @@ class Checkpoints:
             self._check(about)
             wanted = jax.tree.map(_abstract, _arrays(self._start))
             found = self._manager.restore(step, args=args.Composite(arrays=args.StandardRestore(wanted)))["arrays"]
+            found = jax.tree.map(_as_placed, found, _arrays(self._start))
         return Saved(_context(self._start, found, step), about["rest"])
 
     def save(self, context: Context, rest: Mapping[str, Any], wait: bool = False) -> None:
@@ -121,6 +122,11 @@ def _typed(key: Any) -> bool:
 def _abstract(x: Any) -> Any:
     array = jnp.asarray(x)
     return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding)
+
+
+def _as_placed(found: Any, start: Any) -> Any:
+    """What was on no device in particular, such as a count, may again go wherever the rest is."""
+    return found if getattr(start, "committed", False) else jnp.asarray(np.asarray(found))
 
 
 def _identity(context: Context) -> str:
