@@ -47,7 +47,7 @@ def conform(
     """
     import jax
 
-    from certgrad.conform import REASONS, devices
+    from certgrad.conform import devices
     from certgrad.ops import registry
     from certgrad.report import floats
 
@@ -58,8 +58,8 @@ def conform(
     tasks = [(name, dtypes, device, hard) for device in devices() for name in names]
     found = list(_console.progress(_run(tasks, jobs), len(tasks), shown=True, verb="measuring"))
     if output is not None:
-        output.write_text(floats.as_markdown(found, REASONS, f"jax {jax.__version__}"), encoding="utf-8")
-    typer.echo(floats.as_text(found, REASONS), nl=False)
+        output.write_text(floats.as_markdown(found, f"jax {jax.__version__}"), encoding="utf-8")
+    typer.echo(floats.as_text(found), nl=False)
     raise typer.Exit(ExitCode.REFUTED if any(one.problems() for one in found) else ExitCode.DISCHARGED)
 
 

@@ -4,6 +4,18 @@ found = conform(registry.get("softmax"), ["float32"])
 """
 
 from certgrad.conform._measure import DTYPES, LIMIT, PARTS, Conformity, Hard, Measured, conform, devices, explained
-from certgrad.conform._reasons import REASONS
+from certgrad.conform._reasons import REASONS, reason
 
-__all__ = ["DTYPES", "LIMIT", "PARTS", "REASONS", "Conformity", "Hard", "Measured", "conform", "devices", "explained"]
+__all__ = [
+    "DTYPES",
+    "LIMIT",
+    "PARTS",
+    "REASONS",
+    "Conformity",
+    "Hard",
+    "Measured",
+    "conform",
+    "devices",
+    "explained",
+    "reason",
+]

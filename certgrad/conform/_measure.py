@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from certgrad.conform._points import Call, Point, calls, exactly, hard, ordinary
-from certgrad.conform._reasons import REASONS
+from certgrad.conform._reasons import reason
 from certgrad.hypotheses.arithmetic import UnfitError
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import evaluate
@@ -78,18 +78,17 @@ class Conformity:
 
     op: str
     device: str
+    reason: str = ""
+    """What is written down about it."""
     parts: dict[str, dict[str, Measured]] = field(default_factory=dict)
     hard: dict[str, list[Hard]] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
 
     def problems(self, dtype: str = "float32") -> list[str]:
-        """What has no reason: parts above the limit at ordinary arguments that neither conditioning nor a written
-        reason explains, and NaN."""
-        far = [
-            f"{part} is off by {m.ulps:.3g} units"
-            for part, m in self.beyond(dtype).items()
-            if not m.explained and self.op not in REASONS
-        ]
+        """What has no reason, by conditioning or written down: parts above the limit at ordinary arguments, and NaN."""
+        if self.reason:
+            return []
+        far = [f"{part} is off by {m.ulps:.3g} units" for part, m in self.beyond(dtype).items() if not m.explained]
         return far + [f"{', '.join(h.nan)} is NaN with {h.what}" for h in self.hard.get(dtype, []) if h.nan]
 
     def beyond(self, dtype: str = "float32") -> dict[str, Measured]:
@@ -114,7 +113,7 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
     hard ones are those of its parts. What cannot be measured is said in `without`.
     """
     device = jax.devices()[0] if device is None else device
-    out = Conformity(op.name, _kind(device))
+    out = Conformity(op.name, _kind(device), reason(op))
     with jax.enable_x64(True), jax.default_device(device), s.precision(BITS):
         found = None
         for call in calls(op, np.random.default_rng(zlib.crc32(op.name.encode()))):

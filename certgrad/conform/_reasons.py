@@ -1,6 +1,60 @@
 """Why an op is further than the limit from the exact value at ordinary arguments, where moving the arguments by half a
-unit does not do as much."""
+unit does not do as much; or why it is NaN inside its domain."""
 
 from __future__ import annotations
 
-REASONS: dict[str, str] = {}
+from certgrad.ops import Op
+from certgrad.ops._composed import Composed
+
+_COMPOSED = (
+    "it is composed of ops that are measured by themselves: what each rounds is an argument of the next, and counts as "
+    "much as moving that"
+)
+_SOFTMAX = (
+    "where a probability is near 1, p·(dx − Σ p·dx) subtracts numbers that are nearly equal, as the rules of JAX and of "
+    "PyTorch do; the error is small beside the seed"
+)
+_ATTENTION = (
+    f"{_SOFTMAX}. With scores beyond 10¹², XLA on a CPU fuses their product into the maximum and into the exponential, "
+    "rounds it in two ways, and exp overflows: of plain JAX code too"
+)
+_SATURATED = (
+    "its rule reads 1 − h² from the saved h, as that of JAX's tanh does: near saturation that has lost the digits that h "
+    "does not have; the error is small beside the seed"
+)
+_GAMMA = (
+    "XLA's lgamma, digamma and their like are that far from the exact value; a rule that uses them can be no better"
+)
+
+REASONS: dict[str, str] = {
+    "multi_head_attention": _ATTENTION,
+    "residual_attention": _ATTENTION,
+    "flash_attention": _SOFTMAX,
+    "softmax_with_temperature": _SOFTMAX,
+    "elman_cell": _SATURATED,
+    "elman": _SATURATED,
+    "gru_cell": _SATURATED,
+    "lstm_cell": _SATURATED,
+    "cosine_similarity_loss": (
+        "its derivative is what is orthogonal to each vector: where two are nearly parallel, the subtraction of the "
+        "parallel part leaves few digits"
+    ),
+    "focal": (
+        "targets of 10¹⁹ are no probabilities; their squares overflow, and infinities of both signs meet. From 0 to 1 "
+        "nothing does"
+    ),
+    "cumprod": "a product that overflows meets a factor or a tangent of 0 in the sum over entries",
+    "lgamma": _GAMMA,
+    "digamma": _GAMMA,
+    "gamma": f"exp of lgamma, whose error counts as often as lgamma is large. {_GAMMA}",
+    "beta": f"exp of lgamma, whose error counts as often as lgamma is large. {_GAMMA}",
+    "betaln": f"a difference of lgammas. {_GAMMA}",
+    "polygamma": _GAMMA,
+    "gammainc": _GAMMA,
+    "gammaincc": _GAMMA,
+}
+
+
+def reason(op: Op) -> str:
+    """The reason that is written down for an op; empty if there is none."""
+    return _COMPOSED if isinstance(op, Composed) else REASONS.get(op.name, "")

@@ -24,7 +24,7 @@ Where the arguments, moved by half a unit, move the exact value by *c* units, no
 better: that is the reason given up to 4·(1 + *c*) units. The others are written down in `certgrad/conform/`."""
 
 
-def as_text(found: Sequence[Conformity], reasons: dict[str, str]) -> str:
+def as_text(found: Sequence[Conformity]) -> str:
     """A line an op, device and dtype; then what is lost at hard arguments, and what has no reason."""
     lines = []
     for one in found:
@@ -34,9 +34,9 @@ def as_text(found: Sequence[Conformity], reasons: dict[str, str]) -> str:
             lines += [f"    {line}" for line in _hard(one, dtype)]
         lines += [f"{one.op}  {where}, {one.device}: not measured: {why}" for where, why in one.without.items()]
     open_ = [f"{one.op}, {one.device}: {problem}" for one in found for problem in one.problems()]
-    named = [f"{one.op}: {reasons[one.op]}" for one in found if one.op in reasons and one.beyond()]
-    if named:
-        lines += ["", f"above {LIMIT} units in float32 for a reason:", *(f"  {line}" for line in dict.fromkeys(named))]
+    above = _above(found)
+    if above:
+        lines += ["", f"above {LIMIT} units in float32, or NaN:", *(f"  {line.replace('`', '')}" for line in above)]
     lines += ["", *(["without a reason in float32:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
     return "\n".join(lines) + "\n"
 
@@ -45,14 +45,14 @@ def _clear() -> str:
     return f"In float32 none is above {LIMIT} units at ordinary arguments without a reason, and none is NaN."
 
 
-def as_markdown(found: Sequence[Conformity], reasons: dict[str, str], versions: str) -> str:
+def as_markdown(found: Sequence[Conformity], versions: str) -> str:
     """The page."""
     devices = list(dict.fromkeys(one.device for one in found))
     dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
     lines = ["# Floats", "", INTRODUCTION, "", f"Measured on {', '.join(devices)}, {versions}."]
     lines += ["Made by `certgrad conform --output reports/floats.md`.", "", "## Above the limit, and why", ""]
     lines += [CONDITIONING, ""]
-    lines += _above(found, reasons) or [_clear()]
+    lines += _above(found) or [_clear()]
     for device in devices:
         rows = [one for one in found if one.device == device]
         titles = [f"{dtype} {part}" for dtype in dtypes for part in PARTS]
@@ -70,18 +70,19 @@ def as_markdown(found: Sequence[Conformity], reasons: dict[str, str], versions: 
     return "\n".join([*lines, *(["", "## Not measured", "", *missing] if missing else [])]) + "\n"
 
 
-def _above(found: Sequence[Conformity], reasons: dict[str, str]) -> list[str]:
+def _above(found: Sequence[Conformity]) -> list[str]:
+    """What is above the limit in float32 at ordinary arguments, and what is NaN, each with its reason."""
     lines = []
     for one in found:
-        beyond = one.beyond()
-        if not beyond:
+        beyond, nan = one.beyond(), any(h.nan for h in one.hard.get("float32", []))
+        if not beyond and not nan:
             continue
-        far = ", ".join(f"{part} {m.ulps:.3g}" for part, m in beyond.items())
-        if all(m.explained for m in beyond.values()):
+        far = ", ".join([*(f"{part} {m.ulps:.3g}" for part, m in beyond.items()), *(["NaN below"] if nan else [])])
+        if not nan and all(m.explained for m in beyond.values()):
             moved = max(m.conditioned for m in beyond.values())
             why = f"conditioning: half a unit in the arguments moves it by {moved:.3g}"
         else:
-            why = reasons.get(one.op, "**no reason**")
+            why = one.reason or "**no reason**"
         lines.append(f"- `{one.op}`: {far}; {why}")
     return lines
 

@@ -33,10 +33,12 @@ def test_what_there_is_not(arguments: list[str], said: str) -> None:
 
 
 def test_what_has_no_reason_is_named() -> None:
-    one = Conformity("cube", "cpu", {"float32": {"jvp": Measured(50.0, 1.0), "vjp": Measured(7.0, 1.0)}})
+    one = Conformity("cube", "cpu", "", {"float32": {"jvp": Measured(50.0, 1.0), "vjp": Measured(7.0, 1.0)}})
     one.hard["float32"] = [Hard("arguments near ±1", ["vjp"], ["vjp"], 900.0, 100.0)]
     assert one.problems() == ["jvp is off by 50 units", "vjp is NaN with arguments near ±1"]
-    assert "cube, cpu: jvp is off by 50 units" in floats.as_text([one], {})
-    assert "- `cube`: jvp 50, vjp 7; **no reason**" in floats.as_markdown([one], {}, "jax 0")
-    assert "- `cube`: jvp 50, vjp 7; because" in floats.as_markdown([one], {"cube": "because"}, "jax 0")
-    assert "is ill-conditioned, in units a half unit: arguments near ±1 (100)" in floats.as_text([one], {})
+    assert "cube, cpu: jvp is off by 50 units" in floats.as_text([one])
+    assert "- `cube`: jvp 50, vjp 7, NaN below; **no reason**" in floats.as_markdown([one], "jax 0")
+    assert "is ill-conditioned, in units a half unit: arguments near ±1 (100)" in floats.as_text([one])
+    one.reason = "because"
+    assert not one.problems()
+    assert "- `cube`: jvp 50, vjp 7, NaN below; because" in floats.as_markdown([one], "jax 0")
