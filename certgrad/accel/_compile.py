@@ -215,11 +215,9 @@ def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, 
 
 def _is_explicit(x: Any) -> bool:
     """The placement of the array is a part of its type."""
-    sharding = getattr(jax.typeof(x), "sharding", None)
-    spec = getattr(sharding, "spec", ())
-    return (
-        any(axis is not None for axis in spec or ()) and not sharding.mesh.empty and sharding.mesh.are_all_axes_explicit
-    )
+    sharding: Any = getattr(jax.typeof(x), "sharding", None)
+    placed = sharding is not None and any(axis is not None for axis in sharding.spec)
+    return placed and bool(sharding.mesh.are_all_axes_explicit)
 
 
 def _difference(certified: Certification) -> str | None:

@@ -11,7 +11,7 @@ _COMPOSED = (
     "much as moving that"
 )
 _SOFTMAX = (
-    "where a probability is near 1, p·(dx − Σ p·dx) subtracts numbers that are nearly equal, as the rules of JAX and of "
+    "where a probability is near 1, p·(dx − Σ p·dx) subtracts numbers that are nearly equal, as the rules of JAX and "
     "PyTorch do; the error is small beside the seed"
 )
 _ATTENTION = (
@@ -19,8 +19,8 @@ _ATTENTION = (
     "rounds it in two ways, and exp overflows: of plain JAX code too"
 )
 _SATURATED = (
-    "its rule reads 1 − h² from the saved h, as that of JAX's tanh does: near saturation that has lost the digits that h "
-    "does not have; the error is small beside the seed"
+    "its rule reads 1 − h² from the saved h, as that of JAX's tanh does: near saturation h does not have the digits; "
+    "the error is small beside the seed"
 )
 _GAMMA = (
     "XLA's lgamma, digamma and their like are that far from the exact value; a rule that uses them can be no better"
