@@ -217,7 +217,7 @@ class _Measuring:
                     ),
                     default=0.0,
                 ),
-                any(bool(jnp.isnan(a).any()) for a in found[part] if _real(a)),
+                any(_nan(a, b, kind) for a, b in zip(found[part], wanted, strict=True) if _real(a)),
             )
             for part, wanted in exact.items()
         }
@@ -236,6 +236,11 @@ class _Measuring:
             if any(np.isnan(x).any() for x in out[part] if x.dtype.kind == "f"):
                 return None
         return out
+
+
+def _nan(found: Any, wanted: Any, dtype: Any) -> bool:
+    """An entry is NaN where the exact value is a number of the dtype."""
+    return bool((np.isnan(np.asarray(found, np.float64)) & (np.abs(wanted) < float(jnp.finfo(dtype).max))).any())
 
 
 def _real(x: Any) -> bool:
@@ -272,7 +277,7 @@ def apart(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> floa
     """The worst entry of the difference, in units in the last place of the dtype (or of `eps`).
 
     The unit is that of the exact entry, or of the largest one divided by 8 where that is larger. What the dtype is too
-    narrow for is no error: an infinity where the exact value is beyond its numbers, 0 below them.
+    narrow for is no error: an infinity, or NaN, where the exact value is beyond its numbers, 0 below them.
     """
     info: Any = jnp.finfo(dtype)
     eps = float(info.eps) if eps is None else eps
@@ -281,7 +286,10 @@ def apart(found: Any, wanted: Any, dtype: Any, eps: float | None = None) -> floa
         return 0.0
     most = float(info.max)
     beyond = np.abs(exact) >= most * (1 - eps)
-    kept = ~(beyond & ((np.abs(numbers) >= most * (1 - 4 * eps)) & (np.sign(numbers) == np.sign(exact))))
+    kept = ~(
+        beyond
+        & (((np.abs(numbers) >= most * (1 - 4 * eps)) & (np.sign(numbers) == np.sign(exact))) | np.isnan(numbers))
+    )
     if not kept.any():
         return 0.0
     finite = np.where(np.isfinite(exact), np.abs(exact), 0)

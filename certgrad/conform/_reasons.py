@@ -26,24 +26,35 @@ _GAMMA = (
     "XLA's lgamma, digamma and their like are that far from the exact value; a rule that uses them can be no better"
 )
 
+_OVERFLOW = (
+    "products or squares of arguments beyond 10¹⁹ overflow on the way, and infinities of both signs, or in a quotient, "
+    "meet"
+)
+
 REASONS: dict[str, str] = {
     "multi_head_attention": _ATTENTION,
     "residual_attention": _ATTENTION,
     "flash_attention": _SOFTMAX,
     "softmax_with_temperature": _SOFTMAX,
+    "gumbel_softmax": _SOFTMAX,
     "elman_cell": _SATURATED,
     "elman": _SATURATED,
     "gru_cell": _SATURATED,
     "lstm_cell": _SATURATED,
     "cosine_similarity_loss": (
         "its derivative is what is orthogonal to each vector: where two are nearly parallel, the subtraction of the "
-        "parallel part leaves few digits"
+        f"parallel part leaves few digits. And {_OVERFLOW}"
     ),
     "focal": (
         "targets of 10¹⁹ are no probabilities; their squares overflow, and infinities of both signs meet. From 0 to 1 "
         "nothing does"
     ),
     "cumprod": "a product that overflows meets a factor or a tangent of 0 in the sum over entries",
+    **dict.fromkeys(
+        "triplet_margin dice jaccard tversky info_nce bilinear quadratic_form multi_dot average selective_scan".split(),
+        _OVERFLOW,
+    ),
+    "weight_norm": "the squares of numbers below 10⁻¹⁹ underflow, and the norm by which it divides is 0",
     "lgamma": _GAMMA,
     "digamma": _GAMMA,
     "gamma": f"exp of lgamma, whose error counts as often as lgamma is large. {_GAMMA}",

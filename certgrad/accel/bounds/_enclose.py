@@ -101,7 +101,11 @@ def _as_number(x: Maybe) -> Any:
     return arb(0.5, 0.5) if x is None else s.ONE if x else s.ZERO
 
 
-def _comparison(holds: Callable[[int | None], bool]) -> Callable[[Value, Value], Value | None]:
+def _comparison(
+    holds: Callable[[int | None], bool], equal: bool | None = None
+) -> Callable[[Value, Value], Value | None]:
+    """`equal` says of == and != which one it is: these compare truth values too."""
+
     def one(a: Any, b: Any) -> Maybe:
         try:
             return holds(s.compare(a, b))
@@ -109,6 +113,12 @@ def _comparison(holds: Callable[[int | None], bool]) -> Callable[[Value, Value],
             return None
 
     def rule(a: Value, b: Value) -> Value | None:
+        if isinstance(a, Truths) or isinstance(b, Truths):
+            if equal is None:
+                raise Undecided("an order of truth values that are open over the box")
+            same = lambda x, y: None if x is None or y is None else bool(x) == bool(y)  # noqa: E731
+            found = _entries(same, *_objects((a, b)))
+            return _truths(found if equal else _entries(_not, found))
         return _truths(_entries(one, a.primal, b.primal)) if a.real and b.real else None
 
     return rule
@@ -140,8 +150,8 @@ def _objects(operands: Sequence[Value]) -> list[Array]:
 def _select(which: Value, *cases: Value) -> Value | None:
     if not isinstance(which, Truths):
         return None
-    if len(cases) != 2 or not all(c.real for c in cases):
-        raise Undecided("a selection between integers that is open over the box")
+    if len(cases) != 2 or not all(c.real for c in cases) or any(isinstance(c, Truths) for c in cases):
+        raise Undecided("a selection between integers or truth values that is open over the box")
     picked = np.broadcast_to(which.primal, cases[0].primal.shape)
     return Value(_entries(_chosen, picked, cases[0].primal, cases[1].primal))
 
@@ -172,8 +182,8 @@ def _sign(x: Value) -> Value | None:
 
 
 _RULES: dict[str, Callable[..., Value | None]] = {
-    "eq": _comparison(lambda order: order == 0),
-    "ne": _comparison(lambda order: order != 0),
+    "eq": _comparison(lambda order: order == 0, equal=True),
+    "ne": _comparison(lambda order: order != 0, equal=False),
     "lt": _comparison(lambda order: order == -1),
     "gt": _comparison(lambda order: order == 1),
     "le": _comparison(lambda order: order in (-1, 0)),

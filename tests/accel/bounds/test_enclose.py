@@ -92,6 +92,8 @@ def of(f: Any, *arguments: Any) -> list:
         (lambda x: jnp.where((x > 0) | (x < -2), 1.0, 3.0), 1, 3),
         (lambda x: jnp.where((x > 2) & (x < 3), 1.0, 3.0), 3, 3),
         (lambda x: jnp.where(~(x > 0), 1.0, 3.0), 1, 3),
+        (lambda x: jnp.where((x > 0) != (x > -2), 1.0, 3.0), 1, 3),
+        (lambda x: jnp.where((x > 0) == (x > 2), 1.0, 3.0), 1, 3),
         (lambda x: (x > 0).astype(jnp.float32), 0, 1),
         (jnp.sign, -1, 1),
         (jnp.abs, 0, 1),
