@@ -7,6 +7,7 @@ certificate says, and no part of these theorems.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from certgrad._subject import Subject
 from certgrad.hypotheses.parse import parse
 from certgrad.hypotheses.tree import Statement
 from certgrad.specification import expression as e
+from certgrad.specification.pruned import parts
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
 
@@ -87,7 +89,9 @@ class Case:
         forward = meaning(programs.forward)
         count = len(spec)
         shapes = [t.shape for t in forward.inputs]
-        self.sizes = tuple(dict.fromkeys(n for shape in shapes for x in shape for n in _sizes(x)))
+        read = [forward, *self._read(programs.primal, programs.jvp, programs.vjp)]
+        own = (n for shape in shapes for x in shape for n in _sizes(x))
+        self.sizes = tuple(dict.fromkeys((*own, *(n for program in read for n in _sizes_of(program)))))
         names = [self._called(n) for n in (*subject.arg_names, *subject.params)]
         self.inputs = [replace(t, name=n) for n, t in zip(names, forward.inputs, strict=True)]
         self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
@@ -106,6 +110,14 @@ class Case:
 
     def _called(self, name: str) -> str:
         return f"{name}_" if name in self.sizes or _GENERATED.fullmatch(name) else name
+
+    @staticmethod
+    def _read(*programs: Any) -> Iterator[e.Program]:
+        """Those that the specification reads."""
+        for program in programs:
+            if program is not None:
+                with contextlib.suppress(UnreadableError):
+                    yield meaning(program)
 
     def _functions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
         try:
@@ -247,9 +259,17 @@ def _together(parts: Sequence[str]) -> str:
 
 
 def _sizes(x: e.Expression) -> Iterator[str]:
-    from certgrad.specification.pruned import parts
-
     if isinstance(x, e.Size):
         yield x.name
     for part in parts(x):
         yield from _sizes(part)
+
+
+def _sizes_of(program: e.Program) -> Iterator[str]:
+    """The sizes that a program mentions: also those that no argument has, as the length of a pad."""
+    for tensor in program.outputs:
+        for n in tensor.shape:
+            yield from _sizes(n)
+    for definition in program.definitions:
+        for part in parts(definition):
+            yield from _sizes(part)

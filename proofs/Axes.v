@@ -1,0 +1,186 @@
+(** Sums over axes of which indices correspond: slices, pads, strides, concatenations, reversals, gathers.
+
+    Axes that are alike on both sides go first; of the one that remains, sums over index sets that correspond are equal
+    ([sum_reindex]), where the correspondence is read off the entries; all else is linear arithmetic over the guards. *)
+
+From Coq Require Import Reals Lra Lia ZArith Bool.
+From Coquelicot Require Import Coquelicot.
+From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Algebra.
+Open Scope R_scope.
+
+(** Indices with whole parts of quotients. *)
+Ltac index_law :=
+  first [ assumption | lia | (Z.to_euclidean_division_equations; lia) | (Z.to_euclidean_division_equations; nia) ].
+
+Ltac absurd_index := exfalso; first [contradiction | index_law].
+
+Ltac split_guards :=
+  repeat (match goal with |- context [if ?c then _ else _] => decide_bool c end; reduce; try absurd_index).
+
+Ltac same_indices := f_equal; index_law.
+
+(** Entries of one tensor at the same place are one. *)
+Ltac unify_entries :=
+  repeat match goal with
+  | |- context [?x ?a] => is_var x; lazymatch type of a with Z => idtac end;
+      match goal with |- context [x ?a'] => tryif constr_eq a a' then fail else replace (x a') with (x a) by same_indices end
+  | |- context [?x ?a ?b] => is_var x; lazymatch type of b with Z => idtac end;
+      match goal with |- context [x ?a' ?b'] =>
+        tryif (constr_eq a a'; constr_eq b b') then fail else replace (x a' b') with (x a b) by same_indices end
+  | |- context [?x ?a ?b ?c] => is_var x; lazymatch type of c with Z => idtac end;
+      match goal with |- context [x ?a' ?b' ?c'] =>
+        tryif (constr_eq a a'; constr_eq b b'; constr_eq c c') then fail
+        else replace (x a' b' c') with (x a b c) by same_indices end
+  | |- context [?x ?a ?b ?c ?d] => is_var x; lazymatch type of d with Z => idtac end;
+      match goal with |- context [x ?a' ?b' ?c' ?d'] =>
+        tryif (constr_eq a a'; constr_eq b b'; constr_eq c c'; constr_eq d d') then fail
+        else replace (x a' b' c' d') with (x a b c d) by same_indices end
+  end.
+
+Ltac entry_law :=
+  lazymatch goal with
+  | |- sum_lt _ _ = sum_lt _ _ => fail
+  | |- _ => first [ reflexivity | ring
+                  | split_guards; first [reflexivity | ring | (unify_entries; first [reflexivity | ring | (field; side)])] ]
+  end.
+
+(** The index at which [f] reads the tensor that [g] reads at its own index. *)
+Ltac read_at f g :=
+  constr:(fun i : Z => ltac:(
+    let found := constr:(fun j : Z => ltac:(
+      let bf := eval cbv beta in (f i) in let bg := eval cbv beta in (g j) in
+      match bg with
+      | context [?x j] => is_var x; match bf with context [x ?e] => exact e end
+      | context [?x j _] => is_var x; match bf with context [x ?e _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ j] => is_var x; match bf with context [x _ ?e] => exact e end
+      | context [?x j _ _] => is_var x; match bf with context [x ?e _ _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ j _] => is_var x; match bf with context [x _ ?e _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ _ j] => is_var x; match bf with context [x _ _ ?e] => exact e end
+      | context [?x j _ _ _] => is_var x; match bf with context [x ?e _ _ _] => exact e end
+      | context [?x _ j _ _] => is_var x; match bf with context [x _ ?e _ _] => exact e end
+      | context [?x _ _ j _] => is_var x; match bf with context [x _ _ ?e _] => exact e end
+      | context [?x _ _ _ j] => is_var x; match bf with context [x _ _ _ ?e] => exact e end
+      end)) in
+    let e := eval cbv beta in (found 0%Z) in exact e)).
+
+Ltac correspond :=
+  let i := fresh "i" in let H := fresh "H" in
+  intros i H; cbv beta; split_guards; intro;
+  first [ exfalso; match goal with K : _ <> 0 |- _ => apply K; ring end
+        | repeat split; first [index_law | entry_law] ].
+
+Ltac reindexed :=
+  lazymatch goal with |- sum_lt ?n ?f = sum_lt ?m ?g =>
+    let forth := read_at f g in let back := read_at g f in
+    apply (sum_reindex n m f g forth back); correspond
+  end.
+
+(** A sum of which every term takes one of the other's. *)
+Lemma sum_gather : forall n m f g (G : Z -> Z -> R) (e : Z -> Z),
+  (forall k, (0 <= k < m)%Z -> (0 <= e k < n)%Z) ->
+  (forall j, (0 <= j < n)%Z -> g j = sum_lt m (G j)) ->
+  (forall k j, (0 <= k < m)%Z -> (0 <= j < n)%Z -> j <> e k -> G j k = 0) ->
+  (forall k, (0 <= k < m)%Z -> f k = G (e k) k) ->
+  sum_lt m f = sum_lt n g.
+Proof.
+  intros n m f g G e E S Z F.
+  transitivity (sum_lt n (fun j => sum_lt m (fun k => G j k))); [|symmetry; apply sum_ext; exact S].
+  rewrite sum_comm; apply sum_ext; intros k Hk; rewrite (F k Hk); symmetry.
+  apply (sum_single n (e k) (fun j => G j k)); [apply E, Hk|]; intros j Hj N; apply Z; assumption.
+Qed.
+
+Ltac pulled := rewrite ?Rplus_0_l, ?Rplus_0_r, <- ?sum_scal_l, <- ?sum_scal_r; apply sum_ext; intros; ring.
+
+Ltac gathered :=
+  lazymatch goal with |- sum_lt ?m ?f = sum_lt ?n ?g =>
+    let e := read_at f g in
+    let G := constr:(fun j : Z => ltac:(
+      let b := eval cbv beta in (g j) in
+      match b with context [sum_lt ?p ?h] =>
+        let q := eval pattern (sum_lt p h) in b in
+        lazymatch q with ?q _ => let r := eval cbv beta in (fun k : Z => q (h k)) in exact r end
+      end)) in
+    apply (sum_gather n m f g G e); cbv beta;
+    [ intros; split_guards; index_law
+    | intros; pulled
+    | intros; split_guards; ring
+    | intros; split_guards; entry_law ]
+  end.
+
+Lemma sum_one : forall f, sum_lt 1 f = f 0%Z.
+Proof. intro f; unfold sum_lt; simpl; ring. Qed.
+
+Lemma sum_next : forall n f, (0 <= n)%Z -> sum_lt (n + 1) f = sum_lt n f + f n.
+Proof. intros n f H; rewrite sum_split, sum_one by lia; do 2 f_equal; lia. Qed.
+
+Lemma sum_of_2 : forall f, sum_lt 2 f = f 0%Z + f 1%Z.
+Proof. intro f; unfold sum_lt; simpl; ring. Qed.
+
+Lemma sum_of_3 : forall f, sum_lt 3 f = f 0%Z + f 1%Z + f 2%Z.
+Proof. intro f; unfold sum_lt; simpl; ring. Qed.
+
+Lemma sum_double : forall n f, (0 <= n)%Z -> sum_lt (2 * n) f = sum_lt n (fun i => f i + f (n + i)%Z).
+Proof. intros n f H; replace (2 * n)%Z with (n + n)%Z by lia; rewrite sum_split, <- sum_plus by lia; reflexivity. Qed.
+
+(** A sum whose index a guard fixes. *)
+Ltac no_term := repeat (apply sum_all_zero; intros); split_guards; first [reflexivity | ring].
+
+Ltac collapse_at e n F :=
+  let E := fresh "E" in
+  assert (E : sum_lt n F = F e) by (apply (sum_single n e F); [index_law | intros; no_term]);
+  cbv beta in E; rewrite E; clear E.
+
+Ltac collapse :=
+  match goal with
+  | |- context [sum_lt ?n ?F] => match goal with H : (0 <= ?e < n)%Z |- _ =>
+      lazymatch F with context [Z.eqb] => idtac end; collapse_at e n F end
+  | |- context [sum_lt ?n (fun i => sum_lt ?m (fun j => @?f i j))] => match goal with H : (0 <= ?e < m)%Z |- _ =>
+      lazymatch f with context [Z.eqb] => idtac end; rewrite (sum_comm n m f);
+      let F := constr:(fun j => sum_lt n (fun i => f i j)) in let F := eval cbv beta in F in collapse_at e m F end
+  end.
+
+Ltac collapse_right :=
+  symmetry; eapply sum_same; [intros ? ?; progress (repeat collapse); reflexivity | cbv beta; symmetry].
+
+Ltac axis_law :=
+  rewrite ?sum_one, ?sum_of_2, ?sum_of_3; cbv beta;
+  first
+    [ solve [entry_law]
+    | (lazymatch goal with |- sum_lt ?n _ = sum_lt ?n _ => apply sum_ext; intros ? ? end; solve [axis_law])
+    | (lazymatch goal with
+       | |- sum_lt ?n _ + sum_lt ?n _ = _ => rewrite <- sum_plus
+       | |- _ = sum_lt ?n _ + sum_lt ?n _ => rewrite <- sum_plus
+       end; solve [axis_law])
+    | (lazymatch goal with
+       | |- sum_lt (?n + ?m) ?f = _ + _ => rewrite (sum_split n m f) by lia; apply f_equal2
+       | |- _ + _ = sum_lt (?n + ?m) ?f => rewrite (sum_split n m f) by lia; apply f_equal2
+       end; solve [axis_law])
+    | (lazymatch goal with
+       | |- sum_lt (2 * ?n) _ = sum_lt ?n _ => rewrite sum_double by lia
+       | |- sum_lt ?n _ = sum_lt (2 * ?n) _ => rewrite sum_double by lia
+       end; solve [axis_law])
+    | solve [reindexed]
+    | solve [gathered]
+    | solve [symmetry; gathered]
+    | (lazymatch goal with |- sum_lt ?n (fun i => sum_lt ?m (fun j => @?f i j)) = sum_lt ?k (fun i => sum_lt ?m (fun j => @?g i j)) =>
+         rewrite (sum_comm n m f), (sum_comm k m g); apply sum_ext; intros ? ? end; solve [axis_law])
+    | (collapse_right; first [solve [gathered] | solve [axis_law]])
+    | (symmetry; collapse_right; first [solve [gathered] | (symmetry; solve [axis_law])]) ].
+
+(** Sums in front, of both sides. *)
+Ltac both_prenex := etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]].
+
+Ltac axes := first [ solve [axis_law] | both_prenex; solve [axis_law] ].
+
+(** The adjoint law: axes first where guards speak of indices. *)
+Ltac adjoint :=
+  cbv beta; hypotheses;
+  lazymatch goal with
+  | |- context [Z.eqb] => first [ solve [axes] | solve [Algebra.adjoint] ]
+  | |- context [Z.ltb] => first [ solve [axes] | solve [Algebra.adjoint] ]
+  | |- context [Z.leb] => first [ solve [axes] | solve [Algebra.adjoint] ]
+  | |- _ => first [ solve [Algebra.adjoint] | solve [axes] ]
+  end.
+
+(** Two programs with one value: also where their sums run over axes in other ways. *)
+Ltac same_value := cbv beta; hypotheses; first [ solve [Algebra.same_value] | solve [axes] ].
