@@ -69,6 +69,22 @@ Ltac split_cases :=
           | |- context [if ?c then _ else _] => decide_bool c
           end; reduce; try absurd_case).
 
+(** No whole number, because another number is none that differs from it, or from its opposite, by a whole one. *)
+Lemma whole : forall b z, b = IZR z -> b = IZR (floor b).
+Proof. intros b z ->; rewrite (floor_unique (IZR z) z); [reflexivity|lra]. Qed.
+
+Ltac not_whole :=
+  lazymatch goal with |- ?a <> IZR (floor ?a) =>
+    let E := fresh in intro E;
+    match goal with H : ?b <> IZR (floor ?b) |- _ =>
+      apply H;
+      first [ apply (whole b (floor a)); lra
+            | apply (whole b (- floor a)); rewrite opp_IZR; lra
+            | apply (whole b (floor a - 1)); rewrite minus_IZR; lra
+            | apply (whole b (floor a + 1)); rewrite plus_IZR; lra ]
+    end
+  end.
+
 (** What is not equal is less or greater. *)
 Ltac split_unequal :=
   repeat match goal with
@@ -195,6 +211,7 @@ Ltac side :=
   first [ assumption
         | index_fact
         | lra
+        | not_whole
         | positive
         | (apply Rgt_not_eq; red; first [apply root_above | apply root_above_opp]; first [lra | nra])
         | split_unequal; first [lra | nra | positive]
@@ -256,6 +273,13 @@ Proof. rewrite atan_1; field. Qed.
 (** Values of functions at what they are often at. *)
 Ltac values := rewrite ?four_atan_1, ?atan_1, ?exp_0, ?ln_1, ?sqrt_0, ?sqrt_1.
 
+(** Cubes of cube roots. *)
+Ltac field_with_cubes :=
+  match goal with |- context [cbrt ?a] =>
+    let C := fresh in assert (C : cbrt a * cbrt a * cbrt a = a) by (rewrite <- (cbrt_cubed a) at 4; ring);
+    first [field [C]; side | (rewrite <- C at 1; field; side) | (rewrite <- C; field; side)]
+  end.
+
 Ltac equation :=
   cbv beta; hypotheses; split_cases; values;
   first [ reflexivity
@@ -268,9 +292,14 @@ Ltac equation :=
         | (unify_arguments ln; first [ring | (field; side) | field_with_roots])
         | (normalise_exponentials; unify_arguments exp; field; side)
         | (split_roots; first [ring | (field; side) | field_with_roots])
+        | field_with_cubes
         | nra ].
 
 (** * Derivatives along curves *)
+
+(** Where nothing is, anything holds. *)
+Lemma dual_of_nothing : forall f, False -> dual f 0 0.
+Proof. intros f []. Qed.
 
 Ltac dual_step :=
   lazymatch goal with
@@ -305,6 +334,7 @@ Ltac dual_step :=
   | |- dual (fun t => cbrt (@?f t)) _ _ => eapply (dual_cbrt f)
   | |- dual (fun t => erf (@?f t)) _ _ => eapply (dual_erf f)
   | |- dual (fun t => rpow (@?f t) (@?g t)) _ _ => eapply (dual_rpow f g)
+  | H : forall x : R, _ -> is_derive ?h x _ |- dual (fun t => ?h (@?f t)) _ _ => eapply (dual_chain h f); [ | eapply H]
   | |- dual (fun t => atan2 (@?f t) (@?g t)) _ _ => eapply (dual_atan2 f g)
   | |- dual (fun t => sum_lt (@?n t) (@?f t)) _ _ => eapply (dual_sum _ f)
   | |- dual (fun t => Rmax (@?f t) (@?g t)) _ _ => eapply (dual_Rmax f g)
@@ -328,7 +358,7 @@ Ltac dual_step :=
   | |- steady (fun t => Rleb (@?f t) (@?g t)) _ => eapply (steady_Rleb f g)
   | |- steady (fun t => Reqb (@?f t) (@?g t)) _ => eapply (steady_Reqb f g)
   | |- steady (fun t => if @?c t then @?f t else @?g t) _ =>
-      eapply (steady_if c f g)
+      eapply (steady_if _ c f g)
   | |- steady (fun t => Z.add (@?f t) (@?g t)) _ => eapply (steady_map2 _ _ _ Z.add f g)
   | |- steady (fun t => Z.sub (@?f t) (@?g t)) _ => eapply (steady_map2 _ _ _ Z.sub f g)
   | |- steady (fun t => Z.mul (@?f t) (@?g t)) _ => eapply (steady_map2 _ _ _ Z.mul f g)
@@ -455,7 +485,7 @@ Ltac derive :=
   lazymatch goal with
   | |- dual _ _ _ => dual_law; derive
   | |- steady _ _ => dual_step; derive
-  | |- _ -> dual _ _ _ => intro; try (exfalso; solve [contradiction | lra]); derive
+  | |- _ -> dual _ _ _ => intro; try (apply dual_of_nothing; solve [contradiction | congruence | lra]); derive
   | |- (0 <= _ < _)%Z -> _ => intro; derive
   | |- forall _ : Z, (0 <= _ < _)%Z -> dual _ _ _ => intros ? ?; derive
   | |- forall _ : Z, _ => intro; derive
@@ -464,7 +494,7 @@ Ltac derive :=
 
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
-  first [ exfalso; solve [contradiction | lra | nra | side]
+  first [ exfalso; solve [contradiction | congruence | lra | nra | side]
         | split; at_seam E
         | at_seam E ].
 

@@ -72,6 +72,10 @@ ASSUMPTIONS = {
         ("digamma",),
         "(forall x : R, (0 < x \\/ x <> IZR (floor x)) -> is_derive lgamma x (digamma x))",
     ),
+    "digamma": (
+        ("polygamma",),
+        "(forall x : R, (0 < x \\/ x <> IZR (floor x)) -> is_derive digamma x (polygamma 1 x))",
+    ),
     "erf_inv": (
         (),
         "(forall x : R, -1 < x < 1 -> is_derive erf_inv x (sqrt PI / 2 * exp (erf_inv x * erf_inv x)))",
