@@ -44,9 +44,16 @@ def read(paths: Sequence[Path]) -> list[Certificate]:
 
 def summary(results: "Sequence[Result]") -> str:
     """One line: how many theorems Coq's kernel accepts."""
-    judged = [j for r in results for j in r.judged if j.stated]
+    from certgrad.coq import DEFINED
+
+    stated = [j for r in results for j in r.judged if j.stated]
+    judged = [j for j in stated if not j.kind.endswith(DEFINED)]
     accepted = sum(j.accepted for j in judged)
-    return f"{accepted} of {len(judged)} obligations accepted by Coq, {len(judged) - accepted} not accepted"
+    defined = sum(j.accepted for j in stated) - accepted
+    return (
+        f"{accepted} of {len(judged)} obligations accepted by Coq, {len(judged) - accepted} not accepted; "
+        f"the programs of {defined} defined where their hypotheses hold"
+    )
 
 
 def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
@@ -86,9 +93,26 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
     _library.prepare()
     files = printed(read([directory]))
     results = {file.subject: kernel.so_far(file) for file in files}
+    classes = {name: _class_of(name) for name in results}
+
+    def write() -> None:
+        (directory / "coq.md").write_text(coq.page(list(results.values()), limit, classes))
+
+    write()
     short_first = sorted(files, key=lambda file: len(file.text()))
     judging = kernel.judge_all(short_first, _options.processes(jobs, len(files)))
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
         results[result.subject] = result
-        (directory / "coq.md").write_text(coq.page(list(results.values()), limit))
+        write()
     typer.echo(f"{directory / 'coq.md'}: {summary(list(results.values()))}")
+
+
+def _class_of(name: str) -> str:
+    """`elementwise` where all arrays of all cases have one shape; else the module that declares the op."""
+    from certgrad.ops import registry
+
+    op = registry.get(name)
+    cases = [str(case).partition(" -> ") for case in op.cases]
+    if all(set(into.split(", ")) <= {out, "()"} for into, _, out in cases):
+        return "elementwise"
+    return op.forward.__module__.rpartition(".")[2].strip("_").replace("_", " ")

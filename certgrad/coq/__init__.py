@@ -2,13 +2,16 @@
 
 from ._errors import NotPrintedError
 from ._export import LIMIT, File, export
-from ._kernel import AXIOMS, Judged, Kernel, Result
+from ._kernel import AXIOMS, UNTRIED, Judged, Kernel, Result
 from ._library import INSTALL, Library, NoCoqError, sources
+from ._statements import DEFINED
 
 __all__ = [
     "AXIOMS",
+    "DEFINED",
     "INSTALL",
     "LIMIT",
+    "UNTRIED",
     "File",
     "Judged",
     "Kernel",

@@ -96,15 +96,19 @@ def export(subject: Subject, certificate: Certificate) -> File:
             none = tuple(Theorem(identifier(f"{name}_{kind}"), kind, reason=reason) for kind in kinds)
             sections.append(Section(title, (), none))
             continue
-        theorems = []
+        theorems, where = [], []
         for claim in certificate.claims:
             verdict = claim.cases[k].verdict
             if verdict not in ("proved", "proved under hypotheses"):
                 why = f"its verdict is '{verdict}'"
                 theorems.append(Theorem(identifier(f"{name}_{claim.kind}"), claim.kind, reason=why))
                 continue
-            theorems.append(read.theorem(claim.kind, [h.tree for h in claim.cases[k].hypotheses]))
+            trees = [h.tree for h in claim.cases[k].hypotheses]
+            theorems.append(read.theorem(claim.kind, trees))
+            if claim.kind != "forward_equals_reference":
+                where.append(read.theorem(claim.kind, trees, where=True))
         sections.append(Section(title, read.definitions, tuple(theorems)))
+        sections.append(Section(f"{title}, where it is defined", read.defining, tuple(where)))
     return File(identifier(subject.name), subject.name, tuple(sections))
 
 

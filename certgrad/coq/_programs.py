@@ -41,17 +41,32 @@ def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Funct
 
 
 def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
-    lines = [f"  let {identifier(d.tensor.name)} := {_defined(d)} in" for d in map(_plain, program.definitions)]
+    lines = [let(d) for d in map(plain, program.definitions)]
     (output,) = program.outputs
-    assumed = tuple(sorted({f for d in program.definitions for x in parts(d) for f in _functions(x)}))
-    head = [f"({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)" for f in assumed]
-    head += [f"({' '.join(map(identifier, sizes))} : Z)"] if sizes else []
-    head += [f"({identifier(t.name)} : {kind(t)})" for t in program.inputs]
+    assumed = assumed_by(program)
+    binders, arguments = head(program, assumed, sizes)
     text = "\n".join(
-        [f"Definition {name} {' '.join(head)} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."]
+        [f"Definition {name} {' '.join(binders)} : {kind(output)} :=", *lines, f"  {identifier(output.name)}."]
     )
-    arguments = (*assumed, *map(identifier, sizes), *(identifier(t.name) for t in program.inputs))
     return Function(name, arguments, text, output, assumed)
+
+
+def let(definition: e.Defined | e.Table) -> str:
+    """The line that defines a tensor."""
+    return f"  let {identifier(definition.tensor.name)} := {_defined(definition)} in"
+
+
+def assumed_by(program: e.Program) -> tuple[str, ...]:
+    """The functions that the program takes as arguments."""
+    return tuple(sorted({f for d in program.definitions for x in parts(d) for f in _functions(x)}))
+
+
+def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The binders of a program's function, and the names that it is applied to."""
+    binders = [f"({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)" for f in assumed]
+    binders += [f"({' '.join(map(identifier, sizes))} : Z)"] if sizes else []
+    binders += [f"({identifier(t.name)} : {kind(t)})" for t in program.inputs]
+    return binders, (*assumed, *map(identifier, sizes), *(identifier(t.name) for t in program.inputs))
 
 
 def kind(tensor: e.Tensor) -> str:
@@ -61,7 +76,8 @@ def kind(tensor: e.Tensor) -> str:
     return "Z -> " * len(tensor.shape) + TYPES[tensor.sort]
 
 
-def _plain(definition: e.Definition) -> e.Defined | e.Table:
+def plain(definition: e.Definition) -> e.Defined | e.Table:
+    """The definition, if it is of one tensor outside loops. Raises NotPrintedError."""
     if isinstance(definition, (e.Defined, e.Table)):
         return definition
     reasons = {e.Loop: "a loop", e.Determined: "what an equation determines", e.Opaque: "an opaque operation"}

@@ -22,6 +22,7 @@ from certgrad.specification.pruned import parts
 from certgrad.specification.reading import meaning
 from certgrad.specification.rule import UnreadableError
 
+from ._definedness import conditions
 from ._errors import NotPrintedError
 from ._expressions import ASSUMED, printed
 from ._hypotheses import Hypotheses
@@ -61,6 +62,10 @@ class Section:
     title: str
     definitions: tuple[Function, ...]
     theorems: tuple[Theorem, ...]
+
+
+DEFINED = "_where_defined"
+"""Ends the kind of a theorem that says that an obligation's programs are defined where its hypotheses hold."""
 
 
 class NothingToProveError(Exception):
@@ -111,6 +116,12 @@ class Case:
         rule = [*args, *self.tangents, *self.params]
         self.jvp = None if programs.jvp is None else self._functions("jvp", programs.jvp, rule)
         self.vjp = self._functions("vjp", programs.vjp, [*args, *self.seeds, *self.params])
+        self.conditions = {
+            "forward": self._conditions("forward", programs.forward, self.inputs),
+            "fwd": self._conditions("fwd", programs.primal, self.inputs),
+            "jvp": self._conditions("jvp", programs.jvp, rule),
+            "vjp": self._conditions("vjp", programs.vjp, [*args, *self.seeds, *self.params]),
+        }
 
     def _called(self, name: str) -> str:
         return f"{name}_" if name in self.sizes or _GENERATED.fullmatch(name) else name
@@ -132,13 +143,28 @@ class Case:
         except NotPrintedError as error:
             return error
 
+    def _conditions(self, what: str, program: Any, inputs: Sequence[e.Tensor]) -> list[Function] | NotPrintedError:
+        if program is None:
+            return []
+        try:
+            read = meaning(program, [t.name for t in inputs])
+            return conditions(identifier(f"{self.name}_{what}_is_defined"), read, self.sizes)
+        except (UnreadableError, NotPrintedError) as error:
+            return NotPrintedError(str(error))
+
     @property
     def definitions(self) -> tuple[Function, ...]:
         groups = (self.forward, self.primal, self.jvp, self.vjp)
         return tuple(f for group in groups if isinstance(group, list) for f in group)
 
-    def theorem(self, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
-        """The obligation as a theorem; with the reason where it cannot be printed."""
+    @property
+    def defining(self) -> tuple[Function, ...]:
+        """The conditions under which the programs are defined."""
+        return tuple(f for group in self.conditions.values() if isinstance(group, list) for f in group)
+
+    def theorem(self, kind: str, hypotheses: Sequence[Statement], *, where: bool = False) -> Theorem:
+        """The obligation as a theorem, or that its programs are defined; with the reason where it cannot be printed."""
+        kind = f"{kind}{DEFINED}" if where else kind
         name = identifier(f"{self.name}_{kind}")
         try:
             return self._theorem(name, kind, hypotheses)
@@ -152,6 +178,9 @@ class Case:
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
+            f"jvp_is_derivative{DEFINED}": partial(self._defined, "forward", "jvp"),
+            f"vjp_is_adjoint{DEFINED}": partial(self._defined, "jvp", "vjp"),
+            f"rule_runs_forward{DEFINED}": partial(self._defined, "fwd", "forward"),
         }
         if kind not in says:
             raise NotPrintedError(f"the obligation {kind}")
@@ -226,6 +255,24 @@ class Case:
             indices, ranges = _indices(f.output)
             parts.append(f"{ranges}{g.at(indices)} = {f.at(indices)}")
         return _together(parts), [*self.inputs], [*forward, *primal], "same_value"
+
+    def _defined(self, *programs: str) -> tuple[str, list[e.Tensor], list[Function], str]:
+        """Every entry of what these programs give is defined."""
+        if self.primal is None and "fwd" in programs:
+            raise NothingToProveError("nothing to prove: the rule has no forward of its own")
+        if self.jvp is None and "jvp" in programs:
+            raise NotPrintedError("a rule without a JVP of its own")
+        used = [f for program in programs for f in _all(self.conditions[program])]
+        parts = []
+        for f in used:
+            indices, ranges = _indices(f.output)
+            parts.append(f"{ranges}{f.at(indices)}")
+        tensors = [
+            *self.inputs,
+            *(self.tangents if "jvp" in programs else []),
+            *(self.seeds if "vjp" in programs else []),
+        ]
+        return _together(parts), tensors, used, "defined_everywhere"
 
 
 def _all(group: list[Function] | NotPrintedError) -> list[Function]:

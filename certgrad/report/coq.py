@@ -1,17 +1,19 @@
 """The page on Coq: for every obligation of the library, whether Coq's kernel accepts it, and why not."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from certgrad.coq import Result
+from certgrad.coq import DEFINED, UNTRIED, Judged, Result
 
 _KINDS = ("jvp_is_derivative", "vjp_is_adjoint", "rule_runs_forward", "forward_equals_reference")
 
 
-def page(results: Sequence[Result], limit: int) -> str:
-    """Markdown, the same for the same results."""
-    judged = [j for r in results for j in r.judged if j.stated]
-    accepted = sum(j.accepted for j in judged)
+def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> str:
+    """Markdown, the same for the same results. `classes` says of each op which class it belongs to."""
+    stated = [j for r in results for j in r.judged if j.stated]
+    judged = [j for j in stated if not j.kind.endswith(DEFINED)]
+    defined = [j for j in stated if j.kind.endswith(DEFINED)]
+    untried = sum(j.reason == UNTRIED for j in stated)
     lines = [
         "# Accepted by Coq",
         "",
@@ -21,26 +23,46 @@ def page(results: Sequence[Result], limit: int) -> str:
         "What is not accepted is not refuted by that. Where a rule has no forward of its own nothing is to be proved.",
         f"A proof may take {limit} s. What was accepted once is remembered by what it says; later tactics do not undo it.",
         "",
-        f"**{accepted} of {len(judged)} obligations accepted.** In a theorem star groups are one axis, and operands",
-        "that broadcast have one shape. It says nothing of where programs are defined: division, logarithm and root",
-        "are total in Coq.",
+        f"**{_accepted(judged)} of {len(judged)} obligations accepted.** Star groups are one axis in a theorem, and",
+        "operands that broadcast have one shape.",
         "",
-        "| obligation | accepted | of |",
-        "| --- | ---: | ---: |",
+        "Division, logarithm and root are total in Coq. That an obligation's programs are defined wherever its hypotheses",
+        f"hold is a theorem of its own: **{_accepted(defined)} of {len(defined)} accepted.**",
+        "",
     ]
+    if untried:
+        lines += [f"This page is of part of the library: {untried} theorems have not been tried yet.", ""]
+    lines += ["| obligation | accepted | of | its programs are defined | of |", "| --- | ---: | ---: | ---: | ---: |"]
     for kind in _KINDS:
-        of = [j for j in judged if j.kind == kind]
+        of, where = ([j for j in js if j.kind == k] for js, k in ((judged, kind), (defined, f"{kind}{DEFINED}")))
         if of:
-            lines.append(f"| `{kind}` | {sum(j.accepted for j in of)} | {len(of)} |")
-    why = Counter(_short(j.reason) for j in judged if not j.accepted)
-    lines += ["", "## Why not", "", "| reason | obligations |", "| --- | ---: |"]
-    lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
-    lines += ["", "## By op", "", "| op | accepted | not accepted |", "| --- | ---: | --- |"]
+            lines.append(f"| `{kind}` | {_accepted(of)} | {len(of)} | {_accepted(where)} | {len(where)} |")
+    lines += ["", "| class of ops | derivative | of | all obligations | of |", "| --- | ---: | ---: | ---: | ---: |"]
+    for name in sorted(set(classes.values())):
+        own = [
+            j
+            for r in results
+            for j in r.judged
+            if classes.get(r.subject) == name and j.stated and not j.kind.endswith(DEFINED)
+        ]
+        laws = [j for j in own if j.kind == "jvp_is_derivative"]
+        lines.append(f"| {name} | {_accepted(laws)} | {len(laws)} | {_accepted(own)} | {len(own)} |")
+    for title, some in (("Why not", judged), ("Why no program was shown to be defined", defined)):
+        why = Counter(_short(j.reason) for j in some if not j.accepted)
+        lines += ["", f"## {title}", "", "| reason | theorems |", "| --- | ---: |"]
+        lines += [f"| {reason} | {count} |" for reason, count in sorted(why.items(), key=lambda x: (-x[1], x[0]))]
+    lines += ["", "## By op", "", "| op | accepted | defined | not accepted |", "| --- | ---: | ---: | --- |"]
     for result in sorted(results, key=lambda r: r.subject):
-        of = [j for j in result.judged if j.stated]
-        left = [f"`{j.name}`: {_short(j.reason)}" for j in of if not j.accepted]
-        lines.append(f"| {result.subject} | {sum(j.accepted for j in of)} of {len(of)} | {'; '.join(left)} |")
+        own = [j for j in result.judged if j.stated and not j.kind.endswith(DEFINED)]
+        where = [j for j in result.judged if j.stated and j.kind.endswith(DEFINED)]
+        left = [f"`{j.name}`: {_short(j.reason)}" for j in own if not j.accepted]
+        counts = f"{_accepted(own)} of {len(own)} | {_accepted(where)} of {len(where)}"
+        lines.append(f"| {result.subject} | {counts} | {'; '.join(left)} |")
     return "\n".join(lines) + "\n"
+
+
+def _accepted(judged: Sequence[Judged]) -> int:
+    return sum(j.accepted for j in judged)
 
 
 def _short(reason: str) -> str:
