@@ -8,7 +8,9 @@ reads; that of an output is the program's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
 
 from certgrad.specification import expression as e
 from certgrad.specification.definedness import defined
@@ -40,7 +42,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
         variables = tuple(f"i{k}" for k in range(len(tensor.shape)))
         formula: e.Expression = e.Truth(True)
         if isinstance(definition, e.Defined):
-            variables, formula = definition.variables, defined(definition.entry)
+            variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
         body = _both(_inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
         binder = f"fun {' '.join(variables)} => " if variables else ""
         lines += [let(definition), f"  let {_of(tensor.name)} := {binder}{body} in"]
@@ -94,6 +96,20 @@ def proposition(x: e.Expression, inputs: Mapping[str, e.Tensor]) -> str:
         case e.Entry() if x.sort == "boolean":
             return f"({printed(x)} = true)"
     raise NotPrintedError(f"a condition '{type(x).__name__}'")
+
+
+def _undefined_at_infinity(x: e.Expression) -> e.Expression:
+    """The expression with what is defined nowhere in place of infinities."""
+    if isinstance(x, e.Infinity):
+        return e.Given(e.Truth(False), e.Number(Fraction(0)))
+    changed: dict[str, Any] = {}
+    for f in fields(x):  # type: ignore[arg-type]
+        value = getattr(x, f.name)
+        if isinstance(value, e.Expression):
+            changed[f.name] = _undefined_at_infinity(value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], e.Expression):
+            changed[f.name] = tuple(map(_undefined_at_infinity, value))
+    return replace(x, **changed) if changed else x  # type: ignore[type-var]
 
 
 def _inside(indices: Sequence[e.Expression], tensor: e.Tensor) -> str:

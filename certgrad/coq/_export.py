@@ -108,7 +108,7 @@ def export(subject: Subject, certificate: Certificate) -> File:
             if claim.kind != "forward_equals_reference":
                 where.append(read.theorem(claim.kind, trees, where=True))
         sections.append(Section(title, read.definitions, tuple(theorems)))
-        sections.append(Section(f"{title}, where it is defined", read.defining, tuple(where)))
+        sections.append(Section(f"{title}, where it is defined", () if read.infinite else read.defining, tuple(where)))
     return File(identifier(subject.name), subject.name, tuple(sections))
 
 

@@ -27,7 +27,10 @@ FUNCTIONS = {
     },
 }
 """Those of the specification that Coq's library or `proofs/Functions.v` defines. The others are arguments."""
+INFINITE = "infinite"
+"""What stands for +∞: any number. A theorem holds for all of them, and says that no output reads it."""
 ASSUMED = {
+    INFINITE: 0,
     "erf_inv": 1,
     "lgamma": 1,
     "digamma": 1,
@@ -40,6 +43,11 @@ ASSUMED = {
     "bessel_i1e": 1,
 }
 """Functions of which a theorem speaks by hypotheses alone, with the number of their arguments."""
+
+
+def function_type(arity: int) -> str:
+    """The type of a function of reals."""
+    return " -> ".join(["R"] * (arity + 1))
 
 
 def printed(x: e.Expression) -> str:
@@ -93,7 +101,7 @@ def printed(x: e.Expression) -> str:
         case e.Given():
             return printed(x.value)
         case e.Infinity():
-            raise NotPrintedError("an infinity")
+            return INFINITE if x.positive else f"(- {INFINITE})"
         case e.Sum() | e.Product() | e.Maximum() | e.Minimum() | e.ArgMax() | e.ForAll() | e.Exists():
             return _bound(x)
     raise NotPrintedError(f"a node {type(x).__name__}")

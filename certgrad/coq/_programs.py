@@ -9,7 +9,7 @@ from certgrad.specification import expression as e
 from certgrad.specification.pruned import parts, pruned
 
 from ._errors import NotPrintedError
-from ._expressions import ASSUMED, TYPES, number, printed
+from ._expressions import ASSUMED, INFINITE, TYPES, function_type, number, printed
 from ._names import identifier
 
 MAX_TABLE = 64
@@ -63,7 +63,7 @@ def assumed_by(program: e.Program) -> tuple[str, ...]:
 
 def head(program: e.Program, assumed: Sequence[str], sizes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The binders of a program's function, and the names that it is applied to."""
-    binders = [f"({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)" for f in assumed]
+    binders = [f"({f} : {function_type(ASSUMED[f])})" for f in assumed]
     binders += [f"({' '.join(map(identifier, sizes))} : Z)"] if sizes else []
     binders += [f"({identifier(t.name)} : {kind(t)})" for t in program.inputs]
     return binders, (*assumed, *map(identifier, sizes), *(identifier(t.name) for t in program.inputs))
@@ -113,4 +113,6 @@ def _value(value: e.Expression) -> str:
 
 def _functions(x: e.Expression) -> set[str]:
     found = {x.name} & set(ASSUMED) if isinstance(x, e.Function) else set()
+    if isinstance(x, e.Infinity):
+        found.add(INFINITE)
     return found.union(*(_functions(p) for p in parts(x)))

@@ -24,7 +24,7 @@ from certgrad.specification.rule import UnreadableError
 
 from ._definedness import conditions
 from ._errors import NotPrintedError
-from ._expressions import ASSUMED, printed
+from ._expressions import ASSUMED, INFINITE, function_type, printed
 from ._hypotheses import Hypotheses
 from ._names import identifier
 from ._programs import Function, functions
@@ -155,7 +155,14 @@ class Case:
     @property
     def definitions(self) -> tuple[Function, ...]:
         groups = (self.forward, self.primal, self.jvp, self.vjp)
-        return tuple(f for group in groups if isinstance(group, list) for f in group)
+        found = tuple(f for group in groups if isinstance(group, list) for f in group)
+        return (*found, *self.defining) if self.infinite else found
+
+    @property
+    def infinite(self) -> bool:
+        """Whether an infinity stands in a program."""
+        groups = (self.forward, self.primal, self.jvp, self.vjp)
+        return any(INFINITE in f.assumed for group in groups if isinstance(group, list) for f in group)
 
     @property
     def defining(self) -> tuple[Function, ...]:
@@ -185,9 +192,11 @@ class Case:
         if kind not in says:
             raise NotPrintedError(f"the obligation {kind}")
         conclusion, tensors, used, script = says[kind]()
+        if any(INFINITE in f.assumed for f in used) and not kind.endswith(DEFINED):
+            conclusion, tensors, used, script = self._and_defined(kind, conclusion, tensors, used, script)
         assumed = tuple(dict.fromkeys(f for one in used for f in one.assumed))
         extra = tuple(dict.fromkeys(g for f in assumed for g in ASSUMPTIONS.get(f, ((), ""))[0] if g not in assumed))
-        lines = [f"  forall ({f} : {' -> '.join(['R'] * ASSUMED[f])} -> R)," for f in (*assumed, *extra)]
+        lines = [f"  forall ({f} : {function_type(ASSUMED[f])})," for f in (*assumed, *extra)]
         if self.sizes:
             lines.append(f"  forall ({' '.join(map(identifier, self.sizes))} : Z),")
         lines += [f"  forall ({identifier(t.name)} : {type_of(t)})," for t in tensors]
@@ -255,6 +264,15 @@ class Case:
             indices, ranges = _indices(f.output)
             parts.append(f"{ranges}{g.at(indices)} = {f.at(indices)}")
         return _together(parts), [*self.inputs], [*forward, *primal], "same_value"
+
+    def _and_defined(
+        self, kind: str, conclusion: str, tensors: list[e.Tensor], used: list[Function], script: str
+    ) -> tuple[str, list[e.Tensor], list[Function], str]:
+        """With what is shown of programs in which an infinity stands: that no output reads it."""
+        programs = {"jvp_is_derivative": ("forward", "jvp"), "vjp_is_adjoint": ("jvp", "vjp")}
+        where, _, conditions, by = self._defined(*programs.get(kind, ("fwd", "forward")))
+        both = f"  ({conclusion.strip()}) /\\\n  ({where.strip()})"
+        return both, tensors, [*used, *conditions], f"first [solve [{by}] | {script}]"
 
     def _defined(self, *programs: str) -> tuple[str, list[e.Tensor], list[Function], str]:
         """Every entry of what these programs give is defined."""
