@@ -30,13 +30,13 @@ class Fresh:
     wheel: Path
     folder: Path
 
-    def run(self, *arguments: str, seconds: int = 300) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, seconds: int = 300, **variables: str) -> subprocess.CompletedProcess[str]:
         """`certgrad ARGUMENTS`, from the environment's own script."""
         bare = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "CERTGRAD_", "PYTEST"))}
         return subprocess.run(
             [str(self.python.parent / "certgrad"), *arguments],
             cwd=self.folder,
-            env={**bare, "JAX_PLATFORMS": "cpu", "COLUMNS": "100"},
+            env={**bare, "JAX_PLATFORMS": "cpu", "COLUMNS": "100", **variables},
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -82,14 +82,16 @@ _SMOKE = {
     "baseline": (["baseline", "rules.py"], "certgrad-baseline.json: 0 findings"),
     "diff": (["diff", "audit.json", "audit.json"], ""),
     "verify": (["verify", "audit.json", "--target", "rules.py"], "verified"),
+    "export": (["export", "relu", "--coq", "--output", "proofs"], "relu"),
     "graph": (["graph", "mlp.py:loss", *_SPECS], "proved"),
     "run": (["run", "program.py"], "2.0"),
+    "lsp": (["lsp", "--help"], "certgrad[lsp]"),
     "watch": (["watch", "--help"], "audit"),
     "table": (["table", "--help"], "Markdown"),
     "report": (["report", "--help"], "--check"),
 }
-"""Each command with what it must print. Those of the library as a whole, and the one that does not end, are only asked
-what they take: they run what `audit` runs."""
+"""Each command with what it must print. Those of the library as a whole, and those that do not end, are only asked what
+they take: they run what `audit` runs."""
 
 
 def test_every_command_is_smoked() -> None:
@@ -111,11 +113,31 @@ def test_the_version_of_the_wheel(fresh: Fresh) -> None:
     assert fresh.run("--version").stdout == f"certgrad {certgrad.__version__}\n"
 
 
-def test_a_missing_extra_is_named_in_one_line(fresh: Fresh) -> None:
-    done = fresh.run("graph", "mlp.py:loss", *_SPECS, "--format", "html")
+_HTML = "needs jinja2. Install it with: pip install 'certgrad[html]'."
+_MISSING = {
+    "html of a graph": (["graph", "mlp.py:loss", *_SPECS, "--format", "html"], _HTML),
+    "html of an audit": (["audit", "rules.py", "--output", "html=page.html"], _HTML),
+    "lsp": (["lsp"], "Install it with: pip install 'certgrad[lsp]'."),
+    "coq": (["verify", "audit.json", "--kernel", "coq"], "apt-get install coq libcoq-coquelicot"),
+}
+"""What cannot be done in it, with the end of the one line that says what to install."""
+
+
+@pytest.mark.parametrize("missing", _MISSING)
+def test_what_is_missing_is_named_in_one_line(missing: str, fresh: Fresh) -> None:
+    """Coq is no package of Python's: it is looked for on PATH, where it is not."""
+    arguments, said = _MISSING[missing]
+    if "audit.json" in arguments:
+        fresh.run("audit", "rules.py", "--output", "json=audit.json")
+    done = fresh.run(*arguments, PATH="/nowhere")
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("needs jinja2. Install it with: pip install 'certgrad[html]'.")
+    assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("module", ["testing", "graph", "accel", "training", "special"])
+def test_a_public_module_of_the_wheel(module: str, fresh: Fresh) -> None:
+    subprocess.run([str(fresh.python), "-c", f"import certgrad.{module}"], cwd=fresh.folder, check=True)
 
 
 def test_the_sample_plugin_in_the_environment(fresh: Fresh) -> None:

@@ -262,7 +262,7 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
     """The function whose first equation is this one, which all its arguments stand in."""
     equations = program.jaxpr.eqns
     operands = tuple(v for v in equations[k].invars if not is_literal(v))
-    if equations[k].primitive.name != _FIRST[one.name] or len(operands) != one.arity:
+    if equations[k].primitive.name not in _FIRST[one.name] or len(operands) != one.arity:
         return None
     aval = operands[0].aval
     if getattr(aval, "dtype", None) not in (np.float32, np.float64) or len({str(v.aval) for v in operands}) > 1:
@@ -284,8 +284,8 @@ def _inlined_at(one: Approximation, program: Program, k: int) -> Inlined | None:
     return Inlined(one, k, k + len(block), operands, out)
 
 
-_FIRST = {"betaln": "min"}
-"""The primitive of the first equation, in which all arguments stand, each once and in order."""
+_FIRST = {"betaln": ("min", "le")}
+"""What the first equation may be, in one version of JAX or another: all arguments stand there, once and in order."""
 
 
 def with_ideals(program: Program, found: Sequence[Inlined]) -> Program:
