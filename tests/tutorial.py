@@ -97,8 +97,13 @@ def _programs(folder: Path) -> Path:
     return place
 
 
+_LEMMA = re.compile(r"(?<![\w.])[0-9a-f]{8}(?![\w.])")
+"""A lemma is named by a digest in which the version of the kernel is: another name stands for the same."""
+
+
 def normal(text: str) -> str:
-    """Without times and the width of columns."""
+    """Without times, the names of lemmas and the width of columns."""
+    text = _LEMMA.sub("LEMMA", text)
     text = re.sub(r"\d+(\.\d+)? ?(ms|s)\b", "TIME", text)
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
