@@ -1,7 +1,10 @@
 """What the commands that speak to Coq share: certificates, with the ops that they are about, as printed files."""
 
+import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +16,7 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
 
 if TYPE_CHECKING:
-    from certgrad.coq import File, Result
+    from certgrad.coq import File, Kernel, Result
 
 CACHE = _options.DEFAULT_CACHE / "coq"
 
@@ -32,6 +35,33 @@ def printed(certificates: Sequence[Certificate]) -> "list[File]":
         if isinstance(op, Op):
             files.append(export(op, certificate))
     return files
+
+
+def accepting(certificate: Certificate) -> str:
+    """The version of Coq that is known to accept every obligation of an op of the library; empty where that is not so.
+
+    Nothing is compiled: what `certgrad verify --kernel coq` and `certgrad report --coq` found is remembered by what a
+    theorem says, of its programs as they are now.
+    """
+    from certgrad.obligations.certificate import PROOFS
+    from certgrad.ops import registry
+
+    kernel = _known()
+    if kernel is None or certificate.verdict not in PROOFS or certificate.op not in registry.names():
+        return ""
+    stated = [j for file in printed([certificate]) for j in kernel.so_far(file).judged if j.stated]
+    version = re.search(r"version (\S+)", kernel.library.version)
+    return version[1] if version and stated and all(j.accepted for j in stated) else ""
+
+
+@lru_cache(maxsize=1)
+def _known() -> "Kernel | None":
+    """What is remembered in this folder; None where Coq is not installed, or was never asked."""
+    from certgrad.coq import Kernel, Library, NoCoqError
+
+    with suppress(NoCoqError):
+        return Kernel(Library(CACHE)) if CACHE.is_dir() else None
+    return None
 
 
 def read(paths: Sequence[Path]) -> list[Certificate]:

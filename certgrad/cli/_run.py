@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certgrad._threads import without_collection
-from certgrad.cli import _library, _options
+from certgrad.cli import _coq, _library, _options
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
 from certgrad.report import json
@@ -37,6 +37,7 @@ class _Outcome:
     details: str = ""
     cache_problem: str = ""
     exhibit: bytes = b""
+    coq: str = ""
 
 
 def run(
@@ -48,7 +49,7 @@ def run(
 ) -> Iterator[Audited]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
     named. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
-    page shows of an op of the library.
+    page shows of an op of the library, and whether Coq is known to accept it.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
@@ -94,11 +95,13 @@ def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> _Outco
         seconds = time.perf_counter() - started
         certificate = json.encode(proved)
         exhibit = _library.exhibit(op, proved) if exhibits else b""
+        coq = _coq.accepting(proved) if exhibits else ""
     except CertgradError as error:
         return _Outcome(op, problem=error)
     except Exception as error:
         return _Outcome(op, defect=describe(error), details=traceback.format_exc())
-    return _Outcome(op, certificate, seconds, cache_problem=_library.cache_problem(cache), exhibit=exhibit)
+    problem = _library.cache_problem(cache)
+    return _Outcome(op, certificate, seconds, cache_problem=problem, exhibit=exhibit, coq=coq)
 
 
 def _open(outcome: _Outcome) -> Audited:
@@ -106,7 +109,7 @@ def _open(outcome: _Outcome) -> Audited:
         raise outcome.problem
     if outcome.defect:
         raise InternalError(f"auditing '{outcome.op}'", outcome.defect, outcome.details)
-    return Audited(json.decode(outcome.certificate), outcome.seconds, exhibit=_shown(outcome.exhibit))
+    return Audited(json.decode(outcome.certificate), outcome.seconds, exhibit=_shown(outcome.exhibit), coq=outcome.coq)
 
 
 def _shown(exhibit: bytes) -> "Exhibit | None":
