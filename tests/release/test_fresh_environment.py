@@ -85,6 +85,7 @@ _SMOKE = {
     "export": (["export", "relu", "--coq", "--output", "proofs"], "relu"),
     "graph": (["graph", "mlp.py:loss", *_SPECS], "proved"),
     "run": (["run", "program.py"], "2.0"),
+    "conform": (["conform", "relu", "--ordinary", "--dtype", "float32"], "relu"),
     "lsp": (["lsp", "--help"], "certgrad[lsp]"),
     "watch": (["watch", "--help"], "audit"),
     "table": (["table", "--help"], "Markdown"),
