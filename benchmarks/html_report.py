@@ -1,4 +1,4 @@
-"""How large pages of `--output html=PATH` and `certgrad report --html PATH` are, and how long a browser takes to open them.
+"""How large pages of `--output html=PATH` and `certgrad report --html PATH` are, and how long a browser takes to open.
 
 Seconds are of the browser's tasks, the least of three times; without a Chromium they are left out.
 

@@ -3,6 +3,7 @@
 import email
 import re
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -74,3 +75,9 @@ def test_two_builds_are_the_same_bytes_and_the_sdist_builds_the_wheel(tmp_path: 
     assert not any(part in name.split("/") for name in names for part in ("__pycache__", ".git", ".venv"))
     (again,) = build(tmp_path / "unpacked" / first[1].name.removesuffix(".tar.gz"), tmp_path / "dist-3", "--wheel")
     assert again.read_bytes() == first[0].read_bytes()
+
+
+def test_the_page_on_versions_names_every_extra() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    text = (ROOT / "docs/versions.md").read_text(encoding="utf-8")
+    assert [name for name in extras if f"`certgrad[{name}]`" not in text] == []

@@ -136,6 +136,19 @@ def test_what_is_missing_is_named_in_one_line(missing: str, fresh: Fresh) -> Non
     assert "Traceback" not in done.stderr
 
 
+_IN_CODE = {
+    "train": "from certgrad.training import curves; curves({}, 'log.png')",
+    "export": "from certgrad.accel import export_graph; export_graph(None, 'model.zip')",
+}
+
+
+@pytest.mark.parametrize("extra", _IN_CODE)
+def test_what_a_function_misses_is_named_in_the_last_line(extra: str, fresh: Fresh) -> None:
+    done = subprocess.run([str(fresh.python), "-c", _IN_CODE[extra]], cwd=fresh.folder, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(f"pip install 'certgrad[{extra}]'.")
+
+
 @pytest.mark.parametrize("module", ["testing", "graph", "accel", "training", "special"])
 def test_a_public_module_of_the_wheel(module: str, fresh: Fresh) -> None:
     subprocess.run([str(fresh.python), "-c", f"import certgrad.{module}"], cwd=fresh.folder, check=True)
