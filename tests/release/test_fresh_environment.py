@@ -82,7 +82,7 @@ _SMOKE = {
     "baseline": (["baseline", "rules.py"], "certgrad-baseline.json: 0 findings"),
     "diff": (["diff", "audit.json", "audit.json"], ""),
     "verify": (["verify", "audit.json", "--target", "rules.py"], "verified"),
-    "export": (["export", "relu", "--coq", "--output", "proofs"], "relu"),
+    "export": (["export", "relu", "--coq", "--output", "proofs"], "2 theorems"),
     "graph": (["graph", "mlp.py:loss", *_SPECS], "proved"),
     "run": (["run", "program.py"], "2.0"),
     "conform": (["conform", "relu", "--ordinary", "--dtype", "float32"], "relu"),
