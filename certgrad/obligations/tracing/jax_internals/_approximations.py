@@ -94,7 +94,8 @@ _programs = Kept()
 
 def _frexp(x: Any) -> Any:
     """JAX's own: a function with a rule, and from JAX 0.12 on a primitive that a class declares."""
-    return _ufuncs._frexp(x) if hasattr(_ufuncs, "_frexp") else _ufuncs.Frexp(jax.typeof(x))(x)
+    functions: Any = _ufuncs  # either name is unknown to the other version
+    return functions._frexp(x) if hasattr(functions, "_frexp") else functions.Frexp(jax.typeof(x))(x)
 
 
 def _mantissa_and_exponent(x: Any) -> tuple[Any, Any]:
