@@ -194,6 +194,9 @@ def test_the_bill_of_materials(fresh: Fresh, tmp_path: Path) -> None:
         texts.append(file.read_text())
     assert texts[0] == texts[1]
     bill = json.loads(texts[0])
+    schema = pytest.importorskip("cyclonedx.schema").SchemaVersion.from_version(bill["specVersion"])
+    validation = pytest.importorskip("cyclonedx.validation.json")
+    assert validation.JsonStrictValidator(schema).validate_str(texts[0]) is None
     assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "certgrad")
     names = {one["name"] for one in bill["components"]}
     assert names >= {"jax", "jaxlib", "numpy", "scipy", "sympy", "islpy", "python-flint", "msgspec", "typer", "rich"}
