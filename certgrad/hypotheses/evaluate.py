@@ -36,9 +36,11 @@ class Scope:
     entry: tuple[int, ...] = ()
     indices: Mapping[str, int] = field(default_factory=dict)
     loops: Mapping[str, _Steps] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Those of the arrays, where `arrays` holds them broadcast."""
 
     def at(self, indices: Mapping[str, int]) -> Scope:
-        return Scope(self.arrays, self.sizes, self.entry, {**self.indices, **indices}, self.loops)
+        return Scope(self.arrays, self.sizes, self.entry, {**self.indices, **indices}, self.loops, self.shapes)
 
 
 T = TypeVar("T")
@@ -63,6 +65,8 @@ class Question:
     """The arrays that it mentions."""
     whole: bool
     """It is asked at every entry of whole arrays."""
+    entered: frozenset[str]
+    """The arrays whose entries it mentions, and not only how long they are."""
 
     def failing(self, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[int, ...]]:
         """The entries at which it is false or undefined; where it is not about entries, one without an index.
@@ -82,12 +86,13 @@ class Question:
             yield from self._open(Scope(used, sizes))
             return
         try:
-            shape = np.broadcast_shapes(*(x.shape for x in used.values()))
+            shape = np.broadcast_shapes(*(used[name].shape for name in self.entered))
         except ValueError:
             raise UnfitError("its arrays do not broadcast") from None
-        spread = {name: np.broadcast_to(x, shape) for name, x in used.items()}
+        spread = {name: np.broadcast_to(used[name], shape) for name in self.entered}
+        shapes = {name: x.shape for name, x in used.items()}
         for at in np.ndindex(shape):
-            yield from self._open(Scope(spread, sizes, at))
+            yield from self._open(Scope(spread, sizes, at, shapes=shapes))
 
     def _open(self, scope: Scope) -> Iterator[tuple[tuple[int, ...], bool]]:
         try:
@@ -121,7 +126,8 @@ def evaluate(
 def question(statement: t.Statement, arithmetic: Arithmetic) -> Question:
     """The statement, to be asked by an arithmetic. Raises UnfitError for what no arithmetic can tell."""
     whole = about_whole_arrays(statement)
-    return Question(statement, _Reader(arithmetic).test(statement), frozenset(t.arrays(statement)), whole)
+    entered = frozenset(n.name for n in t.walk(statement) if isinstance(n, t.Array | t.Entry))
+    return Question(statement, _Reader(arithmetic).test(statement), frozenset(t.arrays(statement)), whole, entered)
 
 
 _ORDERS: dict[str, tuple[int, ...]] = {
@@ -263,7 +269,7 @@ class _Reader:
         if isinstance(p, t.Size):
             return lambda scope: a.number(size(p.name, scope.sizes))
         if isinstance(p, t.Axis):
-            return lambda scope: a.number(length(p, np.shape(scope.arrays[p.array])))
+            return lambda scope: a.number(length(p, scope.shapes.get(p.array) or np.shape(scope.arrays[p.array])))
         if isinstance(p, t.Array):
             return lambda scope: a.entry(scope.arrays[p.name][scope.entry])
         if isinstance(p, t.Entry):

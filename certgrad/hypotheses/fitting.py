@@ -34,6 +34,6 @@ def size(name: str, sizes: Mapping[str, int]) -> int:
 
 def length(axis: t.Axis, shape: Sequence[int]) -> int:
     """The length of an axis of an array of this shape. Raises UnfitError where the array has too few."""
-    if len(shape) <= axis.position:
+    if not -len(shape) <= axis.position < len(shape):
         raise UnfitError(f"'{axis.array}' has {len(shape)} axes")
     return int(shape[axis.position])

@@ -1,6 +1,6 @@
-"""What users write: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, read as a statement. Text is never run.
+"""What users write: `x > 0`, `x != y or t == 1`, `x - 1/2 not in integers`, `label < x.shape[1]`, read as a statement.
 
-A comparison of arrays holds at every entry after broadcasting.
+Text is never run. A comparison of arrays holds at every entry after broadcasting.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from certgrad.errors import DomainError
 
-from .tree import Add, Apply, Array, Both, Compare, Either, Mul, NotIn, Number, Power, Statement, Term
+from .tree import Add, Apply, Array, Axis, Both, Compare, Either, Mul, NotIn, Number, Power, Statement, Term, walk
 
 MAX_LENGTH = 10_000
 """The longest text that is read, in characters."""
@@ -36,7 +36,8 @@ FUNCTIONS = frozenset(
 
 @lru_cache(maxsize=4096)
 def parse(text: str, names: tuple[str, ...], where: str = "", sizes: tuple[str, ...] = ()) -> Statement:
-    """The statement over these names; `sizes` are those of a signature, of which a condition cannot speak.
+    """The statement over these names; `sizes` are those of a signature, which stand here as `x.shape[1]`
+    (`in_lengths` writes them so).
 
     Raises DomainError with what was written, where, and what can be written instead.
     """
@@ -61,6 +62,10 @@ class _Reader:
             parts = [one for part in (node.values if both else [node]) for one in self.part(part)]  # type: ignore[attr-defined]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise self.error("is not a formula") from None
+        for part in parts:
+            inside = list(walk(part))
+            if any(isinstance(x, Axis) for x in inside) and not any(isinstance(x, Array) for x in inside):
+                raise self.of_sizes()
         return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
     def part(self, node: ast.expr) -> list[Statement]:
@@ -96,6 +101,8 @@ class _Reader:
             return Number(str(Fraction(repr(node.value))))
         if isinstance(node, ast.Name):
             return self.name(node.id)
+        if isinstance(node, ast.Subscript):
+            return self.length(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return Mul((Number("-1"), self.term(node.operand)))
         if isinstance(node, ast.BinOp):
@@ -119,11 +126,29 @@ class _Reader:
         if name in self.names:
             return Array(name)
         if name in self.sizes:
-            raise self.error(
-                f"names '{name}', which is a size: what is asked of sizes stands in the signature, where '{name}+1' is "
-                f"every size of at least 2 and '2*{name}' every even one"
-            )
+            raise self.of_sizes(name)
         raise self.error(f"names '{name}', but there is only {', '.join(self.names) or 'nothing'}")
+
+    def length(self, node: ast.Subscript) -> Term:
+        """`x.shape[1]`, or with a negative position `x.shape[-1]`."""
+        of, place = node.value, node.slice
+        if isinstance(of, ast.Attribute) and of.attr == "shape" and isinstance(of.value, ast.Name):
+            try:
+                position = ast.literal_eval(place)
+            except ValueError:
+                position = None
+            if of.value.id in self.names and type(position) is int:
+                return Axis(of.value.id, position)
+        raise self.error(
+            f"has '{ast.unparse(node)}', which is no length such as '{next(iter(self.names), 'x')}.shape[0]'"
+        )
+
+    def of_sizes(self, name: str = "n") -> DomainError:
+        return self.error(
+            f"is about sizes alone ('{name}'): what is asked of sizes stands in the signature, where '{name}+1' is "
+            f"every size of at least 2 and '2*{name}' every even one. An argument can be compared with a size that is "
+            "the length of an axis: 'label < n'"
+        )
 
     def error(self, problem: str) -> DomainError:
         return DomainError(

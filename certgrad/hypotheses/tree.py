@@ -41,7 +41,8 @@ class Size(Node, frozen=True, tag="size"):
 
 
 class Axis(Node, frozen=True, tag="axis"):
-    """The size of an axis of an array, each star group counted as one axis."""
+    """The size of an axis of an array, each star group counted as one axis. In what users write: of the axes there are,
+    counted from the end where negative."""
 
     array: str
     position: int

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 
 from certgrad._subject import OF_RULES, Rules, Subject
 from certgrad.errors import SignatureError, UsageError
+from certgrad.hypotheses.lengths import in_lengths
 from certgrad.obligations.tracing.ideals import reading
 from certgrad.ops._declare import Case
 
@@ -120,6 +121,8 @@ class UserRule(Subject):
         self.undifferentiated = self._held(differentiable)
         self.excluded = tuple(excluded)
         flat = flat_signature(self.arguments, declared.outputs)
+        axes = {n: [str(d) for d in s.dims] for n, s in zip(self.arg_names, flat.inputs, strict=True)}
+        self.domain = in_lengths(self.domain, axes, taken=self.params)
         fixed = {*self.undifferentiated, *excluded}
         held = [replace(s, dtype="held") if n in fixed else s for n, s in zip(self.arg_names, flat.inputs, strict=True)]
         self.signature = replace(flat, inputs=tuple(held))

@@ -151,6 +151,21 @@ def near(numbers: Sequence[Fraction], signs: Sequence[int]) -> Style:
     return draw
 
 
+def tops_of(shapes: Sequence[tuple[int, ...]]) -> list[int]:
+    """The sizes, each of which may bound an index; the greatest comes last."""
+    return sorted({n for shape in shapes for n in shape}) or [2]
+
+
+def rounds(inputs: Sequence[Input], tops: Sequence[int]) -> int:
+    """Points are drawn a second time where the domain has none of the first: indices may be bounded by another size."""
+    return 2 if len(tops) > 1 and any(one.kind == "int" for one in inputs) else 1
+
+
+def bounds_of(inputs: Sequence[Input], tops: Sequence[int], again: bool, rng: random.Random) -> list[int]:
+    """By input what bounds its indices in one draw: the greatest size, and in the second round any."""
+    return [rng.choice(tops) if again else tops[-1] for _ in inputs]
+
+
 def draw_inputs(
     inputs: Sequence[Input],
     shapes: Sequence[tuple[int, ...]],
@@ -167,15 +182,16 @@ def draw_inputs(
     """
     if integers:
         inputs = [replace(one, told=(*one.told, *integers)) if one.kind == "int" else one for one in inputs]
-    top = max((n for shape in shapes for n in shape), default=2)
+    tops = tops_of(shapes)
     styles = [GENERIC if generic else SCHEDULE[k % len(SCHEDULE)]] * len(inputs)
-    for attempt in range(TRIES):
+    for attempt in range(rounds(inputs, tops) * TRIES):
         if attempt and not generic and not beside:
             styles = [rng.choice([*STYLES, "equal", "mixed"]) for _ in inputs]
         entry = partial(near(beside, ((1,), (1, -1), (-1,))[(k + attempt) % 3]), rng) if beside else None
+        bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
         arrays = [
             draw_input(one, shape, style, rng, top) if entry is None or one.kind != "float" else filled_by(shape, entry)
-            for one, shape, style in zip(inputs, shapes, styles, strict=True)
+            for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
         ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return arrays

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..balls._draw import GENERIC, Domain, draw_direction, draw_input, nested
+from ..balls._draw import GENERIC, Domain, bounds_of, draw_direction, draw_input, nested, rounds, tops_of
 from ..balls._rule import Input
 
 TRIES = 60
@@ -53,14 +53,15 @@ def drawn(
     inputs: Sequence[Input], shapes: Sequence[tuple[int, ...]], domain: Domain | None, rng: random.Random
 ) -> list[np.ndarray] | None:
     """Values of the inputs inside the domain, on no boundary; None where none was found."""
-    top = max((n for shape in shapes for n in shape), default=2)
+    tops = tops_of(shapes)
     if sum(map(prod, shapes)) > EXACT:
-        return [_in_floats(one, shape, rng, top) for one, shape in zip(inputs, shapes, strict=True)]
-    for attempt in range(TRIES):
+        return [_in_floats(one, shape, rng, tops[-1]) for one, shape in zip(inputs, shapes, strict=True)]
+    for attempt in range(rounds(inputs, tops) * TRIES):
         styles = [_STYLES[attempt % len(_STYLES)]] * len(inputs)
         if attempt >= len(_STYLES):
             styles = [rng.choice(_STYLES) for _ in inputs]
-        arrays = [draw_input(i, s, style, rng, top) for i, s, style in zip(inputs, shapes, styles, strict=True)]
+        bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
+        arrays = [draw_input(*one, rng, top) for *one, top in zip(inputs, shapes, styles, bounds, strict=True)]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return [_floats(x) for x in arrays]
     return None

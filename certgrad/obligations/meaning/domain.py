@@ -29,7 +29,7 @@ def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], 
     Raises DomainError with what was written, where, and what can be written instead.
     """
     rank = max((len(s) for s in shapes.values()), default=0)
-    reader = _Reader(shapes, rank)
+    reader = _Reader(shapes, rank, where)
     sizes = tuple(
         sorted({a.name for shape in shapes.values() for n in shape for a in deep_atoms(n) if isinstance(a, Dim)})
     )
@@ -50,6 +50,7 @@ class _Reader:
 
     shapes: Mapping[str, tuple[Poly, ...]]
     rank: int
+    where: str
 
     def atomic(self, s: t.Statement) -> Atomic:
         if isinstance(s, t.NotIn):
@@ -65,6 +66,8 @@ class _Reader:
             return number(Fraction(p.value))
         if isinstance(p, t.Array):
             return self.array(p.name)
+        if isinstance(p, t.Axis):
+            return self.length(p)
         if isinstance(p, t.Add):
             return sum(map(self.term, p.terms), ZERO)
         if isinstance(p, t.Mul):
@@ -76,6 +79,15 @@ class _Reader:
             return base**e if e >= 0 else power(base, e)
         assert isinstance(p, t.Apply)
         return FUNCTIONS[p.function].value(self.term(p.arguments[0]))
+
+    def length(self, axis: t.Axis) -> Poly:
+        shape = self.shapes[axis.array]
+        if not -len(shape) <= axis.position < len(shape):
+            raise DomainError(
+                f"A condition of {self.where} names '{axis.array}.shape[{axis.position}]', and '{axis.array}' has "
+                f"{len(shape)} axes. Name an axis that it has."
+            )
+        return shape[axis.position]
 
     def array(self, name: str) -> Poly:
         shape = self.shapes[name]

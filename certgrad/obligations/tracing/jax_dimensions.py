@@ -23,6 +23,7 @@ import numpy as np
 from jax._src.export import shape_poly as _shape_poly
 
 from certgrad._threads import Kept, one_at_a_time
+from certgrad.obligations.tracing.size_residuals import keeping_sizes
 
 _DimExpr: Any = _shape_poly._DimExpr
 _OF_NUMBERS = "sqrt log log2 log1p exp tanh sin cos".split()
@@ -65,7 +66,12 @@ def arithmetic_of_dimensions(from_library: Callable[[str], bool]) -> Iterator[No
         return call
 
     plain_power = _DimExpr.__pow__
-    changed: list[tuple[Any, str, Any, Any]] = [(_DimExpr, "__pow__", plain_power, power)]
+    plain_call = jax.custom_vjp.__call__
+    kept = keeping_sizes(plain_call, lambda: get_ident() == thread)
+    changed: list[tuple[Any, str, Any, Any]] = [
+        (_DimExpr, "__pow__", plain_power, power),
+        (jax.custom_vjp, "__call__", plain_call, kept),
+    ]
     for module in (math, np):
         for name in _OF_NUMBERS:
             own = getattr(module, name)
