@@ -2,8 +2,8 @@
 
 `stop_gradient` hides a part of the derivative, and NaN or an infinity is no real number; both stand in programs whose
 result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected, the factors
-of a matrix beside the solution of its equation). A Cholesky factor has its derivative where the matrix was made
-symmetric. From such a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as
+of a matrix beside the solution of its equation). Cholesky factors, eigenvalues and eigenvectors have their derivatives
+where the matrix was made symmetric. From such a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as
 one function, holds. That lemma is the kernel's: the stopped value has an arbitrary tangent there, whose coefficient has
 to vanish.
 """
@@ -104,7 +104,7 @@ def _with_bodies(traced: TracedGraph, bodies: dict[int, list[TracedGraph]]) -> T
 
 def _seeds(traced: TracedGraph) -> Iterator[int]:
     """Nodes that say nothing on their own: stopped values that depend on inputs, constants that are not finite, and
-    Cholesky factors, whose rule is right for symmetric matrices alone."""
+    factorisations whose rule is right for symmetric matrices alone."""
     depends: set[int] = set()
     for node in traced.nodes:
         if node.kind == "input" or any(isinstance(o, Ref) and o.node in depends for o in node.operands):
@@ -209,10 +209,10 @@ _AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n sq
 """These pass an infinity on."""
 _INFINITE_WITH_INFINITY = frozenset("select_n mul add sub div".split())
 """With an infinity as an operand these have no finite result, or none for every other operand."""
-_OF_SYMMETRIC = frozenset({"cholesky"})
+_OF_SYMMETRIC = frozenset({"cholesky", "eigh"})
 """Their rules are those of symmetric matrices: JAX's functions make the matrix so first."""
 _MAKES_SYMMETRIC = frozenset("add div mul transpose".split())
-"""How (a + aᵀ)/2 is computed, which is what a Cholesky factorisation is given."""
+"""How (a + aᵀ)/2 is computed, which is what those factorisations are given."""
 
 
 def _with_ancestors(traced: TracedGraph, uses: _Uses, reached: set[int], last: int) -> set[int]:

@@ -102,3 +102,36 @@ def test_a_primitive_is_not_refuted_where_the_function_does_not_take_it() -> Non
     found = certify(trace(lambda a: jnp.sum(jax.lax.linalg.cholesky(jnp.exp(a), symmetrize_input=False)), "n n"))
     assert found.verdict == "unproved"
     assert "which the function need not give it" in found.findings[0]
+
+
+_SYMMETRIC = "the matrix x[i,j]/2 + x[j,i]/2 in row i and column j has no repeated eigenvalue"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["3 3", "n n"])
+def test_eigenvalues_are_certified_where_the_matrix_was_made_symmetric(size) -> None:
+    found = certify(trace(lambda a: jnp.sum(jnp.tanh(jnp.linalg.eigvalsh(a))), size))
+    assert found.verdict == "proved under hypotheses", found.findings
+    assert [h.formula.removesuffix(" for every index") for h in found.hypotheses] == [_SYMMETRIC]
+
+
+def test_eigenvalues_that_are_only_compared_are_certified() -> None:
+    found = certify(trace(lambda a: jnp.where(jnp.linalg.eigvalsh(a)[0] > 0, jnp.sum(a * a), 0.0), "2 2"))
+    assert found.verdict == "proved under hypotheses", found.findings
+
+
+@pytest.mark.slow
+def test_eigenvalues_of_what_nothing_made_symmetric_are_not_certified() -> None:
+    """JAX reads the lower triangle, and its rule the whole tangent; and a difference is not a symmetric part."""
+
+    def lower(a):
+        return jnp.sum(jnp.tanh(jax.lax.linalg.eigh(jnp.sinh(a), symmetrize_input=False)[1]))
+
+    def skew(a):
+        return jnp.sum(jnp.tanh(jax.lax.linalg.eigh((a - a.T) / 2, symmetrize_input=False)[1]))
+
+    def weighted(a):
+        return jnp.sum(jnp.tanh(jax.lax.linalg.eigh((a + 2 * a.T) / 3, symmetrize_input=False)[1]))
+
+    for fn in (lower, skew, weighted):
+        assert certify(trace(fn, "2 2")).verdict in ("unproved", "refuted"), fn
