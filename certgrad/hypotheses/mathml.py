@@ -13,6 +13,7 @@ from html import escape
 
 from certgrad.hypotheses import text as words
 from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.denied import denied
 from certgrad.hypotheses.forms import roots_together
 
 _GREEK = {
@@ -102,6 +103,8 @@ class _Printer:
                 else fenced("<mn>0</mn><mo>,</mo><mn>−1</mn><mo>,</mo><mn>−2</mn><mo>,</mo><mo>…</mo>", "{", "}")
             )
             return row(self.term(s.term), operator("∉"), numbers)
+        if isinstance(s, t.Where) and (plainly := denied(s)) is not None:
+            return self.statement(plainly)
         if isinstance(s, t.Where):
             guards = listed(map(self.guard, s.guards), said(" and "))
             return row(self.statement(s.then), said(" wherever "), guards)

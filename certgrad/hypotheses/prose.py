@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .denied import denied
 from .text import CONTINUOUS, text
 from .tree import Array, AtSteps, Both, Either, ForAll, Index, Node, Solves, Statement, Unique, Where, linear, walk
 
@@ -20,6 +21,9 @@ _WORDS = {
 def prose(statement: Statement, inputs: Sequence[str] = ()) -> str:
     """The statement in words."""
     inner = statement.holds if isinstance(statement, ForAll) else statement
+    if isinstance(inner, Where) and (plainly := denied(inner)) is not None:
+        inner = plainly
+        statement = ForAll(statement.over, plainly) if isinstance(statement, ForAll) else plainly
     inner = inner.holds if isinstance(inner, AtSteps) else inner
     guarded = isinstance(inner, Where)
     then = inner.then if isinstance(inner, Where) else inner

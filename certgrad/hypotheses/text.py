@@ -12,6 +12,7 @@ from typing import Literal
 
 from certgrad.hypotheses import tree as t
 
+from .denied import denied
 from .forms import Summands, in_whole_numbers, roots_together, sum_of
 from .platform import platform_named
 
@@ -81,6 +82,8 @@ class Printer:
             return (r" \;\text{and}\; " if self.latex else " and ").join(map(self.statement, s.parts))
         if isinstance(s, t.NotIn):
             return self.not_in(s)
+        if isinstance(s, t.Where) and (plainly := denied(s)) is not None:
+            return self.statement(plainly)
         if isinstance(s, t.Where):
             guards = " and ".join(map(self.guard, s.guards))
             return self.statement(s.then) + (rf" \;\text{{where}}\; {guards}" if self.latex else f" wherever {guards}")

@@ -119,7 +119,7 @@ ATTACKS = [
         "zero_times_infinity",
         lambda x: 1 + 0 * jnp.where(places(x) == 2, jnp.inf, 1.0),
         [1.0] * 3,
-        excluded_by=("0 ≠ 0 wherever",),
+        excluded_by=("i ≠ 2",),
     ),
     factor("infinity_less_infinity", lambda x: 1 + jnp.nan_to_num(0.0) + (jnp.inf - jnp.inf) * (places(x) == 4), [1.0]),
     factor("power_of_place", lambda x: places(x) ** -1.0 * places(x), [1.0, 2.0]),

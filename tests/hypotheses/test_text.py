@@ -18,6 +18,7 @@ from certgrad.hypotheses.tree import (
     Power,
     Range,
     Truth,
+    Where,
 )
 
 OTHER = Mul((Number("-1"), Entry(PLATFORM)))
@@ -46,3 +47,28 @@ def test_equal_roots_of_numbers_are_one_root() -> None:
     assert term_text(Mul((Number("100"), root(2), root(5)))) == "100·√10"
     assert term_text(Mul((root(2, "-1/2"), root(5, "-1/2"), root(3)))) == "√3/√10"
     assert term_text(Mul((root(2, "1/3"), root(5)))) == "2^(1/3)·√5"
+
+
+BELOW = Compare("<", Entry("x"), Number("3"))
+ABOVE = Compare(">", Entry("x"), Number("5"))
+
+
+@pytest.mark.parametrize(
+    ("guards", "asked", "shown"),
+    [
+        ([(BELOW, "!=")], ("!=", 0, 0), "x ≥ 3"),
+        ([(BELOW, "=")], (">", -1, 0), "x < 3"),
+        ([(BELOW, "="), (ABOVE, "!=")], (">", 0, 1), "x < 3 or x ≤ 5"),
+        ([(BELOW, "=")], (">", 1, 0), "1 > 0 wherever [x < 3] = 0"),
+    ],
+)
+def test_what_never_holds_is_said_of_its_guards(guards, asked, shown):
+    def number(value):
+        return Number(str(value))
+
+    relation, left, right = asked
+    statement = Where(
+        tuple(Compare(sign, Truth(inner), ZERO) for inner, sign in guards),
+        Compare(relation, number(left), number(right)),
+    )
+    assert text(statement) == shown

@@ -1,0 +1,36 @@
+"""Statements that ask for what never holds: what they say is that their guards do not hold together."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+
+from . import tree as t
+from .forms import in_whole_numbers
+
+_HOLDS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq, "!=": ne}
+_OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "=": "!=", "!=": "="}
+
+
+def denied(where: t.Where) -> t.Statement | None:
+    """`r ≥ −200` of `0 > 1 wherever r < −200`; None where what is asked for may hold, or a guard has no opposite."""
+    asked = where.then
+    if not isinstance(asked, t.Compare) or not all(isinstance(side, t.Number) for side in (asked.left, asked.right)):
+        return None
+    left, right = (Fraction(side.value) for side in (asked.left, asked.right) if isinstance(side, t.Number))
+    parts = [_opposite(guard) for guard in where.guards]
+    if _HOLDS[asked.relation](left, right) or not parts:
+        return None
+    known = tuple(part for part in parts if part is not None)
+    if len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else t.Either(known)
+
+
+def _opposite(guard: t.Statement) -> t.Statement | None:
+    if not isinstance(guard, t.Compare):
+        return None
+    inner = in_whole_numbers(guard.left.statement) if isinstance(guard.left, t.Truth) else None
+    if inner is not None and guard.right == t.ZERO and guard.relation in ("=", "!="):
+        return inner if guard.relation == "=" else _opposite(inner)
+    return t.Compare(_OPPOSITE[guard.relation], guard.left, guard.right)  # type: ignore[arg-type]
