@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from certgrad.hypotheses.implied import unsaid
 from certgrad.hypotheses.tree import Statement
 from certgrad.obligations.certificate import (
     AT_SIZES,
@@ -134,7 +135,11 @@ def hypotheses_of(certificate: Certificate) -> list[Hypothesis]:
 def conditions(certificate: Certificate) -> list[str]:
     """What the claims rest on, as short text: the hypotheses, then the constraints of the op's parameters."""
     constraints = [symbols(constraint) for constraint in certificate.params.values() if constraint]
-    found = dict.fromkeys([hypothesis.text for hypothesis in hypotheses_of(certificate)] + constraints)
+    hypotheses = hypotheses_of(certificate)
+    # Of those that some sizes alone need, none stands for another.
+    less = set() if certificate.sizes else unsaid([hypothesis.tree for hypothesis in hypotheses])
+    listed = [hypothesis.text for k, hypothesis in enumerate(hypotheses) if k not in less]
+    found = dict.fromkeys(listed + constraints)
     return without_implied(list(found)) + [f"{one.literal} is {one.text}" for one in certificate.literals]
 
 

@@ -1,0 +1,117 @@
+"""Comparisons that others imply: beside x > 1, x² > 1 says nothing.
+
+A polynomial p of one term x is compared with 0, and x with a number c. Where x > c, x is c + t with t > 0, and p > 0 if
+no coefficient of p(c + t) is negative and one is not 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+from . import tree as t
+
+Polynomial = dict[int, Fraction]
+LARGEST = 12
+"""Powers above this are no part of a polynomial."""
+_ASKS = {">": (1, True), ">=": (1, False), "<": (-1, True), "<=": (-1, False)}
+
+
+def unsaid(statements: Sequence[t.Statement]) -> set[int]:
+    """The places of the statements that another one implies; of two that say the same, the first is kept."""
+    read = [_read(s) for s in statements]
+    out: set[int] = set()
+    for k, one in reversed([*enumerate(read)]):
+        others = (o for j, o in enumerate(read) if j != k and j not in out)
+        if one is not None and any(o is not None and _implies(o, one) for o in others):
+            out.add(k)
+    return out
+
+
+Read = tuple[tuple[t.Range, ...], t.Term, Polynomial, str]
+
+
+def _read(statement: t.Statement) -> Read | None:
+    """For all values of which variables which polynomial of which term is compared with 0, and how."""
+    over = statement.over if isinstance(statement, t.ForAll) else ()
+    holds = statement.holds if isinstance(statement, t.ForAll) else statement
+    if not isinstance(holds, t.Compare):
+        return None
+    atoms: list[t.Term] = []
+    left, right = _polynomial(holds.left, atoms), _polynomial(holds.right, atoms)
+    if left is None or right is None or len(atoms) != 1:
+        return None
+    return over, atoms[0], _sum(left, {k: -c for k, c in right.items()}), holds.relation
+
+
+def _implies(known: Read, asked: Read) -> bool:
+    """Whether the first, which compares a term itself with a number, implies the second."""
+    over, atom, line, relation = known
+    if (over, atom) != asked[:2] or set(line) - {0, 1} or 1 not in line or relation not in _ASKS:
+        return False
+    side, strict = _ASKS[relation]
+    side = side if line[1] > 0 else -side
+    bound = -line.get(0, Fraction(0)) / line[1]
+    moved = _moved(asked[2], bound, side)
+    if asked[3] in ("<", "<="):
+        moved = {k: -c for k, c in moved.items()}
+    sign = {1 if c > 0 else -1 for k, c in moved.items() if c}
+    at_bound = moved.get(0, Fraction(0)) != 0
+    if asked[3] == "!=":
+        return len(sign) == 1 and (strict or at_bound)
+    if asked[3] in (">", "<"):
+        return sign == {1} and (strict or at_bound)
+    return asked[3] in (">=", "<=") and sign <= {1}
+
+
+def _moved(polynomial: Polynomial, bound: Fraction, side: int) -> Polynomial:
+    """p(bound + side·t) as a polynomial of t."""
+    out: Polynomial = {}
+    for k, c in polynomial.items():
+        out = _sum(out, {j: c * comb(k, j) * bound ** (k - j) * side**j for j in range(k + 1)})
+    return out
+
+
+def _sum(one: Polynomial, two: Polynomial) -> Polynomial:
+    out = dict(one)
+    for k, c in two.items():
+        out[k] = out.get(k, Fraction(0)) + c
+    return {k: c for k, c in out.items() if c}
+
+
+def _product(one: Polynomial, two: Polynomial) -> Polynomial:
+    out: Polynomial = {}
+    for j, a in one.items():
+        out = _sum(out, {j + k: a * b for k, b in two.items()})
+    return out
+
+
+def _polynomial(term: t.Term, atoms: list[t.Term]) -> Polynomial | None:
+    """The term as a polynomial of the one atom, which is noted; None where it is none, or of two."""
+    if isinstance(term, t.Number):
+        value = Fraction(term.value)
+        return {0: value} if value else {}
+    if isinstance(term, (t.Add, t.Mul)):
+        out: Polynomial | None = {} if isinstance(term, t.Add) else {0: Fraction(1)}
+        for part in term.terms if isinstance(term, t.Add) else term.factors:
+            read = _polynomial(part, atoms)
+            if read is None or out is None:
+                return None
+            out = _sum(out, read) if isinstance(term, t.Add) else _product(out, read)
+            if max(out, default=0) > LARGEST:
+                return None
+        return out
+    if isinstance(term, t.Power) and term.exponent.isdecimal():
+        base, power = _polynomial(term.base, atoms), int(term.exponent)
+        if base is None or power * max(base, default=0) > LARGEST:
+            return None
+        result: Polynomial = {0: Fraction(1)}
+        for _ in range(power):
+            result = _product(result, base)
+        return result
+    if isinstance(term, t.Power) and "/" not in term.exponent:  # 1/x: a polynomial of x may stand beside it
+        return None
+    if term not in atoms:
+        atoms.append(term)
+    return {1: Fraction(1)} if atoms == [term] else None

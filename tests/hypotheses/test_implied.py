@@ -1,0 +1,51 @@
+"""Which comparisons say nothing beside another: by the structure of statements, not by their text."""
+
+import pytest
+
+from certgrad.hypotheses import tree as t
+from certgrad.hypotheses.implied import unsaid
+
+X = t.Entry("x", (t.Index("i"),))
+I = t.Range("i", t.Axis("x", 0))  # noqa: E741
+
+
+def number(value):
+    return t.Number(str(value))
+
+
+def square(term):
+    return t.Power(term, "2")
+
+
+def less(term, value):
+    return t.Add((term, number(-value)))
+
+
+def every(relation, left, right=t.ZERO):
+    return t.ForAll((I,), t.Compare(relation, left, right))
+
+
+MORE_THAN_1 = every(">", less(X, 1))
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "dropped"),
+    [
+        (MORE_THAN_1, every(">", less(square(X), 1)), {1}),
+        (every(">", less(square(X), 1)), MORE_THAN_1, {0}),
+        (MORE_THAN_1, every("!=", X), {1}),
+        (MORE_THAN_1, every(">", X, number(1)), {1}),
+        (every("<", X, number(-1)), every(">", less(square(X), 1)), {1}),
+        (every("<", X), every(">=", t.Mul((number(-1), X))), {1}),
+        (every(">=", less(X, 1)), every("!=", less(X, 1)), set()),
+        (every(">=", less(X, 1)), every(">", less(square(X), 1)), set()),
+        (MORE_THAN_1, every(">", less(square(X), 2)), set()),
+        (MORE_THAN_1, every("<", less(square(X), 1)), set()),
+        (MORE_THAN_1, every(">", t.Entry("y", (t.Index("i"),))), set()),
+        (MORE_THAN_1, t.Compare(">", X, t.ZERO), set()),  # of another i
+        (MORE_THAN_1, every("!=", t.Add((X, t.Entry("y"), number(1)))), set()),
+        (every(">", less(square(X), 1)), every("!=", less(X, 1)), set()),
+    ],
+)
+def test_what_another_implies(one, two, dropped):
+    assert unsaid([one, two]) == dropped
