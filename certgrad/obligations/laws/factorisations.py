@@ -156,6 +156,10 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
     """Σ_k of a product of factors of one matrix, by the equations above; None where none of them says it."""
     for k, size in ranges.items():
         beside = [(a, e) for a, e in factors if k in a.free]
+        left = {v: n for v, n in ranges.items() if v != k}
+        rest = monomial({a: e for a, e in factors if k not in a.free})
+        if (spectral := _spectral(beside, k, size)) is not None:
+            return sum_over(spectral * rest, list(left.items()))
         if not all(isinstance(a, Matrix) and a.name in WHOLE and e in (1, 2) for a, e in beside):
             continue
         atoms = [a for a, e in beside for _ in range(e) if isinstance(a, Matrix)]  # type: ignore[arg-type]
@@ -164,12 +168,37 @@ def contracted(factors: Factors, ranges: Ranges) -> Poly | None:
             continue
         if any(k in ix.free and ix.variable() != k for a in atoms for ix in a.index):
             continue
-        left = {v: n for v, n in ranges.items() if v != k}
-        rest = monomial({a: e for a, e in factors if k not in a.free})
         found = _orthogonality(atoms, k, size, rest, left) or _whole(atoms, k, size, rest, left)
         if found is not None:
             return found
     return None
+
+
+def _spectral(beside: Factors, k: Var, size: Poly) -> Poly | None:
+    """Σ_k V_ik·λ_k^p·V_jk = (A^p)_ij for a whole number p > 1."""
+    powers = [(a, e) for a, e in beside if isinstance(a, Matrix) and a.name == VALUE and a.index[0].variable() == k]
+    vectors = [
+        a for a, e in beside if isinstance(a, Matrix) and a.name == VECTOR and e in (1, 2) for _ in range(int(e))
+    ]
+    if len(powers) != 1 or len(vectors) != 2 or len(beside) != 1 + len({id(a) for a in vectors}):
+        return None
+    ((value, e),) = powers
+    assert isinstance(value, Matrix)
+    if e != int(e) or not 1 < e <= MOST or k in value.body.free or size != value.ranges[0]:
+        return None
+    for a in vectors:
+        if (a.body, a.ranges) != (value.body, value.ranges) or a.index[1].variable() != k or k in a.index[0].free:
+            return None
+    applied(Law.SPECTRAL_POWER)
+    return _power(value, int(e), *(a.index[0] for a in vectors))
+
+
+def _power(a: Matrix, e: int, i: Ix, j: Ix) -> Poly:
+    """(A^e)_ij, for e > 0."""
+    if e == 1:
+        return at(a, i, j)
+    between = fresh()
+    return sum_over(at(a, i, of_var(between)) * _power(a, e - 1, of_var(between), j), [(between, a.ranges[0])])
 
 
 def _orthogonality(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) -> Poly | None:
@@ -206,6 +235,8 @@ def _whole(atoms: list[Matrix], k: Var, size: Poly, rest: Poly, left: Ranges) ->
     return sum_over(at(atoms[0], i, j) * rest, list(left.items()))
 
 
+MOST = 8
+"""The largest power of a matrix that is written out."""
 WHOLE = (VALUE, VECTOR, SINGULAR, LEFT, RIGHT, ORTHOGONAL, UPPER)
 """The factors, in the order in which they stand in a product."""
 PRODUCTS = {(VALUE, VECTOR, VECTOR), (SINGULAR, LEFT, RIGHT), (ORTHOGONAL, UPPER)}

@@ -109,6 +109,7 @@ class Law(Enum):
     )
     EQUAL_INVERSES = "inverses of equal matrices", "A⁻¹ = B⁻¹/c", "A = c·B, which is proved entry by entry, and c ≠ 0"
     ORTHONORMAL = "orthonormal columns", "XᵀX = I, and XXᵀ = I for a square X", "X is a factor of eigh, svd or qr"
+    SPECTRAL_POWER = "powers by eigenvalues", "V·Λ^p·Vᵀ = A^p", "p is a whole number, and p > 1"
     FACTORISATION = "factors of a matrix", "V·Λ·Vᵀ = A (eigh), U·Σ·Vᵀ = A (svd), Q·R = A (qr)", ""
 
     # functions beside each other

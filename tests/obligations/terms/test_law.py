@@ -448,6 +448,15 @@ def _(draw: Draw) -> Sides:
     yield vectors @ vectors.T, np.eye(3)
 
 
+@of(Law.SPECTRAL_POWER)
+def _(draw: Draw) -> Sides:
+    a = draw.normal(size=(4, 4))
+    a = a + a.T
+    values, vectors = np.linalg.eigh(a)
+    for p in (2, 3, 5):
+        yield (vectors * values**p) @ vectors.T, np.linalg.matrix_power(a, p)
+
+
 @of(Law.FACTORISATION)
 def _(draw: Draw) -> Sides:
     a = draw.normal(size=(5, 3))
