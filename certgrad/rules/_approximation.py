@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from certgrad.obligations.auditing.witnesses import apart
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.generality.reach import each_once, is_own, named_in, parts
 from certgrad.obligations.tracing.ideals import Ideal
+from certgrad.obligations.tracing.within import UnsaidError, conditions, zero_within
 
 from ._declaration import Declaration, declaration_of
 from ._layers import keywords_of, plain_function, unwrapped
@@ -55,7 +58,8 @@ def _apart(rule: UserRule, of_ideal: UserRule) -> str:
 def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...]:
     """How the functions that a rule calls are read: it itself, and those that are declared to approximate another.
 
-    The declarations stand on functions that the rule's code reaches, or `elsewhere`.
+    The declarations stand on functions that the rule's code reaches, or `elsewhere`. A function is read so inside its
+    own declared domain: a call is undefined elsewhere, so that what is proved says that its arguments are inside.
     """
     found = list(_read_as(rule))
     for function, said in [*_declared(rule), *elsewhere]:
@@ -70,16 +74,39 @@ def ideals_of(rule: UserRule, elsewhere: Iterable[Declared]) -> tuple[Ideal, ...
 def _read_as(rule: UserRule) -> Iterator[Ideal]:
     if rule.params or rule.ideal is None:  # numbers that are left open: what is called has others
         return
+    try:
+        domain = conditions(rule.domain, rule.arg_names)
+    except UnsaidError:
+        return  # nothing says of a call whether it is inside
+
+    def within(arrays: Sequence[Any], dtype: Any) -> Any:
+        return zero_within(domain, dict(zip(rule.arg_names, arrays, strict=True)), dtype)
 
     def call(of: Callable[..., Any], statics: Mapping[str, Any], *arrays: Any) -> Any:
         return of(arrays, statics)
 
     named = [n for n in keywords_of(rule.ideal) if any(n in statics for statics in rule.choices)]
-    for statics in [*rule.choices, *(s for one in rule.choices for s in _beside(one, named))]:
+    beside = [s for one in rule.choices for s in _beside(one, named)]
+    for k, statics in enumerate([*rule.choices, *beside]):
+        near = None if k < len(rule.choices) else partial(_is_near, rule, statics)
         at = "".join(f" at {n} = {statics[n]}" for n in named)
         said = f"{rule.name}{at} is read as {rule.derivative_of}, which it approximates"
         run, exact = partial(call, rule.call, statics), partial(call, rule.call_ideal, statics)
-        yield Ideal(run, exact, len(rule.arg_names), said, bool(rule.kind))
+        inside = within if domain else None
+        yield Ideal(run, exact, len(rule.arg_names), said, bool(rule.kind), within=inside, near=near)
+
+
+def _is_near(rule: UserRule, statics: Mapping[str, Any]) -> bool:
+    """At values of the static arguments that nobody declared, the function is near its ideal at a drawn point.
+
+    A table that is right for one order alone is near nothing at another.
+    """
+    value, of_ideal = copy(rule), copy(rule)
+    value.ideal = None
+    for one in (value, of_ideal):
+        one.ideals = ()
+        one.cases = (replace(rule.cases[0], statics=dict(statics)),)
+    return apart(value, of_ideal, family(value, value.cases[0]).prove[0]).near > 0
 
 
 def _beside(statics: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from certgrad._subject import Rules
 from certgrad.obligations.generality.instances import family
@@ -39,7 +40,8 @@ def compared_constants(one: UserRule, rules: Rules) -> list[str]:
     except Exception:  # what the rule does when it is traced
         return []
     equations = (e for p in programs.values() for e in equations_of(p.jaxpr) if e.primitive.name in _COMPARED)
-    values = {float(x.val) for e in equations for x in e.invars if is_literal(x) and jnp.ndim(x.val) == 0}
+    literals = (x.val for e in equations for x in e.invars if is_literal(x) and jnp.ndim(x.val) == 0)
+    values = {float(x) for x in literals if np.asarray(x).dtype.kind in "fiub"}
     found = sorted(c for c in values if c and abs(c) < LARGEST)[:MAX_CONSTANTS]
     return [str(int(c)) if c == int(c) else repr(c) for c in found]
 

@@ -1,6 +1,7 @@
 """`approximates=ideal`: the derivative is claimed of the ideal function, the value of the one that runs."""
 
 import functools
+import math
 import subprocess
 import sys
 
@@ -272,3 +273,42 @@ def test_a_function_that_calls_out_is_proved_of_what_it_computes():
     report = certgrad.check(j0, "n -> n", approximates=lambda x: special.jv(0, x))
     assert report.verdict == "proved under hypotheses"
     assert certgrad.check(j0, "n -> n", approximates=lambda x: special.jv(0, x) + x).verdict == "refuted"
+
+
+def cosine_for_small_angles(**declared):
+    series = jax.custom_jvp(lambda x: 1 - x**2 / 2 + x**4 / 24)
+    series.defjvp(lambda p, t: (series(*p), -jnp.sin(p[0]) * t[0]))
+    return certgrad.declare("n -> n", approximates=jnp.cos, **declared)(series)
+
+
+def sine_by(cosine):
+    sine = jax.custom_vjp(jnp.sin)
+    sine.defvjp(lambda x: (sine(x), x), lambda x, g: (g * cosine(x),))
+    return sine
+
+
+def test_an_approximation_is_read_as_ideal_inside_its_own_domain_alone():
+    sine = sine_by(cosine_for_small_angles(domain=["x >= -1", "2 * x**2 < 3"]))
+    report = certgrad.check(sine, "n -> n", approximates=jnp.sin)
+    assert report.verdict == "proved under hypotheses", report
+    assert set(map(str, report.hypotheses)) == {"x ≥ −1", "2·x^2 < 3"}
+    everywhere = certgrad.check(sine_by(cosine_for_small_angles()), "n -> n", approximates=jnp.sin)
+    assert everywhere.verdict == "proved", everywhere
+
+
+def test_what_a_domain_says_that_no_program_can_is_not_read_as_ideal():
+    sine = sine_by(cosine_for_small_angles(domain="x < 1 or x > 6"))
+    report = certgrad.check(sine, "n -> n", approximates=jnp.sin)
+    assert not report.proved, report
+
+
+def test_an_order_beside_the_declared_one_is_not_read_where_the_function_is_nowhere_near_it():
+    @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+    def jn(n, x):
+        k = 3 if n == 1 else n  # the table of order 1 is that of order 3
+        return sum((-1) ** m * (x / 2) ** (2 * m + k) / (math.factorial(m) * math.factorial(m + k)) for m in range(12))
+
+    jn.defjvp(lambda n, p, t: (jn(n, *p), (jn(n - 1, *p) - n / p[0] * jn(n, *p)) * t[0]))
+    options = {"static": {"n": 2}, "domain": ["x > 0", "x < 4"]}
+    report = certgrad.check(jn, "m -> m", approximates=lambda x, n: special.jv(n, x), **options)
+    assert not report.proved, report

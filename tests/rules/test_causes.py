@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import certgrad
@@ -312,3 +313,12 @@ def test_a_step_is_quoted_as_far_as_it_goes():
     assert _expression(text, text.index("jnp"), len(text) - 1) == "y = jnp.sin(x) * (x + 1)"
     assert _expression(text, 0, 0) == text.strip()
     assert _expression("π = ß * x\n", len("π = ".encode()), len("π = ß".encode())) == "ß"
+
+
+def test_the_cotangent_of_an_integer_is_no_constant_that_is_compared():
+    rule = jax.custom_vjp(lambda x, k: x * x)
+    rule.defvjp(
+        lambda x, k: (x * x, (x, k)),
+        lambda args, g: (jnp.where(args[1] > 3, 5, 2) * g * args[0], np.zeros(args[1].shape, jax.dtypes.float0)),
+    )
+    assert certgrad.check(rule, "n, n:int -> n").verdict == "refuted"

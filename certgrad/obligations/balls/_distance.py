@@ -18,6 +18,8 @@ from certgrad.obligations.balls._evaluate import evaluate
 from certgrad.obligations.balls._rule import Dims, Input, Programs, Rule
 from certgrad.obligations.balls._scalars import UNKNOWN
 
+NEAR = 1e-3
+"""A part of a value: an approximation is nearer than that somewhere."""
 SHAPES = 6
 POINTS = 3 * len(SCHEDULE)
 SECONDS = 10.0
@@ -32,6 +34,8 @@ class Distance:
     """How many entries of the outputs were compared."""
     undefined: int = 0
     """Of how many more only one of the two functions had a finite value."""
+    near: int = 0
+    """How many entries are within `NEAR` of the second function's value, which is not 0."""
     absolute: arb = field(default_factory=arb)
     relative: arb = field(default_factory=arb)
     """To the second function's value."""
@@ -95,4 +99,6 @@ def compared(found: Distance, left: np.ndarray, right: np.ndarray, here: dict[st
             if apart > found.absolute:
                 found.absolute, found.inputs = apart, here
             if not s.ball(b).contains(0):
-                found.relative = found.relative.max((apart / abs(s.ball(b))).upper())
+                relative = (apart / abs(s.ball(b))).upper()
+                found.near += bool(relative < NEAR)
+                found.relative = found.relative.max(relative)

@@ -37,7 +37,12 @@ class Ideal:
     """The function has a rule of its own, so that no other calls need be looked at."""
     met: bool = False
     """It was met in a program."""
+    within: Callable[[Sequence[Any], Any], Any] | None = None
+    """Of the arrays of a call and a dtype: a zero that is defined where the one approximates the other."""
+    near: Callable[[], bool] | None = None
+    """Whether the one is anywhere near the other, which is measured where it is called; None where that is said elsewhere."""
     _calls: dict[tuple[str, ...], _Call | None] = field(default_factory=dict)
+    _near: bool | None = None
 
     def is_called(self, eqn: Any, body: Program, known: Known) -> bool:
         """An equation calls the function: of the same constants it computes the same of its last operands."""
@@ -53,7 +58,12 @@ class Ideal:
             return False
         constants = [_value(v, known) for v in eqn.invars[:first]]
         same = all(a is not None and _same(a, b) for a, b in zip(constants, own.constants, strict=True))
-        return same and identity(own.body) == identity(body)
+        return same and identity(own.body) == identity(body) and self._is_near()
+
+    def _is_near(self) -> bool:
+        if self._near is None:
+            self._near = self.near is None or self.near()
+        return self._near
 
 
 Known = dict[Any, Any]
@@ -156,9 +166,10 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any], found: Found) -
         operands = [v.val if is_literal(v) else values[v] for v in eqn.invars]
         instead = found.get(id(eqn))
         if isinstance(instead, Ideal):
-            outs = _fitting(
-                jax.tree.leaves(instead.exact(*operands[-instead.arity :])), [v.aval for v in eqn.outvars], instead
-            )
+            given = operands[-instead.arity :]
+            outs = _fitting(jax.tree.leaves(instead.exact(*given)), [v.aval for v in eqn.outvars], instead)
+            if instead.within is not None:  # elsewhere nothing says what the call returns
+                outs = [x + instead.within(given, x.dtype) for x in outs]
         elif instead is not None:
             outs = _run(instead.jaxpr, instead.consts, operands, found)
         else:
