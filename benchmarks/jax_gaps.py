@@ -1,6 +1,6 @@
 """How far JAX's approximations and their rules are apart: the figures of `docs/jax.md`.
 
-`log_ndtr` is compared with the exact value and gradient (mpmath, 50 digits), the rule of `erfcx` with its own formula. A
+`log_ndtr` is compared with the exact value and gradient (mpmath, 50 digits), the rule of `erfcx` with its formula. A
 gap of an approximation is no defect of a rule: it says how far the two are from each other.
 
 Run from anywhere: `python benchmarks/jax_gaps.py`
