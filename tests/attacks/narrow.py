@@ -102,7 +102,7 @@ ATTACKS = [
     of_integers("a_negative_number_as_unsigned", lambda k: k.astype(jnp.uint8) > 250, [3.0], [-1]),
     of_integers("a_complement", lambda k: ~k == k - 7, [3.0], [3]),
     of_integers("an_exclusive_or", lambda k: (k ^ 1) - k == -1, [3.0], [5]),
-    of_integers("a_greatest_common_divisor", lambda k: jnp.gcd(k, 12) == 12, [3.0], [-24]),
+    of_integers("narrow_a_greatest_common_divisor", lambda k: jnp.gcd(k, 12) == 12, [3.0], [-24]),
     of_integers("a_quotient_by_an_absolute_value", lambda k: jnp.floor_divide(k, jnp.abs(k) + 1) < 0, [3.0], [-4]),
     of_integers("a_sign_of_integers", lambda k: jnp.sign(k) * 3 + k == 0, [3.0], [0]),
     of_integers("a_float_of_an_integer", lambda k: (k.astype(jnp.float32) / 3).astype(jnp.int32) * 3 > k, [3.0], [-4]),

@@ -76,7 +76,7 @@ def _check(term: t.Term) -> None:
         raise UnsaidError(f"it is said by {term.function}")
     if isinstance(term, t.Mul):  # x / 3 is a quotient, and asks for no literal that means 1/3
         for one in term.factors:
-            _check(one.base if _is_divisor(one) else one)
+            _check(one.base if isinstance(one, t.Power) and _is_divisor(one) else one)
         return
     for child in t.children(term):
         _check(child)  # type: ignore[arg-type]
