@@ -3,9 +3,9 @@
 `stop_gradient` hides a part of the derivative, and NaN or an infinity is no real number; both stand in programs whose
 result does not depend on them (the shift of a softmax, the masked entries, the branch that is not selected, the factors
 of a matrix beside the solution of its equation). Cholesky factors, eigenvalues and eigenvectors have their derivatives
-where the matrix was made symmetric. From such a node on, the smallest run of operations is taken that all its uses go through and whose lemma, as
-one function, holds. That lemma is the kernel's: the stopped value has an arbitrary tangent there, whose coefficient has
-to vanish.
+where the matrix was made symmetric. From such a node on, the smallest run of operations is taken that all its uses go
+through and whose lemma, as one function, holds. That lemma is the kernel's: the stopped value has an arbitrary tangent
+there, whose coefficient has to vanish.
 """
 
 from __future__ import annotations
