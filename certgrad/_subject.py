@@ -67,6 +67,8 @@ class Subject(Protocol):
     """Sizes at which something else was seen to happen than what is proved for sizes left open."""
     ideals: Sequence[Ideal] = ()
     """What its rules call and the proof reads as what that approximates."""
+    under_jit: bool = False
+    """Its rules run as parts of one program, which JAX makes with what it remembers of the same helpers."""
     steps: int | None = None
     """For one proof, if not as many as for any."""
     seconds: float | None = None

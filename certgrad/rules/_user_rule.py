@@ -369,7 +369,7 @@ class UserRule(Subject):
                     full[k] = x
                 return outputs(full, params)
 
-            return run
+            return jax.jit(run) if self.under_jit else run
 
         def forward(args: list, params: list) -> list:
             return outputs(args, params, self.call if self.ideal is None else self.call_ideal)

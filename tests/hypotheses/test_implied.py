@@ -6,7 +6,7 @@ from certgrad.hypotheses import tree as t
 from certgrad.hypotheses.implied import unsaid
 
 X = t.Entry("x", (t.Index("i"),))
-I = t.Range("i", t.Axis("x", 0))  # noqa: E741
+I = t.Range("i", t.Axis("x", 0))
 
 
 def number(value):

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import jax
 import numpy as np
 
 from certgrad.errors import CertgradError
 
-from ..tracing.jax_internals import EndlessError, computed_by, kind_of, typed, wide_floats
+from ..tracing.jax_internals import EndlessError, computed_by, kind_of, typed, unremembered, wide_floats
 from ._at_numbers import Difference, said, unlike, values_apart
 from ._compared import Compared
 from ._points import Point, sized
@@ -106,19 +107,23 @@ def _in_one(
 def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precision, times: int) -> dict[str, str] | str:
     """For each program, how the calls differ from it; a text where calls differ from one another."""
     general, out = subject.programs(precision.dtype), dict[str, str]()
+    under_jit = subject.callables(sizes, under_jit=True)
     for called_by, function in subject.callables(sizes).items():
         results = [outcome(function, called_by, point, precision) for _ in range(times)]
-        looked = [(point, results[0])]
+        looked = [("", point, results[0])]
         if times > 1 and (same := point.with_one_array()) is not None:
-            looked.append((same, outcome(function, called_by, same, precision)))
+            looked.append(("", same, outcome(function, called_by, same, precision)))
+        if times > 1:
+            program = _as_one_program(under_jit[called_by])
+            looked.append((" under jit", point, outcome(program, called_by, point, precision)))
         for name in results[0]:
             texts = {b"".join(x.tobytes() for x in one[name]) for one in results}
             if len(texts) > 1:
                 return f"called {times} times with the same, the {name} returned {len(texts)} values"
-            for at, found in looked:
+            for way, at, found in looked:
                 operands = [_whole(x, precision.wide) for x in at.of(name)]
                 if how := unlike(found[name], general[name], operands, sizes, precision.dtype):
-                    out[name] = how
+                    out[name] = f"{how}{way}"
     return out
 
 
@@ -145,6 +150,22 @@ def outcome(function: Callable[..., Any], name: str, point: Point, precision: Pr
         if name != "both":
             return {name: numbers(found)}
         return dict(zip(("primal", "vjp"), map(numbers, found), strict=True))
+
+
+def _as_one_program(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function by the program that JAX makes of it under `jit`.
+
+    There one call of a helper may be served with the program of another whose static arguments are equal to its own,
+    which a proof, and a call outside of `jit`, follows by itself.
+    """
+
+    def run(*operands: Any) -> Any:
+        with unremembered():
+            program, shapes = jax.make_jaxpr(function, return_shape=True)(*operands)
+        found = jax.core.eval_jaxpr(program.jaxpr, program.consts, *jax.tree.leaves(operands))
+        return jax.tree.unflatten(jax.tree.structure(shapes), found)
+
+    return run
 
 
 def _whole(values: np.ndarray, wide: bool) -> np.ndarray:

@@ -120,10 +120,11 @@ class Compared:
         outvars = self.programs("float64")["forward"].jaxpr.outvars
         return [tuple(setting.size(d) for d in v.aval.shape) for v in outvars]
 
-    def callables(self, sizes: Sizes) -> Called:
+    def callables(self, sizes: Sizes, under_jit: bool = False) -> Called:
         """The function and its rules as they run, numbers left open given as Python's own."""
         statics = self.instance.keywords(dict(sizes))
         own = copy(self.op)
+        own.under_jit = under_jit
         names = list(own.params)
         own.params = {}
 
