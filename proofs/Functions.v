@@ -128,6 +128,12 @@ Proof. intros x y H; unfold rpow; rewrite (Rltb_true 0 x H); apply exp_pos. Qed.
 Lemma rpow_not_below : forall x y, 0 <= rpow x y.
 Proof. intros x y; unfold rpow; destruct (Rltb 0 x); [apply Rlt_le, exp_pos|lra]. Qed.
 
+Lemma rpow_less_1 : forall x y, 0 < x -> rpow x (y - 1) = rpow x y / x.
+Proof.
+  intros x y H; unfold rpow; rewrite (Rltb_true 0 x H).
+  replace ((y - 1) * ln x) with (y * ln x + - ln x) by ring; rewrite exp_plus, exp_Ropp, exp_ln by exact H; reflexivity.
+Qed.
+
 Lemma dual_rpow : forall f g a b c d,
   dual f a b -> dual g c d -> 0 < a ->
   dual (fun t => rpow (f t) (g t)) (rpow a c) ((d * ln a + c * (b / a)) * rpow a c).

@@ -293,6 +293,7 @@ Ltac equation :=
         | (normalise_exponentials; unify_arguments exp; field; side)
         | (split_roots; first [ring | (field; side) | field_with_roots])
         | field_with_cubes
+        | (rewrite !rpow_less_1 by side; field; side)
         | nra ].
 
 (** * Derivatives along curves *)
@@ -487,14 +488,18 @@ Ltac derive :=
   | |- steady _ _ => dual_step; derive
   | |- _ -> dual _ _ _ => intro; try (apply dual_of_nothing; solve [contradiction | congruence | lra]); derive
   | |- (0 <= _ < _)%Z -> _ => intro; derive
+  | |- _ -> steady _ _ => intro; derive
   | |- forall _ : Z, (0 <= _ < _)%Z -> dual _ _ _ => intros ? ?; derive
   | |- forall _ : Z, _ => intro; derive
   | |- _ => idtac
   end.
 
+(** What is 0 is whole. *)
+Ltac at_whole := match goal with H : ?b <> IZR (floor ?b) |- False => apply H, (whole b 0); lra end.
+
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
-  first [ exfalso; solve [contradiction | congruence | lra | nra | side]
+  first [ exfalso; solve [contradiction | congruence | lra | nra | at_whole | side]
         | split; at_seam E
         | at_seam E ].
 
