@@ -1,10 +1,7 @@
 """What the commands that speak to Coq share: certificates, with the ops that they are about, as printed files."""
 
-import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +13,11 @@ from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
 
 if TYPE_CHECKING:
-    from certgrad.coq import File, Kernel, Result
+    from certgrad.coq import File, Result
 
 CACHE = _options.DEFAULT_CACHE / "coq"
+LEVELS = CACHE / "levels"
+"""A file for each certificate of which all is accepted, named by its checksum: the version of Coq."""
 
 
 def printed(certificates: Sequence[Certificate]) -> "list[File]":
@@ -35,33 +34,6 @@ def printed(certificates: Sequence[Certificate]) -> "list[File]":
         if isinstance(op, Op):
             files.append(export(op, certificate))
     return files
-
-
-def accepting(certificate: Certificate) -> str:
-    """The version of Coq that is known to accept every obligation of an op of the library; empty where that is not so.
-
-    Nothing is compiled: what `certgrad verify --kernel coq` and `certgrad report --coq` found is remembered by what a
-    theorem says, of its programs as they are now.
-    """
-    from certgrad.obligations.certificate import PROOFS
-    from certgrad.ops import registry
-
-    kernel = _known()
-    if kernel is None or certificate.verdict not in PROOFS or certificate.op not in registry.names():
-        return ""
-    stated = [j for file in printed([certificate]) for j in kernel.so_far(file).judged if j.stated]
-    version = re.search(r"version (\S+)", kernel.library.version)
-    return version[1] if version and stated and all(j.accepted for j in stated) else ""
-
-
-@lru_cache(maxsize=1)
-def _known() -> "Kernel | None":
-    """What is remembered in this folder; None where Coq is not installed, or was never asked."""
-    from certgrad.coq import Kernel, Library, NoCoqError
-
-    with suppress(NoCoqError):
-        return Kernel(Library(CACHE)) if CACHE.is_dir() else None
-    return None
 
 
 def read(paths: Sequence[Path]) -> list[Certificate]:
@@ -86,6 +58,25 @@ def summary(results: "Sequence[Result]") -> str:
     )
 
 
+def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]", version: str) -> None:
+    """Remember of which certificates Coq accepts all: each obligation, and that its programs are defined."""
+    wholly = {r.subject for r in results if all(j.accepted for j in r.judged if j.stated)}
+    for certificate in certificates:
+        if certificate.op in wholly and certificate.checksum:
+            LEVELS.mkdir(parents=True, exist_ok=True)
+            (LEVELS / certificate.checksum).write_text(version)
+
+
+def level(certificate: Certificate) -> str:
+    """The version of Coq that accepted all of the certificate, by what is remembered; empty if nothing is."""
+    if not certificate.checksum.isalnum():
+        return ""
+    try:
+        return (LEVELS / certificate.checksum).read_text()
+    except OSError:
+        return ""
+
+
 def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
     """Print what Coq's kernel accepts of the certificates, and why not of the others. Raises NoCoqError."""
     from certgrad.coq import Kernel, Library
@@ -100,6 +91,7 @@ def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, 
     files = printed(certificates)
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     results = list(_console.progress(judging, len(files), shown=not quiet, verb="judging"))
+    keep_levels(certificates, results, kernel.library.release)
     for result in results:
         for one in result.judged:
             if one.stated and not (one.accepted and quiet):
@@ -121,7 +113,8 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
 
     kernel = Kernel(Library(CACHE), limit)
     _library.prepare()
-    files = printed(read([directory]))
+    certificates = read([directory])
+    files = printed(certificates)
     results = {file.subject: kernel.so_far(file) for file in files}
     classes = {name: _class_of(name) for name in results}
 
@@ -134,6 +127,7 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
     for result in _console.progress(judging, len(files), shown=True, verb="judging"):
         results[result.subject] = result
         write()
+    keep_levels(certificates, list(results.values()), kernel.library.release)
     typer.echo(f"{directory / 'coq.md'}: {summary(list(results.values()))}")
 
 

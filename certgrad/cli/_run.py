@@ -37,7 +37,6 @@ class _Outcome:
     details: str = ""
     cache_problem: str = ""
     exhibit: bytes = b""
-    coq: str = ""
 
 
 def run(
@@ -95,13 +94,12 @@ def _audit(op: str, cache: Path | None, prove: Prover, exhibits: bool) -> _Outco
         seconds = time.perf_counter() - started
         certificate = json.encode(proved)
         exhibit = _library.exhibit(op, proved) if exhibits else b""
-        coq = _coq.accepting(proved) if exhibits else ""
     except CertgradError as error:
         return _Outcome(op, problem=error)
     except Exception as error:
         return _Outcome(op, defect=describe(error), details=traceback.format_exc())
     problem = _library.cache_problem(cache)
-    return _Outcome(op, certificate, seconds, cache_problem=problem, exhibit=exhibit, coq=coq)
+    return _Outcome(op, certificate, seconds, cache_problem=problem, exhibit=exhibit)
 
 
 def _open(outcome: _Outcome) -> Audited:
@@ -109,7 +107,8 @@ def _open(outcome: _Outcome) -> Audited:
         raise outcome.problem
     if outcome.defect:
         raise InternalError(f"auditing '{outcome.op}'", outcome.defect, outcome.details)
-    return Audited(json.decode(outcome.certificate), outcome.seconds, exhibit=_shown(outcome.exhibit), coq=outcome.coq)
+    certificate = json.decode(outcome.certificate)
+    return Audited(certificate, outcome.seconds, exhibit=_shown(outcome.exhibit), coq=_coq.level(certificate))
 
 
 def _shown(exhibit: bytes) -> "Exhibit | None":

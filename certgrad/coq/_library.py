@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -44,6 +45,12 @@ class Library:
     def version(self) -> str:
         out = subprocess.run([self.coqc, "--version"], capture_output=True, text=True, check=False, timeout=60)
         return " ".join(out.stdout.split())
+
+    @property
+    def release(self) -> str:
+        """The version's number."""
+        found = re.search(r"version ([\d.]+)", self.version)
+        return found[1] if found else self.version
 
     @cached_property
     def digest(self) -> str:

@@ -21,7 +21,7 @@ def page(results: Sequence[Result], limit: int, classes: Mapping[str, str]) -> s
         "the specification's reading of the traced programs, under the hypotheses of the certificate. It is accepted",
         "where Coq's kernel checks the proof that a tactic found, on the four axioms of classical reals and no other.",
         "What is not accepted is not refuted by that. Where a rule has no forward of its own nothing is to be proved.",
-        f"A proof may take {limit} s. What was accepted once is remembered by what it says: other tactics do not undo it.",
+        f"A proof may take {limit} s. What was accepted is remembered by what it says: other tactics do not undo it.",
         "",
         f"**{_accepted(judged)} of {len(judged)} obligations accepted.** Star groups are one axis in a theorem, and",
         "operands that broadcast have one shape.",

@@ -64,7 +64,9 @@ def table(audited: Sequence[Audited], width: int | None = None, *, verbose: bool
             (
                 entry.certificate.op,
                 obligations(entry.certificate),
-                stated(entry.certificate) + (COVERED if entry.covered else ""),
+                stated(entry.certificate)
+                + (COVERED if entry.covered else "")
+                + (f"; accepted by Coq {entry.coq}" if entry.coq else ""),
                 "" if verbose else _first(conditions(entry.certificate)),
                 "" if verbose else ", ".join(conventions(entry.certificate)),
                 duration(entry.seconds),

@@ -11,7 +11,10 @@ from certgrad.obligations.certificate import Certificate
 from certgrad.ops import registry
 
 REPORTS = Path(__file__).parents[2] / "reports" / "certificates"
-OPS = ("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose")
+OPS = (
+    *("log", "relu", "tanh", "elu", "softplus", "logsumexp", "softmax", "transpose"),
+    *("acosh", "entr", "celu", "logaddexp", "atan2", "flip", "slice", "concatenate", "glu", "pow"),
+)
 
 
 def printed(name: str) -> File:
@@ -39,7 +42,7 @@ WRONG = [
 def wrong(name: str, program: str, right: str, other: str) -> File:
     """The file of an op, with one program otherwise."""
     file = printed(name)
-    (section,) = file.sections
+    section, _ = file.sections
     definitions = [
         replace(d, text=d.text.replace(right, other)) if d.name == program else d for d in section.definitions
     ]
@@ -58,7 +61,7 @@ def test_a_wrong_rule_is_not_accepted(kernel, name, program, right, other):
 
 def test_a_hypothesis_that_is_needed_is_missed(kernel):
     file = printed("log")
-    (section,) = file.sections
+    section, _ = file.sections
     theorem = next(t for t in section.theorems if t.kind == "jvp_is_derivative")
     bare = theorem.statement.replace(f"  {theorem.hypotheses} ->\n", "")
     assert bare != theorem.statement
@@ -70,7 +73,7 @@ def test_a_hypothesis_that_is_needed_is_missed(kernel):
 
 def test_an_axiom_of_ones_own_is_found(kernel):
     file = printed("log")
-    (section,) = file.sections
+    section, _ = file.sections
     theorem = next(t for t in section.theorems if t.kind == "jvp_is_derivative")
     definition = section.definitions[0]
     assumed = replace(definition, text=f"{definition.text}\nAxiom anything : forall P : Prop, P.\n")
@@ -85,7 +88,7 @@ def test_an_axiom_of_ones_own_is_found(kernel):
 
 def test_a_definition_that_is_not_accepted_takes_its_theorems_along(kernel):
     file = printed("log")
-    (section,) = file.sections
+    section, _ = file.sections
     broken = replace(section.definitions[0], text="Definition log_forward := undefined_word.")
     file = replace(file, sections=(replace(section, definitions=(broken, *section.definitions[1:])),))
     assert not any(j.accepted for j in kernel.judge(file).judged)

@@ -34,8 +34,28 @@ def test_expressions(expression, text):
 
 
 def test_what_has_no_words_is_refused():
-    with pytest.raises(NotPrintedError, match="an infinity"):
-        printed(e.Infinity(True))
+    with pytest.raises(NotPrintedError, match="a node Least"):
+        printed(e.Least("k0", N, e.Truth(True)))
+
+
+def test_an_infinity_is_any_number_and_no_output_reads_it():
+    derivative = file_of("entr").theorems[0]
+    assert "forall (infinite : R)," in derivative.statement
+    assert "entr_forward_is_defined infinite s x i0" in derivative.statement
+
+
+def test_where_programs_are_defined_is_a_theorem_of_its_own():
+    where = next(t for t in file_of("log").theorems if t.name == "log_jvp_is_derivative_where_defined")
+    assert "log_forward_is_defined s x i0" in where.statement
+    assert "log_jvp_is_defined s x dx i0" in where.statement
+    texts = [d.text for s in file_of("log").sections for d in s.definitions]
+    assert any("(0 < (x i0))" in t for t in texts)
+    assert any("(~ ((x i0) = 0))" in t for t in texts)
+
+
+def test_sizes_that_only_a_program_mentions_are_named():
+    first = file_of("pad").sections[0]
+    assert "(a n c q p : Z)" in first.definitions[0].text
 
 
 def test_numbers_and_powers():
@@ -53,10 +73,13 @@ def test_a_theorem_is_named_as_its_obligation():
         "log_jvp_is_derivative",
         "log_vjp_is_adjoint",
         "log_rule_runs_forward",
+        "log_jvp_is_derivative_where_defined",
+        "log_vjp_is_adjoint_where_defined",
+        "log_rule_runs_forward_where_defined",
     ]
 
 
 def test_the_hypotheses_are_those_of_the_certificate():
-    derivative, adjoint, _ = file_of("log").theorems
+    derivative, adjoint, *_ = file_of("log").theorems
     assert "((x i0) > 0)" in derivative.hypotheses
     assert "((x i0) <> 0)" in adjoint.hypotheses
