@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ._export import Section
 from ._library import Library, sources
@@ -93,14 +94,14 @@ class Memory:
     def _entry(self, digest: str) -> Path:
         return self.library.cache / "judged" / digest[:2] / f"{digest[2:34]}.json"
 
-    def _read(self, digest: str) -> dict[str, object] | None:
+    def _read(self, digest: str) -> dict[str, Any] | None:
         try:
             data = json.loads(self._entry(digest).read_text())
             return data if isinstance(data, dict) and isinstance(data.get("seconds"), float) else None
         except (OSError, ValueError):
             return None
 
-    def _write(self, digest: str, data: dict[str, object]) -> None:
+    def _write(self, digest: str, data: dict[str, Any]) -> None:
         """Whole or not at all."""
         entry = self._entry(digest)
         with contextlib.suppress(OSError):

@@ -181,7 +181,7 @@ class Case:
             return Theorem(name, kind, reason=str(error), stated=False)
 
     def _theorem(self, name: str, kind: str, hypotheses: Sequence[Statement]) -> Theorem:
-        says = {
+        says: dict[str, Callable[[], tuple[str, list[e.Tensor], list[Function], str]]] = {
             "jvp_is_derivative": self._derivative,
             "vjp_is_adjoint": self._adjoint,
             "rule_runs_forward": self._primal,
