@@ -61,7 +61,10 @@ def drawn(
         if attempt >= len(_STYLES):
             styles = [rng.choice(_STYLES) for _ in inputs]
         bounds = bounds_of(inputs, tops, attempt >= TRIES, rng)
-        arrays = [draw_input(*one, rng, top) for *one, top in zip(inputs, shapes, styles, bounds, strict=True)]
+        arrays = [
+            draw_input(one, shape, style, rng, top)
+            for one, shape, style, top in zip(inputs, shapes, styles, bounds, strict=True)
+        ]
         if domain is None or domain({one.name: nested(x) for one, x in zip(inputs, arrays, strict=True)}):
             return [_floats(x) for x in arrays]
     return None
