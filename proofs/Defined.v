@@ -16,7 +16,7 @@ Ltac defined_everywhere :=
   cbv beta;
   lazymatch goal with
   | |- True => exact I
-  | |- (_ <= _ < _)%Z => index_law
+  | |- (_ <= _ < _)%Z => first [index_law | (split_guards; index_law)]
   | |- _ /\ _ => split; defined_everywhere
   | |- forall _, _ => intro; defined_everywhere
   | |- if ?c then _ else _ => decide_bool c; reduce; try absurd_index; defined_everywhere
