@@ -245,9 +245,11 @@ def rule_of(result: "RuleResult") -> Rule:
 
 
 def _decoded(exhibit: bytes) -> "Exhibit | None":
-    from certgrad.exhibits.data import decode
+    if not exhibit:
+        return None
+    from certgrad.exhibits.data import decode  # with all that makes one, JAX too: only where there is one
 
-    return decode(exhibit) if exhibit else None
+    return decode(exhibit)
 
 
 def _place(where: str, file: str) -> "Place":

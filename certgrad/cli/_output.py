@@ -69,7 +69,7 @@ PLAIN = Style()
 
 def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = False) -> str:
     """The audit in one format; an audit of JAX itself has a text and a page of its own."""
-    from certgrad.report import github, html, jax, json, junit, markdown, sarif, text
+    from certgrad.report import github, jax, json, junit, markdown, sarif, text
 
     if kind not in list(Format):
         return _plugins.render(kind, json.render(audit, certgrad.__version__, root()))
@@ -91,6 +91,8 @@ def render(kind: str, audit: "Audit", style: Style = PLAIN, *, of_jax: bool = Fa
         case Format.github:
             return github.render(audit, root())
         case Format.html:
+            from certgrad.report import html  # with what makes its exhibits, JAX too
+
             return html.render(audit, certgrad.__version__)
 
 
