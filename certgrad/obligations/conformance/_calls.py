@@ -107,7 +107,7 @@ def _in_one(
 def _compared(subject: Compared, sizes: Sizes, point: Point, precision: Precision, times: int) -> dict[str, str] | str:
     """For each program, how the calls differ from it; a text where calls differ from one another."""
     general, out = subject.programs(precision.dtype), dict[str, str]()
-    under_jit = subject.callables(sizes, under_jit=True)
+    under_jit = subject.callables(sizes, under_jit=True) if times > 1 else {}
     for called_by, function in subject.callables(sizes).items():
         results = [outcome(function, called_by, point, precision) for _ in range(times)]
         looked = [("", point, results[0])]

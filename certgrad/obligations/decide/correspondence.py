@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from certgrad.obligations.laws.order import opened
 from certgrad.obligations.laws.range_products import product_over
@@ -148,7 +149,8 @@ def _sign_of(m: _Member, other: _Member) -> int:
 
     By what a step adds, or where that is nothing, by the first of a few steps after which they are not 0.
     """
-    for own, its in ((_added(m.carry), _added(other.carry)), *((_after(m, k), _after(other, k)) for k in range(1, 4))):
+    by_steps = ((_after(m, k), _after(other, k)) for k in range(1, 4))
+    for own, its in chain([(_added(m.carry), _added(other.carry))], by_steps):
         if own is None or its is None:
             return 0
         if not (own.is_zero and its.is_zero):

@@ -384,24 +384,24 @@ def _in_closed_form(count: Poly, context: Indices) -> Poly:
     """The term with Σ_{v<n} [e − v ≥ 0] = e + 1 and Σ_{v<n} [e + v ≥ 0] = n + e, where these are from 0 to n."""
 
     def number(a: Atom) -> Poly | None:
-        if not isinstance(a, Sum) or len(a.vars) != 1:
-            return None
-        [(v, n)], body = open_sum(a)
+        if not isinstance(a, Sum):
+            return poly_of(a)
+        dummies, body = open_sum(a)
         condition = body.atom()
-        slope = condition.ix.coefficient(v) if isinstance(condition, IxPred) else 0
-        if not isinstance(condition, IxPred) or abs(slope) != 1:
+        if len(dummies) != 1 or not isinstance(condition, IxPred):
             return None
+        ((v, n),) = dummies
+        slope = condition.ix.coefficient(v)
         rest = condition.ix.plus(of_var(v).scaled(-slope))
+        if abs(slope) != 1 or v in rest.free:
+            return None
         many = rest.shifted(ONE if slope < 0 else n)
-        between = v not in rest.free and all(
-            resolved(index_condition(ix), context) == ONE for ix in (many, many.scaled(-1).shifted(n))
-        )
-        if not between:
+        if any(resolved(index_condition(ix), context) != ONE for ix in (many, many.scaled(-1).shifted(n))):
             return None
         applied(Law.SUM_OF_CONDITION)
         return index_number(many)
 
-    return Rewriter(replace=lambda a: number(a) or (poly_of(a) if not isinstance(a, Sum) else None))(count)
+    return replaced(count, number)
 
 
 def _sign(count: Poly) -> Poly:

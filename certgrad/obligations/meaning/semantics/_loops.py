@@ -126,7 +126,7 @@ def _after_the_first(
         if x is None or more is None:
             stacked.append(None)
             continue
-        parts = [_as_row(finite(x)), more]
+        parts = [_as_row(x), more]
         stacked.append(concatenated(parts[::-1] if loop.reverse else parts, 0, (length, *x.shape)))
     return [*outs[: loop.carries], *stacked]
 
@@ -134,8 +134,9 @@ def _after_the_first(
 def _no_step(eqn: Any, loop: ScanLoop, use: list[bool], inputs: list[Tensor | None]) -> list[Tensor | None]:
     """What a scan of no step starts at, and no rows."""
     start = inputs[loop.consts : loop.consts + loop.carries]
-    rows = [_no_rows(v.aval) if wanted else None for v, wanted in zip(eqn.outvars, use, strict=True)]
-    return [*(x and finite(x) if wanted else None for x, wanted in zip(start, use, strict=False)), *rows[len(start) :]]
+    carried = [x and finite(x) if wanted else None for x, wanted in zip(start, use, strict=False)]
+    rows = zip(eqn.outvars[loop.carries :], use[loop.carries :], strict=True)
+    return [*carried, *(_no_rows(v.aval) if wanted else None for v, wanted in rows)]
 
 
 def _no_rows(aval: Any) -> Tensor:
