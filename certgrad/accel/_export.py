@@ -6,6 +6,7 @@ The file is a zip archive of JSON, text and `jax.export`'s bytes. Reading one ru
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from jax import export
 from certgrad.accel._compile import CompiledGraph
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph.certificate import GraphCertificate, decode, encode
+from certgrad.report.files import write_atomically
 
 FORMAT = 1
 MANIFEST, CERTIFICATE = "manifest.json", "certificate.json"
@@ -126,9 +128,11 @@ def export_graph(compiled: CompiledGraph, path: str | Path, *args: Any, platform
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
     }
     files[MANIFEST] = json.dumps(manifest, indent=1, sort_keys=False).encode()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    write_atomically(Path(path), whole.getvalue())
     return Path(path)
 
 

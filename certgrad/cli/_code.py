@@ -240,16 +240,8 @@ def rule_of(result: "RuleResult") -> Rule:
         tuple(result.notes),
         result.inferred,
         ignored,
-        exhibit=_decoded(result.exhibit),
+        exhibit=_library.decoded(result.exhibit),
     )
-
-
-def _decoded(exhibit: bytes) -> "Exhibit | None":
-    if not exhibit:
-        return None
-    from certgrad.exhibits.data import decode  # with all that makes one, JAX too: only where there is one
-
-    return decode(exhibit)
 
 
 def _place(where: str, file: str) -> "Place":

@@ -11,6 +11,7 @@ from certgrad.cli import _console, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
+from certgrad.report.files import write_atomically
 
 if TYPE_CHECKING:
     from certgrad.coq import File, Result
@@ -64,7 +65,7 @@ def keep_levels(certificates: Sequence[Certificate], results: "Sequence[Result]"
     for certificate in certificates:
         if certificate.op in wholly and certificate.checksum:
             LEVELS.mkdir(parents=True, exist_ok=True)
-            (LEVELS / certificate.checksum).write_text(version)
+            write_atomically(LEVELS / certificate.checksum, version.encode())
 
 
 def level(certificate: Certificate) -> str:
@@ -119,7 +120,7 @@ def page(directory: Path, jobs: int | None, limit: int) -> None:
     classes = {name: _class_of(name) for name in results}
 
     def write() -> None:
-        (directory / "coq.md").write_text(coq.page(list(results.values()), limit, classes))
+        write_atomically(directory / "coq.md", coq.page(list(results.values()), limit, classes).encode())
 
     write()
     short_first = sorted(files, key=lambda file: len(file.text()))

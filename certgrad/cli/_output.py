@@ -146,18 +146,23 @@ def parse(values: Sequence[str], formats: Sequence[str] | None = None) -> list[O
 
 def write(output: Output, content: str) -> None:
     """Write the report whole. Raises UsageError, and then leaves what was there."""
+    write_to(output.path, content, f"{output.format}={output.path}")
+
+
+def write_to(path: Path, content: str, given: str) -> None:
+    """Write what was asked for by `--output` with this value, whole. Raises UsageError, as `write` does."""
     try:
-        write_atomically(output.path, content.encode())
+        write_atomically(path, content.encode())
     except OSError as error:
-        raise _unwritable(output, error.strerror or str(error)) from None
+        raise _unwritable(given, error.strerror or str(error)) from None
 
 
 def _check_writable(output: Output) -> None:
-    target = Path(os.path.realpath(output.path))
+    given, target = f"{output.format}={output.path}", Path(os.path.realpath(output.path))
     if target.is_dir():
-        raise _unwritable(output, "it is a directory")
+        raise _unwritable(given, "it is a directory")
     if not target.parent.is_dir():
-        raise _unwritable(output, f"{target.parent} is not a directory that exists")
+        raise _unwritable(given, f"{target.parent} is not a directory that exists")
     try:
         if target.exists() and not target.is_file():
             return
@@ -166,11 +171,11 @@ def _check_writable(output: Output) -> None:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
-        raise _unwritable(output, error.strerror or str(error)) from None
+        raise _unwritable(given, error.strerror or str(error)) from None
 
 
-def _unwritable(output: Output, why: str) -> UsageError:
+def _unwritable(given: str, why: str) -> UsageError:
     return UsageError(
-        f"--output {output.format}={output.path}: the file cannot be written ({why}). "
+        f"--output {given}: the file cannot be written ({why}). "
         "Choose a path in an existing directory that you may write to."
     )

@@ -19,7 +19,6 @@ from certgrad.report import json
 from certgrad.report.audited import Audited
 
 if TYPE_CHECKING:
-    from certgrad.exhibits.data import Exhibit
     from certgrad.obligations.certificate import Certificate
 
 Prover = Callable[[str, Path | None], "Certificate"]
@@ -108,12 +107,4 @@ def _open(outcome: _Outcome) -> Audited:
     if outcome.defect:
         raise InternalError(f"auditing '{outcome.op}'", outcome.defect, outcome.details)
     certificate = json.decode(outcome.certificate)
-    return Audited(certificate, outcome.seconds, exhibit=_shown(outcome.exhibit), coq=_coq.level(certificate))
-
-
-def _shown(exhibit: bytes) -> "Exhibit | None":
-    if not exhibit:
-        return None
-    from certgrad.exhibits.data import decode
-
-    return decode(exhibit)
+    return Audited(certificate, outcome.seconds, exhibit=_library.decoded(outcome.exhibit), coq=_coq.level(certificate))

@@ -1,14 +1,12 @@
 """`certgrad conform`: how far the ops of the library stray from the exact value in floats."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from certgrad.cli import _complete, _console, _options
+from certgrad.cli import _complete, _console, _options, _output, _pool
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
@@ -58,7 +56,7 @@ def conform(
     tasks = [(name, dtypes, device, hard) for device in devices() for name in names]
     found = list(_console.progress(_run(tasks, jobs), len(tasks), shown=True, verb="measuring"))
     if output is not None:
-        output.write_text(floats.as_markdown(found, f"jax {jax.__version__}"), encoding="utf-8")
+        _output.write_to(output, floats.as_markdown(found, f"jax {jax.__version__}"), str(output))
     typer.echo(floats.as_text(found), nl=False)
     raise typer.Exit(ExitCode.REFUTED if any(one.problems() for one in found) else ExitCode.DISCHARGED)
 
@@ -69,14 +67,7 @@ _Task = tuple[str, list[str], str, bool]
 def _run(tasks: Sequence[_Task], jobs: int | None) -> "Iterator[Conformity]":
     """The results in order. On a CPU in several processes; a device is measured by one."""
     count = 1 if any(device != "cpu" for _, _, device, _ in tasks) else _options.processes(jobs, len(tasks))
-    if count == 1:
-        yield from map(_one, tasks)
-        return
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        try:
-            yield from pool.map(_one, tasks, chunksize=max(1, len(tasks) // (8 * count)))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    return _pool.results(_one, tasks, count, parts=8)
 
 
 def _one(task: _Task) -> "Conformity":

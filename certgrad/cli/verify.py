@@ -3,18 +3,16 @@
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import certgrad
-from certgrad.cli import _console, _library, _options
+from certgrad.cli import _console, _library, _options, _pool
 from certgrad.cli._errors import ExitCode, InternalError, describe
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import Certificate
@@ -193,14 +191,7 @@ def _run(certificates: Sequence[Readable], seed: str, draws: int, jobs: int | No
     """The results in order."""
     tasks = [_Task(certificate, seed, draws) for certificate in certificates]
     count = _options.processes(jobs, len(tasks))
-    if count == 1:
-        yield from map(_check, tasks)
-        return
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        try:
-            yield from pool.map(_check, tasks, chunksize=max(1, len(tasks) // (4 * count)))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    return _pool.results(_check, tasks, count)
 
 
 def _check(task: _Task) -> "Verified":

@@ -14,24 +14,19 @@ from typing import Any
 
 from certgrad.specification import expression as e
 from certgrad.specification.definedness import defined
-from certgrad.specification.pruned import pruned
 from certgrad.specification.sorts import sort
 
 from ._errors import NotPrintedError
 from ._expressions import printed
 from ._names import identifier
-from ._programs import Function, assumed_by, head, let, plain
+from ._programs import Function, assumed_by, by_output, head, let, plain
 
 _SIGNS = {"=": "=", "<": "<", "≤": "<="}
 
 
 def conditions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
     """One function an output: from its indices to the condition that its entry is defined. Raises NotPrintedError."""
-    single = len(program.outputs) == 1
-    return [
-        _condition(name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,))), sizes)
-        for k, out in enumerate(program.outputs)
-    ]
+    return [_condition(one, part, sizes) for one, part in by_output(name, program)]
 
 
 def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from certgrad.report.files import write_atomically
 
 from ._export import Section
 from ._library import Library, sources
@@ -102,14 +102,10 @@ class Memory:
             return None
 
     def _write(self, digest: str, data: dict[str, Any]) -> None:
-        """Whole or not at all."""
         entry = self._entry(digest)
         with contextlib.suppress(OSError):
             entry.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=entry.parent)
-            with open(handle, "w") as stream:
-                json.dump(data, stream)
-            os.replace(temporary, entry)
+            write_atomically(entry, json.dumps(data).encode())
 
 
 def _digest(*texts: str) -> str:

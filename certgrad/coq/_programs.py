@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.specification import expression as e
@@ -33,11 +33,14 @@ class Function:
 
 def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Function]:
     """One function an output. Raises NotPrintedError."""
+    return [_function(one, part, sizes) for one, part in by_output(name, program)]
+
+
+def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
+    """The program of each output, with the name of its function."""
     single = len(program.outputs) == 1
-    return [
-        _function(name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,))), sizes)
-        for k, out in enumerate(program.outputs)
-    ]
+    for k, out in enumerate(program.outputs):
+        yield name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,)))
 
 
 def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from certgrad.errors import UsageError
+from certgrad._figures import figure
 from certgrad.training._log import Log
-
-_NEEDED = "Curves need matplotlib. Install it with: pip install 'certgrad[train]'."
 
 
 def curves(log: Log, path: str | Path, names: Sequence[str] = ()) -> Path:
@@ -22,16 +20,10 @@ def curves(log: Log, path: str | Path, names: Sequence[str] = ()) -> Path:
     Raises:
         UsageError: matplotlib is not installed, the log is empty, or it has no series of that name.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError(_NEEDED) from None
     metrics = dict.fromkeys(n for e in log.entries for n in e.metrics)
     series = {name: log.series(name) for name in names or ["loss", *metrics]}
-    figure = Figure(figsize=(7, 0.6 + 2.2 * len(series)), layout="constrained")
-    FigureCanvasAgg(figure)
-    for axes, (name, points) in zip(figure.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True):
+    drawn = figure("Curves need", 7, 0.6 + 2.2 * len(series))
+    for axes, (name, points) in zip(drawn.subplots(len(series), squeeze=False)[:, 0], series.items(), strict=True):
         steps, values = zip(*points, strict=True)
         axes.plot(steps, values, linewidth=1.2, marker="." if len(points) < 50 else "")
         axes.set_ylabel(name)
@@ -40,5 +32,5 @@ def curves(log: Log, path: str | Path, names: Sequence[str] = ()) -> Path:
         if name == "loss" and all(v > 0 for v in values):
             axes.set_yscale("log")
     axes.set_xlabel("step")
-    figure.savefig(path, metadata={"Date": None} if str(path).endswith((".svg", ".pdf")) else None)
+    drawn.savefig(path, metadata={"Date": None} if str(path).endswith((".svg", ".pdf")) else None)
     return Path(path)

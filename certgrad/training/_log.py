@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from certgrad.errors import CertgradError, UsageError
+from certgrad.report.files import write_atomically
 
 _NAMED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 """JSON has no numbers for these."""
@@ -134,9 +135,7 @@ class TrainingLog:
             with suppress(msgspec.DecodeError):
                 if _entry(line).step <= step:
                     kept.append(line + b"\n")
-        part = self.path.with_name(f"{self.path.name}.part")
-        part.write_bytes(b"".join(kept))
-        os.replace(part, self.path)
+        write_atomically(self.path, b"".join(kept))
 
 
 def read_log(path: str | Path) -> Log:

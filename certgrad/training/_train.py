@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from certgrad.errors import UsageError
+from certgrad.report.files import write_atomically
 from certgrad.training._checkpoints import Checkpoints
 from certgrad.training._context import Context
 from certgrad.training._data import Batches, Data
@@ -127,7 +127,7 @@ class _Running:
         self.log = TrainingLog(folder / LOG)
         saved = self.checkpoints.latest()
         if saved is None:
-            _written(folder / CERTIFICATE, certificate)
+            write_atomically(folder / CERTIFICATE, certificate)
             self.log.cut(self.context.step)
             self._save(wait=True)
             return
@@ -194,13 +194,6 @@ class _Running:
     def close(self) -> None:
         if self.checkpoints is not None:
             self.checkpoints.close()
-
-
-def _written(path: Path, data: bytes) -> None:
-    """Written whole, or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(data)
-    os.replace(part, path)
 
 
 @contextmanager

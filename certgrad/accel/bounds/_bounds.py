@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from flint import arb
 
+from certgrad._figures import figure
 from certgrad.accel._compile import CompiledGraph
 from certgrad.accel.bounds._enclose import enclose
 from certgrad.errors import UsageError
@@ -23,7 +24,6 @@ from certgrad.obligations.balls._errors import BallError
 from certgrad.obligations.balls._values import Array, Value
 
 BITS = 128
-_NEEDED = "The picture needs matplotlib. Install it with: pip install 'certgrad[train]'."
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,19 @@ class Bounds:
     def picture(self, path: str | Path, most: int = 60) -> Path:
         """Draw the bounds of the first entries, with the values at the middle of the box: PNG, SVG or PDF, by the
         file's ending. Raises UsageError without matplotlib."""
-        try:
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise UsageError(_NEEDED) from None
+        drawn = figure("The picture needs", 7, 3.2)
         flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (self.lower, self.upper, self.at)]
         lower, upper, at = (x[:most] for x in flat)
         known = np.isfinite(lower) & np.isfinite(upper)
         where = np.arange(len(lower))
-        figure = Figure(figsize=(7, 3.2), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots()
+        axes = drawn.subplots()
         axes.vlines(where[known], lower[known], upper[known], linewidth=4, alpha=0.5, label="bounds")
         axes.plot(where, at, "k.", label="at the middle")
         for k in where[~known]:
             axes.axvline(k, color="red", alpha=0.3, label="unbounded" if k == where[~known][0] else None)
         axes.set_xlabel("entry")
         axes.legend()
-        figure.savefig(path)
+        drawn.savefig(path)
         return Path(path)
 
 

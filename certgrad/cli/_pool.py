@@ -1,0 +1,21 @@
+"""Tasks in several processes, their results in order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def results(function: Callable[[Task], Result], tasks: Sequence[Task], count: int, parts: int = 4) -> Iterator[Result]:
+    """What the function makes of each task; each of `count` processes is given so many parts of them in turn."""
+    if count == 1:
+        yield from map(function, tasks)
+        return
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        try:
+            yield from pool.map(function, tasks, chunksize=max(1, len(tasks) // (parts * count)))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
