@@ -11,7 +11,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import scipy.special
 
+import certgrad
 from certgrad import special
 from certgrad.rules._declaration import Declaration
 
@@ -45,8 +48,8 @@ for _rule in ("argmax", "max", "fun"):
     )
 _say("lineax._norm:_zero_grad_at_zero", "*s -> *s")
 _say("equinox._ad:_nondifferentiable", "n d", static={"msg": "not differentiable"})
-for _rule in ("nextafter", "prevbefore"):
-    _say(f"equinox.internal._nextafter:{_rule}", "n -> n")
+for _rule in ("nextafter", "prevbefore"):  # the float next to a number
+    _say(f"equinox.internal._nextafter:{_rule}", "n -> n", approximates=lambda x: x)
 _say("equinox.debug._backward_nan:_backward_nan", "n d", static={"name": None, "terminate": False})
 _say("equinox.internal._loop.checkpointed:_stop_gradient_on_unperturbed", "n, n", static={"body_fun": None})
 
@@ -188,6 +191,48 @@ def _approximates(name: str, signature: str, what: str, **options: Any) -> None:
     _say(name, signature, **options)
 
 
+# Inverse functions, by the equation that says which: what scipy computes is one solution of it.
+
+
+def _inverse(name: str, equation: Callable[..., Any]) -> Callable[..., Any]:
+    found = getattr(scipy.special, name)
+
+    def solution(*args: Any) -> Any:
+        args = jnp.broadcast_arrays(*args)
+        out = jax.ShapeDtypeStruct(args[0].shape, args[0].dtype)
+
+        def on_host(*arrays: Any) -> np.ndarray:
+            return np.asarray(found(*map(np.asarray, arrays)), arrays[0].dtype)
+
+        return jax.pure_callback(on_host, out, *args, vmap_method="broadcast_all")
+
+    solution.__name__ = name
+    return certgrad.solves(equation)(solution)
+
+
+_PROBABILITY = ("a > 0", "p > 0", "p < 1")
+_gammaincinv = _inverse("gammaincinv", lambda x, a, p: jax.scipy.special.gammainc(a, x) - p)
+_gammainccinv = _inverse("gammainccinv", lambda x, a, p: jax.scipy.special.gammaincc(a, x) - p)
+_betaincinv = _inverse("betaincinv", lambda x, a, b, y: jax.scipy.special.betainc(a, b, x) - y)
+
+
+def _eccentric_anomaly(M: Any, e: Any) -> Any:
+    E = M
+    for _ in range(30):
+        E = E - (E - e * jnp.sin(E) - M) / (1 - e * jnp.cos(E))
+    return E
+
+
+_kepler_equation = certgrad.solves(lambda E, M, e: E - e * jnp.sin(E) - M)(_eccentric_anomaly)
+
+
+def _true_anomaly(M: Any, e: Any) -> tuple[Any, Any]:
+    """Sine and cosine of it; Murray and Dermott, Solar System Dynamics, section 2.4."""
+    E = _kepler_equation(M, e)
+    r = 1 - e * jnp.cos(E)
+    return jnp.sqrt(1 - e * e) * jnp.sin(E) / r, (jnp.cos(E) - e) / r
+
+
 # Its code computes shapes as arrays of integers, which symbolic sizes are not: most are audited at scalars.
 _ideal(
     f"{_TFP}.distributions.student_t:_stdtr_custom_gradient",
@@ -218,12 +263,15 @@ for _rule, _what in {
     "_log_bessel_kve_custom_gradient": lambda v, z: jnp.log(special.kv(v, z)) + z,
 }.items():
     _ideal(f"{_TFP}.math.bessel:{_rule}", ", ", _what, differentiable=["z"], domain=("v > 0", "z > 0"))
-for _rule, _signature, _what in (
-    ("_betaincinv_custom_gradient", ", , ", "the inverse of the incomplete beta function"),
-    ("_igammacinv_custom_gradient", ", ", "the inverse of the upper incomplete gamma function"),
-    ("_igammainv_custom_gradient", ", ", "the inverse of the lower incomplete gamma function"),
-):
-    _approximates(f"{_TFP}.math.special:{_rule}", _signature, _what)
+_ideal(f"{_TFP}.math.special:_igammainv_custom_gradient", ", ", _gammaincinv, domain=_PROBABILITY)
+_ideal(f"{_TFP}.math.special:_igammacinv_custom_gradient", ", ", _gammainccinv, domain=_PROBABILITY)
+_ideal(
+    f"{_TFP}.math.special:_betaincinv_custom_gradient",
+    ", , ",
+    _betaincinv,
+    differentiable=["y"],
+    domain=("a > 0", "b > 0", "y > 0", "y < 1"),
+)
 _ideal(f"{_TFP}.math.special:_dawsn_custom_gradient", "n -> n", special.dawsn)
 _ideal(f"{_TFP}.math.special:_erfcx_custom_gradient", "n -> n", special.erfcx)
 _ideal(f"{_TFP}.math.special:_lambert_custom_gradient", "n -> n", special.lambertw, domain="z > 0")
@@ -463,8 +511,14 @@ _say(
 
 # special functions
 
+_ideal(
+    "jaxoplanet.core.kepler:_kepler",
+    "n, n -> n, n",
+    _true_anomaly,
+    domain=("M > 0", "M < 3", "ecc > 0", "ecc < 1"),
+)
 _say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4})
-_say("spexial._src.dtype:ldexp_no_flush", "n -> n", static={"exponent": 3})
+_ideal("spexial._src.dtype:ldexp_no_flush", "n -> n", lambda x, exponent: x * 2**exponent, static={"exponent": 3})
 _say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1": 1.0})
 _say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})
 _ideal("jaxbessel.bessel:j0", "n -> n", lambda x: special.jv(0, x))
@@ -491,6 +545,8 @@ _ideal(
     domain="x > 0",
 )
 _LSQ = "lsqfitgp._special"
+for _rule, _what in (("gammaincinv", _gammaincinv), ("gammainccinv", _gammainccinv)):
+    _ideal(f"lsqfitgp.copula._gamma:{_rule}", "n, n -> n", _what, domain=("a > 0", "y > 0", "y < 1"))
 _ideal(f"{_LSQ}._bessel:j0", "n -> n", lambda x: special.jv(0, x))
 _ideal(f"{_LSQ}._bessel:j1", "n -> n", lambda x: special.jv(1, x))
 for _rule, _what in (("jv", special.jv), ("kv", special.kv), ("iv", special.iv)):

@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import jax
+from jax._src import callback, compiler, monitoring
 
 from certgrad.errors import CertgradError
 
@@ -33,6 +34,8 @@ from ._state import held_by
 Ran = dict[CodeType, set[int]]
 """For each code object, the offsets of its instructions that ran."""
 WAY = "the way through the code"
+OUT_OF_PROGRAMS = (callback.__file__, compiler.__file__, monitoring.__file__)
+"""Where JAX calls what is no part of the program that it traces: callbacks, caches of what it compiled, listeners."""
 MOST = 2_000_000
 """So many instructions are watched in one trace, or in the calls at one place: about a second."""
 
@@ -150,8 +153,9 @@ def watched(subject: Compared) -> Iterator[Seen]:
         code = frame.f_code
         if id(code) not in known:
             known[id(code)] = code, watcher(code, frame.f_globals)
-        if (local := known[id(code)][1]) is not None:
-            frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        if (local := known[id(code)][1]) is None or _called_back(frame):
+            return None
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return local
 
     before = sys.gettrace()
@@ -162,6 +166,16 @@ def watched(subject: Compared) -> Iterator[Seen]:
         sys.settrace(before)
         if seen.left <= 0:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
+
+
+def _called_back(frame: FrameType) -> bool:
+    """JAX runs it as a call out of the program, which to a proof is some function of its operands, or beside it."""
+    above = frame.f_back
+    while above is not None:
+        if above.f_code.co_filename in OUT_OF_PROGRAMS:
+            return True
+        above = above.f_back
+    return False
 
 
 def _add(ran: Ran, more: Ran | None) -> None:

@@ -43,6 +43,11 @@ class Law(Enum):
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""
     OPPOSITES = "opposite signs", "[p > 0]·[−p > 0] = 0", ""
     POSITIVE_FACTOR = "positive factors of a sign", "[a·p > 0] = [p > 0]", "a > 0"
+    EXP_OF_CHOSEN = (
+        "exponentials in a selection",
+        "[φ]·exp([φ]·p) = [φ]·exp(p), and (1 − [φ])·exp([φ]·p) = 1 − [φ]",
+        "",
+    )
     SIGN_OF_PRODUCT = "sign of a product", "[f·g > 0] = [f > 0]·[g > 0] + [−f > 0]·[−g > 0]", ""
     INDEX_CONDITIONS = (
         "conditions on an index",

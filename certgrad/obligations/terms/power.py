@@ -6,7 +6,7 @@ by the caller, before any of these simplifications.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import ceil, floor, lcm
 
@@ -62,7 +62,7 @@ def _content(poly: Poly, only_positive: bool) -> tuple[fmpq, dict[Atom, Exponent
         if only_positive and not a.positive:
             continue
         taken[a] = e
-    rest = poly * monomial({a: -e for a, e in taken.items()}) if taken else poly
+    rest = _times_power(poly, {a: -e for a, e in taken.items()}) if taken else poly
     if rest.is_zero:  # a divisor with predicates inside, 0 in every lane that is left: nothing can be taken out
         taken, rest = {}, poly
     c = rest.sorted_items()[0][1]
@@ -97,7 +97,7 @@ def cleared(poly: Poly, fractions: bool = False) -> tuple[Poly, dict[Atom, int]]
     raise ArithmeticError("nested denominators did not clear")
 
 
-def _times_power(poly: Poly, factor: dict[Atom, int]) -> Poly:
+def _times_power(poly: Poly, factor: Mapping[Atom, Exponent]) -> Poly:
     total = Accumulator()
     for mono, c in poly.items():
         merged = dict(mono)

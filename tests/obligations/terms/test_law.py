@@ -209,6 +209,13 @@ def _(draw: Draw) -> Sides:
     yield holds(a * p > 0), holds(p > 0)
 
 
+@of(Law.EXP_OF_CHOSEN)
+def _(draw: Draw) -> Sides:
+    p, chosen = draw.normal(size=9), np.arange(9) % 2
+    yield chosen * np.exp(chosen * p), chosen * np.exp(p)
+    yield (1 - chosen) * np.exp(chosen * p), 1 - chosen
+
+
 @of(Law.SIGN_OF_PRODUCT)
 def _(draw: Draw) -> Sides:
     f, g = draw.integers(-2, 3, size=(2, 25))

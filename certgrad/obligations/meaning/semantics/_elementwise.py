@@ -11,6 +11,7 @@ from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO, negated, plus, times
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.laws.functions import FUNCTIONS
+from certgrad.obligations.laws.selections import taken
 from certgrad.obligations.terms.atoms import Exp
 from certgrad.obligations.terms.index import Ix
 from certgrad.obligations.terms.index_terms import index_equal, index_pred
@@ -349,7 +350,8 @@ def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *c
     no, yes = choices
     no = finite(no) if no.infinite * yes.infinite < 0 else no
     shape = shapes[0]
-    body = no.body + which.body * (yes.body - no.body) if yes.body != no.body else no.body
+    chosen, other = taken(which.body, yes.body, no.body)
+    body = other + which.body * (chosen - other) if chosen != other else other
 
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
     # the branches are smooth across the seam is asked of them later.

@@ -17,6 +17,7 @@ from certgrad.errors import TraceError
 from certgrad.obligations.terms.session import Memo
 
 from ..jax_dimensions import number_of
+from ._functions import as_made
 from ._primitives import equations_of, genuine
 from ._programs import Program, is_literal, program_of
 from ._values import DimExpr, data_of, kind_of
@@ -213,7 +214,7 @@ _identities: Memo[Any, tuple[Any, int]] = Memo()
 
 
 class _Identity(Serialiser):
-    """Tells apart the Python functions that a program calls back, by equality."""
+    """Tells apart the Python functions that a program calls back: by what they are made of, else by equality."""
 
     IGNORED = Serialiser.IGNORED | {"fwd_jaxpr_thunk", "out_trees"}
 
@@ -230,9 +231,10 @@ def identity(program: Program) -> str:
 
 
 def _numbered(value: Any) -> int:
-    """A number for each of what Python tells apart."""
+    """A number for each of what Python tells apart, and one for functions that are made anew of the same."""
+    key = as_made(value)
     try:
-        return _identities.table.setdefault(value, (value, len(_identities.table)))[1]
+        return _identities.table.setdefault(key, (value, len(_identities.table)))[1]
     except TypeError:  # it has no hash
         return _identities.table.setdefault(id(value), (value, len(_identities.table)))[1]
 
