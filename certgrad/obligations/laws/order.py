@@ -314,12 +314,22 @@ def place_of(a: Max | Product, entry: Poly) -> dict[Var, Ix] | None:
     for pattern in deep_atoms(a.body):
         if not isinstance(pattern, Access):
             continue
-        at = {v: k for k, ix in enumerate(pattern.index) if (v := ix.variable()) in a.vars}
-        if len(at) != len(a.vars):
-            continue
         for target in targets:
             if target.tensor == pattern.tensor and len(target.index) == len(pattern.index):
-                place = {v: target.index[k] for v, k in at.items() if v is not None}
-                if substitute(a.body, place) == entry:
+                place = _solved(a.vars, pattern.index, target.index)
+                if place is not None and substitute(a.body, place) == entry:
                     return place
     return None
+
+
+def _solved(variables: tuple[Var, ...], pattern: Sequence[Ix], target: Sequence[Ix]) -> dict[Var, Ix] | None:
+    """The variables such that the pattern is the target, where each stands once along some axis: i + v, or v − i."""
+    place: dict[Var, Ix] = {}
+    for own, wanted in zip(pattern, target, strict=True):
+        here = [(t, c) for t, c in own.terms if t in variables]
+        if len(here) != 1 or abs(here[0][1]) != 1 or sum(v in own.free for v in variables) != 1:
+            continue
+        ((v, c),) = here
+        if v not in place:
+            place[v] = wanted.minus(own).scaled(c).plus(of_var(v))
+    return place if len(place) == len(variables) else None
