@@ -6,8 +6,10 @@ reaches and that outlives a call is read before calls and after, whatever change
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -25,6 +27,7 @@ ENTRIES = 256
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), range, slice)
 _FIXED = (*_PLAIN, ModuleType, jax.Array)
 _TABLES = (dict, list, set, tuple, np.ndarray)
+_WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 _OF_PYTHON = "__warningregistry__"
 """In a module: which warnings were shown, as Python notes them."""
 _LIBRARIES = frozenset("jax jaxlib numpy equinox flax certgrad functools builtins".split())
@@ -36,6 +39,7 @@ class State:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._held = held_by(roots)
         self._before = [digest(value) for value in self._held]
+        self._weak = [(value, _living(value)) for value in self._held if isinstance(value, _WEAK)]
         functions = list(filter(is_users, self._held))
         self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
         asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
@@ -52,6 +56,9 @@ class State:
         for value, text in zip(self._held, self._before, strict=True):
             if digest(value) != text:
                 return self._name_of(value)
+        for table, living in self._weak:
+            if _outlives(table, living):
+                return self._name_of(table)
         for memo, info in self._memos:
             if memo.cache_info() != info:
                 return f"the cache of {memo.__name__}"
@@ -89,6 +96,36 @@ def _named(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         with suppress(ValueError):  # a cell is empty before its variable is assigned
             yield name, cell.cell_contents
+
+
+Living = dict[int, tuple[weakref.ref, str]]
+"""Of a weak table: by identity what it is kept for, and the state of what it holds for that."""
+
+
+def _living(table: Any) -> Living:
+    if isinstance(table, weakref.WeakSet):
+        return {id(x): (weakref.ref(x), "") for x in table}
+    if isinstance(table, weakref.WeakKeyDictionary):
+        return {id(k): (weakref.ref(k), digest(v)) for k, v in table.items()}
+    return {id(v): (weakref.ref(v), digest(k)) for k, v in table.items()}
+
+
+def _outlives(table: Any, then: Living) -> bool:
+    """A weak table holds more than it did, or something else, for what lives longer than a call."""
+    if not _differs(table, then):
+        return False
+    gc.collect()
+    return _differs(table, then)
+
+
+def _differs(table: Any, then: Living) -> bool:
+    def alive(entries: Living) -> dict[int, tuple[Any, str]]:
+        found = {k: (ref(), text) for k, (ref, text) in entries.items()}
+        return {k: (x, text) for k, (x, text) in found.items() if x is not None}
+
+    before, now = alive(then), alive(_living(table))
+    same = before.keys() == now.keys() and all(x is now[k][0] and text == now[k][1] for k, (x, text) in before.items())
+    return not same
 
 
 def _made_by_code(module: Any) -> bool:
@@ -134,6 +171,8 @@ def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
 
 def _parts(value: Any) -> Iterable[Any]:
     """What the state of a value consists of."""
+    if isinstance(value, _WEAK):  # they are looked at by themselves
+        return []
     if isinstance(value, dict):
         return [len(value), *list(value.items())[:ENTRIES]]
     if isinstance(value, (list, tuple)):

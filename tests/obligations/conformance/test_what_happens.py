@@ -8,6 +8,7 @@ import logging
 import operator
 import os
 import sys
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -133,7 +134,35 @@ class Counter:
         return 2.0 if self.calls > 1000 else 1.0
 
 
+class Key:
+    """What a weak table is kept for."""
+
+
+KEY, OTHER, VALUE = Key(), Key(), Key()
+WEAKLY: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+LIVING: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+LEFT = weakref.WeakSet([OTHER])
+
+
+def counted_weakly(x):
+    WEAKLY[KEY] = WEAKLY.get(KEY, 0) + 1
+    return 1.0 if WEAKLY[KEY] < 1000 else 2.0
+
+
+def kept_weakly(x):
+    LIVING[len(LIVING)] = VALUE
+    return 1.0 if len(LIVING) < 1000 else 2.0
+
+
+def taken_out(x):
+    (LEFT.discard if OTHER in LEFT else LEFT.add)(OTHER)
+    return 1.0 if len(LEFT) < 2 else 2.0
+
+
 STATE = {
+    "weak keys": counted_weakly,
+    "weak values": kept_weakly,
+    "weak set": taken_out,
     "count": lambda x: 1.0 if next(COUNT) < 1000 else 2.0,
     "generator": lambda x: next(GENERATOR),
     "setitem": remembered,
@@ -314,6 +343,27 @@ def test_equal_compares_too():
 
     assert certgrad.equal(double, lambda x: x + x, "n").verdict == "refuted"
     assert certgrad.equal(lambda x: x * 2, lambda x: x + x, "n").proved
+
+
+SCOPES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
+def test_a_weak_table_that_is_kept_for_what_a_call_makes_is_no_state():
+    def function(x):
+        scope = Key()
+        scope.itself = scope
+        SCOPES[scope] = jnp.sin
+        return SCOPES[scope](x)
+
+    assert certgrad.certify(certgrad.trace(function, "x: n")).verdict == "proved"
+
+
+def test_a_weak_table_that_is_kept_for_what_outlives_a_call_is_state():
+    def function(x):
+        SCOPES[KEY] = SCOPES.get(KEY, 0) + 1
+        return jnp.sin(x) if SCOPES[KEY] < 1000 else jnp.cos(x)
+
+    assert certgrad.certify(certgrad.trace(function, "x: n")).verdict != "proved"
 
 
 NOTHING = float("nan")
