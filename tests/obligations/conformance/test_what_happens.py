@@ -352,7 +352,7 @@ def test_a_weak_table_that_is_kept_for_what_a_call_makes_is_no_state():
     def function(x):
         scope = Key()
         scope.itself = scope
-        SCOPES[scope] = jnp.sin
+        SCOPES.__setitem__(scope, jnp.sin)
         return SCOPES[scope](x)
 
     assert certgrad.certify(certgrad.trace(function, "x: n")).verdict == "proved"
@@ -360,7 +360,7 @@ def test_a_weak_table_that_is_kept_for_what_a_call_makes_is_no_state():
 
 def test_a_weak_table_that_is_kept_for_what_outlives_a_call_is_state():
     def function(x):
-        SCOPES[KEY] = SCOPES.get(KEY, 0) + 1
+        SCOPES.__setitem__(KEY, SCOPES.get(KEY, 0) + 1)
         return jnp.sin(x) if SCOPES[KEY] < 1000 else jnp.cos(x)
 
     assert certgrad.certify(certgrad.trace(function, "x: n")).verdict != "proved"
