@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from certgrad.obligations.terms.atoms import Access, IndexNumber, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
 from certgrad.obligations.terms.index_terms import as_index, divided, index_condition, index_equal, index_number
-from certgrad.obligations.terms.integers import Entry, row_major
+from certgrad.obligations.terms.integers import Entry, Rounded, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import deep_atoms
 
@@ -34,8 +35,11 @@ class Indices:
     clauses: tuple[Clause, ...] = ()
     """Of these, those that say which of several conditions on one entry holds are used."""
 
-    def known_of(self, entry: Entry) -> list[tuple[Condition, ...]]:
-        """What the facts and clauses say of an entry of an integer tensor: of each group of conditions, one holds."""
+    def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
+        """What the facts and clauses say of an entry of an integer tensor, or of a rounded number.
+
+        Of each group of conditions, one holds.
+        """
         out: list[tuple[Condition, ...]]
         out = [(c,) for f in self.facts.facts if (c := _said(f.poly, f.signs, f.universal, entry)) is not None]
         for clause in self.clauses:
@@ -70,8 +74,10 @@ class Indices:
         return None
 
 
-def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry) -> Condition | None:
+def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry | Rounded) -> Condition | None:
     """That the term, in which one entry stands, has one of the signs, as a condition on the entry that is asked for."""
+    if isinstance(entry, Rounded):
+        return _said_of_rounded(poly, signs, universal, entry)
     entries = [a for a in deep_atoms(poly) if isinstance(a, Access)]
     if len(entries) != 1 or entries[0].tensor != entry.tensor or signs not in _CONDITIONS:
         return None
@@ -82,6 +88,20 @@ def _said(poly: Poly, signs: int | None, universal: bool, entry: Entry) -> Condi
     value = as_index(poly) if mapping is not None else None
     if value is None or mapping is None:
         return None
+    factor, shift, relation = _CONDITIONS[signs]
+    return value.scaled(factor).subst(mapping).shifted(shift), relation
+
+
+def _said_of_rounded(poly: Poly, signs: int | None, universal: bool, asked: Rounded) -> Condition | None:
+    value = as_rounded_index(poly) if signs in _CONDITIONS else None
+    (known,) = value.atoms if value is not None and len(value.atoms) == 1 else (None,)
+    if value is None or not isinstance(known, Rounded) or known.body != asked.body:
+        return None
+    mapping: dict[Var, Ix] = {}
+    for own, wanted in zip(known.arguments, asked.arguments, strict=True):
+        v = own.variable() if universal else None
+        if (mapping.setdefault(v, wanted) if v is not None else own) != wanted:
+            return None
     factor, shift, relation = _CONDITIONS[signs]
     return value.scaled(factor).subst(mapping).shifted(shift), relation
 

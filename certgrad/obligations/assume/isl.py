@@ -19,7 +19,7 @@ from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, where_equal
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, where_equal
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
@@ -38,11 +38,11 @@ here = _Isl()
 Condition = tuple[Ix, str]
 """An index expression and its relation to 0: `>=`, `=` or `!=`."""
 MAX_CONDITIONS = 8
-Knowledge = Callable[[Entry], list[tuple[Condition, ...]]]
-"""What is assumed of an entry of an integer tensor: of each group of conditions, one holds."""
+Knowledge = Callable[[Entry | Rounded], list[tuple[Condition, ...]]]
+"""What is assumed of an entry of an integer tensor, or of a rounded number: of each group of conditions, one holds."""
 
 
-def _nothing(entry: Entry) -> list[tuple[Condition, ...]]:
+def _nothing(entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
     return []
 
 
@@ -164,7 +164,7 @@ class Words:
             if least is not None and at_least(least) == ONE:  # neither is more than what is divided
                 self.known.append(f"{name} <= {self.ix(a.ix)}")
             return name
-        if a in self.names or not isinstance(a, Entry):
+        if a in self.names or not isinstance(a, (Entry, Rounded)):
             return self.parameter(a)
         name = self.parameter(a)
         for group in self.known_of(a):

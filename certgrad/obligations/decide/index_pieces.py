@@ -12,7 +12,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import IntegerAtom, Ix, bound_key, of_const, of_term, of_var, whole_number
-from certgrad.obligations.terms.integers import RANK, Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import RANK, Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.session import Memo
@@ -82,7 +82,7 @@ class Piece:
                 self.factors.append(_defining(a, inner, of_var(v)))
                 if isinstance(a, Chosen):
                     known.extend((of_var(v), of_var(v).scaled(-1).shifted(a.room - ONE), *conditions_on(a)))
-                if isinstance(a, Entry):
+                if isinstance(a, (Entry, Rounded)):
                     known.extend(ix for ((ix, relation), *others) in known_of(a) if relation == ">=" and not others)
             return of_var(names[a])
 
@@ -110,6 +110,8 @@ def _function_text(a: IntegerAtom) -> str:
         return f"row-major {a.stride.key}"
     if isinstance(a, Chosen):
         return f"{a.comparison.key}.{a.component}"
+    if isinstance(a, Rounded):
+        return f"rounded {a.body.key}"
     assert isinstance(a, (Quotient, Remainder))
     return f"{type(a).__name__} {a.divisor.key}"
 

@@ -21,7 +21,7 @@ from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
-from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
@@ -32,15 +32,8 @@ def comparison(
 ) -> tuple[Comparison, tuple[Ix, ...]]:
     """The comparison with its free variables made arguments, and those variables."""
     free = {v for p in (*bodies, where) for v in p.free} - {*variables}
-
-    def mark(v: Var) -> tuple[list[str], Var]:
-        names = {w: of_var(("c", 0, 1 if w == v else 0)) for w in free}
-        return [Rewriter(names)(p).key for p in (*bodies, where)], v
-
-    order = sorted(free, key=mark)  # an order that does not depend on names, ties aside
-    place = Rewriter({v: of_var(("p", k, 0)) for k, v in enumerate(order)})
-    rule = Comparison(kind, variables, ranges, tuple(place(b) for b in bodies), place(where))
-    return rule, tuple(of_var(v) for v in order)
+    (*compared, condition), order = placed((*bodies, where), free)
+    return Comparison(kind, variables, ranges, tuple(compared), condition), tuple(of_var(v) for v in order)
 
 
 def argument(a: Max) -> tuple[Ix, ...]:
@@ -54,18 +47,20 @@ def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tup
 
     Raises UndefinedTermError where they are, and not all indices take part.
     """
-    _, a, bound = maximum(_without_stops(body), dummies, _without_stops(where))
+    _, a, bound = maximum(without_stops(body), dummies, without_stops(where))
     if a is None and where != ONE:
         raise UndefinedTermError("the first of equal entries among those that a mask leaves")
     place = {v: of_const(ZERO) for v, _ in dummies}
     return place | (dict(zip(bound, argument(a), strict=True)) if a is not None else {}), a
 
 
-def _without_stops(poly: Poly) -> Poly:
+def without_stops(poly: Poly) -> Poly:
     """An integer that a comparison chooses is the same without the markers of `stop_gradient`."""
-    return Rewriter(replace=lambda a: _without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)(
-        poly
-    )
+
+    def plain(a: Atom) -> Poly | None:
+        return without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None
+
+    return Rewriter(replace=plain)(poly)
 
 
 def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
@@ -109,13 +104,13 @@ def place_in_order(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix:
     level = 1 + max(k.level for k in keys)
     bound: Var = ("b", level, 0)
     rename = Rewriter({v: of_var(bound)})
-    rule, free = comparison(ORDER, (bound,), (n,), tuple(rename(_without_stops(k)) for k in keys))
+    rule, free = comparison(ORDER, (bound,), (n,), tuple(rename(without_stops(k)) for k in keys))
     return chosen(rule, 0, (place, *free))
 
 
 def _inverted(keys: Sequence[Poly], v: Var, n: Poly, place: Ix) -> Ix | None:
     """The place at which the first key has the value that comes to the place, where that key is a permutation."""
-    value = as_index(_without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
+    value = as_index(without_stops(keys[0])) if all(isinstance(a, IndexNumber) for a in atoms_of(keys[0])) else None
     if value is None or len(value.terms) != 1:
         return None
     ((term, c),) = value.terms
@@ -326,10 +321,9 @@ def _solved(variables: tuple[Var, ...], pattern: Sequence[Ix], target: Sequence[
     """The variables such that the pattern is the target, where each stands once along some axis: i + v, or v − i."""
     place: dict[Var, Ix] = {}
     for own, wanted in zip(pattern, target, strict=True):
-        here = [(t, c) for t, c in own.terms if t in variables]
-        if len(here) != 1 or abs(here[0][1]) != 1 or sum(v in own.free for v in variables) != 1:
+        here = [v for v in variables if v in own.free]
+        if len(here) != 1 or abs(c := own.coefficient(v := here[0])) != 1 or any(v in t.free for t in own.atoms):
             continue
-        ((v, c),) = here
         if v not in place:
             place[v] = wanted.minus(own).scaled(c).plus(of_var(v))
     return place if len(place) == len(variables) else None

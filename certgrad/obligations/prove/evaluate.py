@@ -17,8 +17,9 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNu
 from certgrad.obligations.terms.determined import Carry, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import UndecidedError
+from certgrad.obligations.terms.functions import whole as integer_of
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
-from certgrad.obligations.terms.integers import ORDER, Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import ORDER, Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.variables import Var
@@ -84,6 +85,8 @@ class _Evaluation:
             return self.chosen(v, inner)
         if isinstance(v, Entry):
             return int(self.values(v.tensor, tuple(inner)))
+        if isinstance(v, Rounded):
+            return integer_of(self.poly(v.body, {("p", k, 0): i for k, i in enumerate(inner)}))
         if isinstance(v, RowMajor):
             return inner[0] * self.size(v.stride, env) + inner[1]
         assert isinstance(v, (Quotient, Remainder))

@@ -85,6 +85,9 @@ def _owens_t(h: arb, a: arb) -> arb:
     return inside.real / (2 * arb.pi())
 
 
+WHOLE = frozenset({"floor", "round_even", "round_away"})
+"""Their values are whole numbers."""
+
 FUNCTIONS: dict[str, Function] = {
     "log": Function(ball=arb.log, expression=sympy.log),
     "sin": Function(ball=arb.sin, expression=sympy.sin, parity="odd", at_zero=0, size="at most 1"),

@@ -12,7 +12,7 @@ from flint import fmpq
 
 from .atoms import Access, Dim, IndexNumber, access
 from .index import IntegerAtom, Ix, combine, of_atom, of_const, of_term
-from .integers import Chosen, Entry, Quotient, Remainder, RowMajor, where_equal
+from .integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor, where_equal
 from .polynomials import ONE, ZERO, Poly, monomial, poly_of
 from .predicates import IxEq, IxPred
 from .session import intern
@@ -25,9 +25,14 @@ NO_RANGES: Ranges = {}
 
 def index_number(ix: Ix) -> Poly:
     """An index expression as a number."""
+    from .rewriting import substitute  # which is made of index terms
+
     total = ix.const
     for v, c in ix.terms:
-        value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))
+        if isinstance(v, Rounded):
+            value = substitute(v.body, {("p", k, 0): inner for k, inner in enumerate(v.arguments)})
+        else:
+            value = access(v.tensor, v.index) if isinstance(v, Entry) else poly_of(intern(IndexNumber(v)))
         total = total + value.scale(c)
     return total
 

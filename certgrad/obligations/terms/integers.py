@@ -138,6 +138,23 @@ class Chosen(IntegerAtom):
         return chosen(self.comparison, self.component, parts)
 
 
+class Rounded(IntegerAtom):
+    """A whole number that real numbers determine, as ⌊x(i)⌋: `body` says which, of the arguments (p, k, 0)."""
+
+    __slots__ = ("arguments", "body")
+
+    def __init__(self, body: Poly, arguments: tuple[Ix, ...]) -> None:
+        self.body, self.arguments = body, arguments
+        self.key = f"<{body.key}({','.join(ix.key for ix in arguments)})>"
+        self.free = frozenset(v for ix in arguments for v in ix.free)
+
+    def parts(self) -> tuple[Ix, ...]:
+        return self.arguments
+
+    def rebuilt(self, parts: tuple[Ix, ...]) -> Ix:
+        return of_atom(Rounded(self.body, parts))
+
+
 def chosen(rule: Comparison, component: int, arguments: tuple[Ix, ...]) -> Ix:
     """What a comparison chooses. A permutation of an axis and its inverse undo each other: σ(σ⁻¹(i)) = i."""
     if rule.permutes:

@@ -14,7 +14,7 @@ from flint import fmpq, fmpz
 
 from .atoms import Base, Dim, Exp, Fn, IndexNumber, Num
 from .exponents import Exponent, exponent
-from .functions import FUNCTIONS
+from .functions import FUNCTIONS, WHOLE
 from .index import Ix
 from .index_terms import as_index, index_pred
 from .law import Law, applied
@@ -438,7 +438,6 @@ def fn(name: str, *args: Poly) -> Poly:
 
 
 _OF_TURNS = frozenset({"sin", "cos"})
-_WHOLE = frozenset({"floor", "round_even", "round_away"})
 """Functions whose values are whole numbers."""
 
 
@@ -453,7 +452,7 @@ def _turns(poly: Poly) -> Poly | None:
 
 
 def _is_whole(a: Atom, e: Exponent) -> bool:
-    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in _WHOLE)
+    known = isinstance(a, Dim | IndexNumber) or (type(a) is Fn and a.name in WHOLE)
     return known and isinstance(e, int) and e > 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .atoms import Access, Base, Dim, Exp, Fn, IndexNumber, Max, Num, Product, Sum, access
@@ -155,6 +155,19 @@ def _predicates_first(mono: Mono) -> Mono:
 def substitute(poly: Poly, mapping: Mapping[Var, Ix]) -> Poly:
     """The term with indices in place of variables."""
     return Rewriter(mapping)(poly)
+
+
+def placed(polys: Sequence[Poly], free: Collection[Var]) -> tuple[list[Poly], list[Var]]:
+    """The terms with these variables made arguments (p, k, 0), and the variables, in an order that does not depend
+    on their names, ties aside."""
+
+    def mark(v: Var) -> tuple[list[str], Var]:
+        names = {w: of_var(("c", 0, 1 if w == v else 0)) for w in free}
+        return [Rewriter(names)(p).key for p in polys], v
+
+    order = sorted(free, key=mark)
+    place = Rewriter({v: of_var(("p", k, 0)) for k, v in enumerate(order)})
+    return [place(p) for p in polys], order
 
 
 @rebuilds(Side)

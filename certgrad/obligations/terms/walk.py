@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from .atoms import Access, IndexNumber
 from .determined import Matrix, Rec
 from .index import Ix, of_term
-from .integers import Chosen
+from .integers import Chosen, Rounded
 from .polynomials import Atom, Poly
 from .predicates import IxEq, IxPred
 from .session import Memo
@@ -120,6 +120,8 @@ def _compared(ix: Ix) -> Iterator[Poly]:
         if isinstance(t, Chosen):
             yield from t.comparison.bodies
             yield t.comparison.where
+        elif isinstance(t, Rounded):
+            yield t.body
         for inner in t.parts():
             yield from _compared(inner)
 

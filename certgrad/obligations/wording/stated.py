@@ -25,7 +25,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, IndexNu
 from certgrad.obligations.terms.determined import Loop, Matrix, Rec, carried
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.variables import Var
@@ -316,6 +316,10 @@ class Writer:
             return t.Add((t.Mul((major, self.poly(v.stride))), minor))
         if isinstance(v, Chosen):
             return self.chosen(v)
+        if isinstance(v, Rounded):
+            inner, _ = self.inside((), (), [v.body])
+            inner.given = {**self.given, **{("p", k, 0): self.index(ix) for k, ix in enumerate(v.arguments)}}
+            return inner.poly(v.body)
         assert isinstance(v, (Quotient, Remainder))
         name = "quotient" if isinstance(v, Quotient) else "remainder"
         return t.Apply(name, (self.index(v.ix), self.poly(v.divisor)))

@@ -12,7 +12,7 @@ from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import FUNCTIONS
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.variables import Var
@@ -115,6 +115,8 @@ class SympyView:
             return inner[0] * self(v.stride) + inner[1]
         if isinstance(v, Chosen):
             return sympy.Function(f"{v.comparison.kind}{v.component}", integer=True)(*inner)
+        if isinstance(v, Rounded):
+            return sympy.Function("rounded", integer=True)(*inner)
         assert isinstance(v, (Quotient, Remainder))
         whole = sympy.floor(inner[0] / self(v.divisor))
         return whole if isinstance(v, Quotient) else inner[0] - self(v.divisor) * whole

@@ -26,7 +26,7 @@ from certgrad.obligations.terms.atoms import Access, Dim, IndexNumber, Max, Sum
 from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
 from certgrad.obligations.terms.index_terms import as_index, index_pred
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, RowMajor
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, number, poly_of
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.variables import Var
@@ -234,7 +234,7 @@ class _Magnitude:
             return Fraction(self.size - 1)
         if isinstance(v, Quotient):
             return self.index(v.ix)
-        assert isinstance(v, Entry)
+        assert isinstance(v, (Entry, Rounded))
         raise _UnboundedError
 
     def index(self, ix: Ix) -> Fraction:

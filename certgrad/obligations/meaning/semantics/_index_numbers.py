@@ -9,11 +9,12 @@ from certgrad.obligations.assume.conditions import IN_RANGE, Clause, Clauses, co
 from certgrad.obligations.assume.index_cases import failing, holding
 from certgrad.obligations.assume.isl import Condition, feasible
 from certgrad.obligations.terms.index import Ix
-from certgrad.obligations.terms.index_terms import as_index, index_equal, index_number, index_pred
+from certgrad.obligations.terms.index_terms import index_equal, index_number, index_pred
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, poly_of
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.rounded import as_rounded_index
 from certgrad.obligations.terms.variables import Var
 from certgrad.obligations.terms.walk import atoms_of
 
@@ -49,7 +50,7 @@ def index_cases(poly: Poly) -> list[Case]:
             return
         choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
         if choice is None:
-            ix = as_index(p)
+            ix = as_rounded_index(p)
             if ix is None:
                 raise UnprovedError("an index that is not an integer combination of indices, entries and sizes")
             out.append(Case(guard, ix, conditions))

@@ -1,0 +1,52 @@
+"""Whole numbers that real numbers determine, as indices: the place of a pixel is ⌊x⌋, and of its neighbour ⌊x⌋ + 1."""
+
+from __future__ import annotations
+
+from .atoms import Fn, IndexNumber
+from .determined import CARRY
+from .functions import WHOLE
+from .index import Ix, of_var
+from .index_terms import as_index
+from .integers import Rounded
+from .polynomials import Accumulator, Atom, Poly, poly_of
+from .rewriting import Rewriter, placed
+from .session import intern
+from .walk import atoms_of, tensors_in
+
+
+def as_rounded_index(poly: Poly) -> Ix | None:
+    """The term as an index expression (see `as_index`) that may also be made of rounded numbers.
+
+    What a loop carries is not among these: an index is not looked into where a step is put in place of another.
+    """
+    found = as_index(poly)
+    if found is not None or not any(map(_is_rounded, atoms_of(poly))):
+        return found
+    plain = _without_stops(poly)
+    if any(name.startswith(("#", CARRY)) for a in atoms_of(plain) for name in tensors_in(a)):
+        return None
+    total = Accumulator()
+    for mono, c in plain.items():
+        if len(mono) == 1 and mono[0][1] == 1 and _is_rounded(mono[0][0]):
+            total.add_poly(_number(mono[0][0]), c)
+        else:
+            total.add(mono, c)
+    return as_index(total.poly())
+
+
+def _is_rounded(a: Atom) -> bool:
+    return isinstance(a, Fn) and a.name in WHOLE
+
+
+def _without_stops(poly: Poly) -> Poly:
+    """An index is the same without the markers of `stop_gradient`."""
+
+    def plain(a: Atom) -> Poly | None:
+        return _without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None
+
+    return Rewriter(replace=plain)(poly)
+
+
+def _number(a: Atom) -> Poly:
+    (body,), arguments = placed([poly_of(a)], a.free)
+    return poly_of(intern(IndexNumber(Rounded(body, tuple(map(of_var, arguments))))))
