@@ -48,11 +48,11 @@ def with_regions(traced: TracedGraph, shared: Shared) -> TracedGraph:
     bodies = {k: [with_regions(b, shared) for b in v] for k, v in traced.bodies.items()}
     traced = _with_bodies(traced, bodies)
     seeds = list(_seeds(traced))
-    if not seeds:
+    regions = list(_rounded_casts(traced, shared))
+    if not seeds and not regions:
         return traced
-    regions: list[_Region] = []
     uses = _Uses(traced, seeds)
-    covered: set[int] = set()
+    covered: set[int] = set().union(*(r.members for r in regions))
     for seed in seeds:
         if seed not in covered:
             found = _region(traced, uses, seed, shared)
@@ -120,6 +120,18 @@ def _seeds(traced: TracedGraph) -> Iterator[int]:
             speaks = not infinite or (node.id in depends and node.name not in _INFINITE_WITH_INFINITY)
         if not speaks:
             yield node.id
+
+
+def _rounded_casts(traced: TracedGraph, shared: Shared) -> Iterator[_Region]:
+    """Casts to integers with the operation that rounded their operand: of other numbers a cast asks more."""
+    taken: set[int] = set()
+    for node in traced.nodes:
+        source = node.operands[0].node if node.operands and isinstance(node.operands[0], Ref) else None
+        if source is None or source in taken or node.name != "convert_element_type":
+            continue
+        if traced.nodes[source].name in _WHOLE and np.dtype(node.outputs[0].dtype).kind in "iu":
+            taken.add(source)
+            yield _as_one(traced, {source, node.id}, node.id, shared)
 
 
 def _one_infinity(constant: Any) -> bool:
@@ -203,6 +215,8 @@ def _region(traced: TracedGraph, uses: _Uses, seed: int, shared: Shared) -> _Reg
     return under_hypotheses
 
 
+_WHOLE = frozenset({"ceil", "floor", "round"})
+"""Their values are whole numbers."""
 _ON_THE_WAY = frozenset("broadcast_in_dim convert_element_type reshape squeeze stop_gradient exp".split())
 """After these nothing has cancelled yet."""
 _AS_IT_IS = frozenset("broadcast_in_dim convert_element_type reshape select_n squeeze".split())

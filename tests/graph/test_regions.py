@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from certgrad.accel.verify import verify_graph
 from certgrad.graph import certify, trace
 
 
@@ -135,3 +136,20 @@ def test_eigenvalues_of_what_nothing_made_symmetric_are_not_certified() -> None:
 
     for fn in (lower, skew, weighted):
         assert certify(trace(fn, "2 2")).verdict in ("unproved", "refuted"), fn
+
+
+def test_a_rounded_number_that_is_cast_asks_what_rounding_asks() -> None:
+    def read(table, x):
+        k = jnp.floor(x)
+        return table[k.astype(int)] * (x - k)
+
+    found = certify(trace(read, "table: m", "x: n"))
+    assert found.verdict == "proved under hypotheses"
+    formulas = {h.formula for h in found.hypotheses}
+    assert formulas == {"x is not an integer", "y ≤ n − 1", "y ≥ 0"}
+    assert verify_graph(found, read, "table: m", "x: n").outcome == "verified"
+
+
+def test_what_is_no_rounded_number_asks_the_cast_itself() -> None:
+    found = certify(trace(lambda table, x: table[x.astype(int)], "table: m", "x: n"))
+    assert "x is not an integer or x = 0" in {h.formula for h in found.hypotheses}
