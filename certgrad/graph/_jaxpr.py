@@ -323,7 +323,7 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     inner = inner_program(eqn)
     if inner is not None and sampler(eqn) and not isinstance(numbers, OwnNumbers):  # it makes bits numbers of its dtype
         own = [
-            jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) == "f" else x
+            jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) in "fi" else x
             for x, v in zip(values, eqn.invars, strict=True)
         ]
         found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer))

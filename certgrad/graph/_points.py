@@ -42,7 +42,7 @@ def drawn(rng: random.Random, kind: str, shape: Sequence[int], dtype: str, sprea
         out = out / (spread + 1)
     elif kind in _SHAPED:
         out = _SHAPED[kind](out)
-    return _rationals(np.asarray(out, dtype=object))
+    return rationals(np.asarray(out, dtype=object))
 
 
 def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> Any:
@@ -52,7 +52,8 @@ def _whole(rng: random.Random, kind: str, shape: Sequence[int], dtype: str) -> A
     return np.sort(out, axis=-1) if kind == "ordered" and shape else out
 
 
-def _rationals(x: np.ndarray) -> np.ndarray:
+def rationals(x: np.ndarray) -> np.ndarray:
+    """Numbers as rationals, each exactly."""
     out = np.empty(x.shape, dtype=object)
     for index in np.ndindex(*x.shape):
         entry: Any = x[index]

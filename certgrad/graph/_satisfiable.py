@@ -15,7 +15,7 @@ from flint import arb
 
 from certgrad.graph._jaxpr import UnknownDimensionError
 from certgrad.graph._numbers import IDEAL
-from certgrad.graph._points import drawn, kinds
+from certgrad.graph._points import drawn, kinds, rationals
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Ref
@@ -107,39 +107,80 @@ def satisfiable(traced: TracedGraph, asked: Sequence[Asked]) -> Found:
     """
     if not asked:
         return "rigorous"
-    wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
-    rng = random.Random(20)
-    programs: dict[tuple[int, ...], Any] = {}
-    least, best = len(asked) + 1, dict[int, str]()
-    for attempt in range(TRIES):
-        # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
-        sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(traced.ir.dims)}
-        key = tuple(sizes.values())
+    search = _Search(traced, asked)
+    if (arrays := traced.specs.arrays) is not None and (found := search.at(arrays)) is not None:
+        return found
+    return search.drawn()
+
+
+class _Search:
+    """The hypotheses as programs of the inputs, one at each size, and points at which all of them hold."""
+
+    def __init__(self, traced: TracedGraph, asked: Sequence[Asked]) -> None:
+        self.traced, self.asked = traced, asked
+        self.wanted = list(dict.fromkeys(k for a in asked for k in a.keys().values()))
+        self.programs: dict[tuple[int, ...], Any] = {}
+
+    def at(self, arrays: Sequence[Any]) -> Found | None:
+        """Whether the arrays that the function was traced with are such a point."""
         try:
-            if key not in programs:
-                made, *others = _program(traced, wanted, sizes)
-                programs[key] = made, jax.jit(jax.extend.core.jaxpr_as_fun(made)), *others
-            program, compiled, needed, places = programs[key]
-            rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
-            specs = {k: traced.specs.arguments[k].spec for k in needed}
-            shapes = {k: (spec.shape(sizes, {}), spec.dtype) for k, spec in specs.items()}
-            chosen = _kinds(rng, shapes, attempt, best)
-            spread = SPREADS[attempt % len(SPREADS)]
-            point = [drawn(rng, chosen[k], *shapes[k], spread) for k in needed]
-            if rigorous:
-                values = run_on_balls(program, point, precision=PRECISION).values
-            else:
-                values = _in_floats(program, compiled, point)
-            table = dict(zip([*wanted, *places], values, strict=True))
-            with scalars.precision(PRECISION):
-                failing = sum(not _holds_if_known(a, table, sizes, rigorous) for a in asked)
-            if not failing:
-                return "rigorous" if rigorous else "in floats"
-            if failing <= least:
-                least, best = failing, chosen
+            sizes = self.traced.specs.sizes([np.shape(x) for x in arrays])
+            needed = self._at(sizes)[2]
+            failing, rigorous = self._failing(sizes, [_exact(arrays[k]) for k in needed])
         except UNKNOWN:
-            continue
-    return "none"
+            return None
+        return None if failing else "rigorous" if rigorous else "in floats"
+
+    def drawn(self) -> Found:
+        """Whether one was found among those drawn."""
+        rng = random.Random(20)
+        least, best = len(self.asked) + 1, dict[int, str]()
+        for attempt in range(TRIES):
+            # Sizes of 1 are left out: what holds there alone says nothing of a graph of any size.
+            sizes = {d: 2 + (attempt + k) % 3 for k, d in enumerate(self.traced.ir.dims)}
+            try:
+                needed = self._at(sizes)[2]
+                specs = {k: self.traced.specs.arguments[k].spec for k in needed}
+                shapes = {k: (spec.shape(sizes, {}), spec.dtype) for k, spec in specs.items()}
+                chosen = _kinds(rng, shapes, attempt, best)
+                spread = SPREADS[attempt % len(SPREADS)]
+                failing, rigorous = self._failing(sizes, [drawn(rng, chosen[k], *shapes[k], spread) for k in needed])
+                if not failing:
+                    return "rigorous" if rigorous else "in floats"
+                if failing <= least:
+                    least, best = failing, chosen
+            except UNKNOWN:
+                continue
+        return "none"
+
+    def _at(self, sizes: Mapping[str, int]) -> Any:
+        key = tuple(sizes[d] for d in self.traced.ir.dims)
+        if key not in self.programs:
+            made, *others = _program(self.traced, self.wanted, sizes)
+            self.programs[key] = made, jax.jit(jax.extend.core.jaxpr_as_fun(made)), *others
+        return self.programs[key]
+
+    def _failing(self, sizes: Mapping[str, int], point: Sequence[Any]) -> tuple[int, bool]:
+        """How many hypotheses do not hold at the point, and whether rigorous arithmetic says so."""
+        program, compiled, _, places = self._at(sizes)
+        rigorous = operations(jaxpr_of(program)) <= RIGOROUS and not _draws(jaxpr_of(program))
+        if rigorous:
+            values = run_on_balls(program, point, precision=PRECISION).values
+        else:
+            values = _in_floats(program, compiled, point)
+        table = dict(zip([*self.wanted, *places], values, strict=True))
+        with scalars.precision(PRECISION):
+            return sum(not _holds_if_known(a, table, sizes, rigorous) for a in self.asked), rigorous
+
+
+def _exact(given: Any) -> np.ndarray:
+    """The numbers of an array as rationals; for random keys some seeds. Raises TypeError for another array."""
+    if kind_of(given.dtype) == "k":
+        return np.zeros(given.shape, dtype=int)
+    if kind_of(given.dtype) not in "fib":
+        raise TypeError(f"an array of {given.dtype}")
+    array = np.asarray(given)
+    return rationals(array.astype(float).astype(object)) if kind_of(given.dtype) == "f" else array
 
 
 def _kinds(

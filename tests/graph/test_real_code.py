@@ -116,3 +116,16 @@ def test_a_rule_that_sees_which_arguments_move_is_proved_for_each_choice(alone, 
     found = certified(lambda x, y: product(alone)(x, y), "n", "n")
     assert found.verdict == verdict
     assert said in "".join([*found.findings, *found.dimensions])
+
+
+def test_the_arrays_that_are_given_are_a_point_that_is_looked_at() -> None:
+    """No kind of array that is drawn satisfies what these do; drawn integers are of the dtype that they are asked in."""
+
+    def loss(x, key):
+        k = jax.random.randint(key, (), 0, 3)
+        return jnp.sum(jnp.log(x - 1000.5)) * jnp.arange(3.0)[k]
+
+    found = certify(trace(loss, jnp.full(3, 1001.0), jax.random.key(0)))
+    assert found.verdict == "proved under hypotheses", found.findings
+    named = certify(trace(loss, "x: 3", ":key"))
+    assert named.verdict == "unproved"
