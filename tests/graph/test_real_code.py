@@ -119,7 +119,7 @@ def test_a_rule_that_sees_which_arguments_move_is_proved_for_each_choice(alone, 
 
 
 def test_the_arrays_that_are_given_are_a_point_that_is_looked_at() -> None:
-    """No kind of array that is drawn satisfies what these do; drawn integers are of the dtype that they are asked in."""
+    """No kind of array that is drawn satisfies what these do; integers are drawn in their own dtype."""
 
     def loss(x, key):
         k = jax.random.randint(key, (), 0, 3)
