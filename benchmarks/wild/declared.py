@@ -249,7 +249,7 @@ _approximates(
     "the noncentral χ² quantile",
     static={"tol": 1e-6},
 )
-_approximates(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", "von Mises' distribution function")
+_say(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", domain="concentration > 0")
 _MANUAL = f"{_TFP}.experimental.math.manual_special_functions"
 for _rule, _what in {"_exp_pade_4_4_impl": "exp", "_expm1_pade_4_4_impl": "expm1"}.items():
     _approximates(f"{_MANUAL}:{_rule}", "n -> n", _what)  # these compute the derivative from the value itself
@@ -258,11 +258,14 @@ _say(f"{_MANUAL}:_log_pade_4_4_impl", "n -> n", domain="x > 0", approximates="ja
 for _rule, _what in {
     "_bessel_iv_ratio_custom_gradient": lambda v, z: special.iv(v, z) / special.iv(v - 1, z),
     "_bessel_ive_custom_gradient": lambda v, z: special.iv(v, z) * jnp.exp(-jnp.abs(z)),
-    "_bessel_kve_custom_gradient": lambda v, z: special.kv(v, z) * jnp.exp(z),
     "_log_bessel_ive_custom_gradient": lambda v, z: jnp.log(special.iv(v, z)) - jnp.abs(z),
-    "_log_bessel_kve_custom_gradient": lambda v, z: jnp.log(special.kv(v, z)) + z,
 }.items():
     _ideal(f"{_TFP}.math.bessel:{_rule}", ", ", _what, differentiable=["z"], domain=("v > 0", "z > 0"))
+for _rule, _what in {  # which are even in the order
+    "_bessel_kve_custom_gradient": lambda v, z: special.kv(v, z) * jnp.exp(z),
+    "_log_bessel_kve_custom_gradient": lambda v, z: jnp.log(special.kv(v, z)) + z,
+}.items():
+    _ideal(f"{_TFP}.math.bessel:{_rule}", ", ", _what, differentiable=["z"], domain="z > 0")
 _ideal(f"{_TFP}.math.special:_igammainv_custom_gradient", ", ", _gammaincinv, domain=_PROBABILITY)
 _ideal(f"{_TFP}.math.special:_igammacinv_custom_gradient", ", ", _gammainccinv, domain=_PROBABILITY)
 _ideal(
@@ -517,7 +520,7 @@ _ideal(
     _true_anomaly,
     domain=("M > 0", "M < 3", "ecc > 0", "ecc < 1"),
 )
-_say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4})
+_say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4}, domain=("x > 0.01", "x < 0.99"))
 _ideal("spexial._src.dtype:ldexp_no_flush", "n -> n", lambda x, exponent: x * 2**exponent, static={"exponent": 3})
 _say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1": 1.0})
 _say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})

@@ -65,7 +65,7 @@ def search(
             domain=lambda values: inside_domain(op, values),
             name=f"{op.name} {instance.inputs}",
             precision=256,
-            undefined=not early and op.undefined_differs,
+            undefined=not early and op.undefined_differs and not _read_in_part(op),
             generic=early,
             loose=not op.is_op,
             at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
@@ -74,6 +74,11 @@ def search(
     except BallError:
         return None
     return as_data(found, instance) if found is not None else None
+
+
+def _read_in_part(op: Subject) -> bool:
+    """A function is read as its ideal inside its declared domain alone: what is undefined elsewhere is no witness."""
+    return any(one.met and one.within is not None for one in op.ideals)
 
 
 def _of_values(kind: str) -> tuple[str, bool]:
