@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from certgrad.graph._induction import Induction, Judgement, sized
 from certgrad.graph._jaxpr import evaluate
 from certgrad.graph._numbers import Numbers
-from certgrad.graph._run import Run, dimension
+from certgrad.graph._run import Run, dimension, length_of
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.tracing.jax_internals import scan_loop
 
@@ -22,10 +22,10 @@ Cotangents = dict[tuple[int, int], Any]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A graph at concrete dimensions: that of a function, or one inside a node."""
+    """A graph at these dimensions: that of a function, or one inside a node."""
 
     induction: Induction
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, Any]
     numbers: Numbers
 
     @property
@@ -86,14 +86,14 @@ class Sweep:
         arguments = [values[r.node][r.output] for r in self.induction.traced.slots(node)]
         return evaluate(_programs(judgement).forward, arguments, self.dims_of(node), self.numbers)
 
-    def dims_of(self, node: Node) -> dict[str, int]:
-        """The lemma's dimensions at this node, as numbers."""
+    def dims_of(self, node: Node) -> dict[str, Any]:
+        """The lemma's dimensions at this node."""
         judgement = self.induction.judged[node.id]
         return {mine: sized(size)(self.sizes) for mine, size in judgement.instance.sizes.items()}
 
     def inside(self, node: Node) -> list[Sweep]:
         """The graphs inside a node."""
-        return [Sweep(inner, self.sizes, self.numbers) for inner in self.induction.inside[node.id]]
+        return [type(self)(inner, self.sizes, self.numbers) for inner in self.induction.inside[node.id]]
 
     def operands(self, node: Node, values: Values) -> list[Any]:
         """The values of a node's operands."""
@@ -109,7 +109,7 @@ def scan_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -
     consts, start, rows = operands[:first], operands[first:last], operands[last:]
     inputs = body.induction.traced.ir.inputs
     moving = [(n.id, 0) in body.induction.moving for n in inputs]
-    length = dimension(loop.length, sweep.sizes)
+    length = length_of(dimension(loop.length, sweep.sizes))
 
     def forward(carry: list[Any], row: list[Any]) -> Any:
         out = body.outputs(body.forward([*consts, *carry, *row]))

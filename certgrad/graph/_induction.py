@@ -23,6 +23,7 @@ from certgrad.graph import _bounds
 from certgrad.graph._expression import Expressions
 from certgrad.graph._hypotheses import at_node
 from certgrad.graph._jaxpr import Equation
+from certgrad.graph._jaxpr import replaced as at_dimensions
 from certgrad.graph._lemma import Instance, Lemmas
 from certgrad.graph._operation import Operation, argument_names, domain_of
 from certgrad.graph._run import Place
@@ -367,10 +368,10 @@ def _dimensions(text: str, instantiation: Mapping[str, str]) -> str | None:
     return None if compared and compared[1] != compared[2] else here
 
 
-def sized(size: Any) -> Callable[[Mapping[str, int]], int]:
-    """A size at a node as a function of the graph's dimensions."""
+def sized(size: Any) -> Callable[[Mapping[str, Any]], Any]:
+    """A size at a node as a function of the graph's dimensions: a number where these are numbers."""
     if isinstance(size, str):
         return lambda sizes: sizes[size]
     if isinstance(size, int):
         return lambda sizes: int(size)
-    return lambda sizes: int(size._evaluate(dict(sizes)))
+    return lambda sizes: at_dimensions(size, sizes)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from certgrad.graph._jaxpr import evaluate_equation
+from certgrad.graph._jaxpr import evaluate_equation, replaced
 from certgrad.graph._numbers import Numbers
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Literal, Node, Operand, Ref
@@ -26,7 +26,7 @@ Key = tuple[Place, int, int]
 class Run:
     """Evaluates graphs at these dimensions; keeps the values in `wanted`, those of each step of a loop stacked."""
 
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, Any]
     numbers: Numbers
     wanted: Collection[Key] = frozenset()
     kept: dict[Key, Any] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Run:
         consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
 
         def step(carry: list[Any], row: list[Any]) -> Any:
-            inner = Run(self.sizes, self.numbers, self.wanted)
+            inner = type(self)(self.sizes, self.numbers, self.wanted)
             values = inner.values(body, [*consts, *carry, *row], inner_place)
             out = inner.outputs(body, values)
             inner.taken[inner_place] = jnp.asarray(True)
@@ -109,7 +109,7 @@ class Run:
             return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept])
 
         keys: list[list[Any]] = []
-        length = dimension(loop.length, self.sizes)
+        length = length_of(dimension(loop.length, self.sizes))
         carry, (ys, kept) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
         self.kept.update(zip(keys[0], kept[0], strict=True))
         self.taken.update(zip(keys[1], kept[1], strict=True))
@@ -123,7 +123,7 @@ class Run:
         for k, branch in enumerate(branches):
             here = (*place, (node.id, k))
             if any(key[0][: len(here)] == here for key in self.wanted):  # run on its own, to see what it keeps
-                inner = Run(self.sizes, self.numbers, self.wanted)
+                inner = type(self)(self.sizes, self.numbers, self.wanted)
                 inner.values(branch, args, here)
                 self.kept.update(inner.kept)
                 self.taken.update({p: t & (index == k) for p, t in inner.taken.items()})
@@ -132,15 +132,20 @@ class Run:
 
     def _plain(self, body: TracedGraph) -> Any:
         def run(*args: Any) -> list[Any]:
-            inner = Run(self.sizes, self.numbers)
+            inner = type(self)(self.sizes, self.numbers)
             return inner.outputs(body, inner.values(body, args))
 
         return run
 
 
-def dimension(size: Any, sizes: Mapping[str, int]) -> int:
-    """A size, symbolic or not, as a number."""
-    return int(size) if isinstance(size, int | np.integer) else int(size._evaluate(dict(sizes)))
+def dimension(size: Any, sizes: Mapping[str, Any]) -> Any:
+    """A size at these dimensions: a number, or an expression of those that are none."""
+    return int(size) if isinstance(size, int | np.integer) else replaced(size, sizes)
+
+
+def length_of(length: Any) -> int | None:
+    """A loop's length as JAX is told it: of one that is no number, the rows tell it."""
+    return length if isinstance(length, int) else None
 
 
 def number(literal: Literal) -> Any:

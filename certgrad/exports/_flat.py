@@ -1,0 +1,210 @@
+"""Flat programs: what is written in other languages. Each step is one primitive of JAX, calls are walked into, what is
+computed twice is computed once, and what nothing needs is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certgrad.obligations.tracing.jax_internals import (
+    Program,
+    branch_programs,
+    inner_program,
+    is_literal,
+    scan_loop,
+    while_loop,
+)
+
+NODE = "certgrad_node_"
+"""The scope that the equations of a node are traced in, before its number."""
+_NODE = re.compile(rf"{NODE}(\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An array that a program computes, or is given. A dimension is a number, or an expression as JAX prints it."""
+
+    number: int
+    shape: tuple[int | str, ...]
+    dtype: np.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A number of the program text, or an array that the function holds."""
+
+    data: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int | str, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.data.dtype
+
+    @property
+    def rank(self) -> int:
+        return self.data.ndim
+
+
+Atom = Value | Constant
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One primitive. `programs` are those that it runs: the body of a loop, its test, branches."""
+
+    primitive: str
+    params: Mapping[str, Any]
+    inputs: tuple[Atom, ...]
+    outputs: tuple[Value, ...]
+    nodes: tuple[int, ...]
+    """The node of the graph that it belongs to: its number, after those of the nodes that hold it."""
+    programs: tuple[Flat, ...] = ()
+
+
+@dataclass
+class Flat:
+    """A program: its inputs, its steps in order, its outputs."""
+
+    inputs: list[Value]
+    steps: list[Step]
+    outputs: list[Atom]
+
+
+def flatten(program: Program) -> Flat:
+    """The program of a trace, flat."""
+    builder = _Builder([0], ())
+    inputs = [builder.value(v.aval) for v in program.jaxpr.invars]
+    return builder.finished(program, inputs)
+
+
+def text_of(size: Any) -> int | str:
+    """A dimension as a number, or as an expression: `2*n`."""
+    return int(size) if isinstance(size, int | np.integer) else str(size).replace("^", "**")
+
+
+@dataclass
+class _Builder:
+    """Appends steps while it walks a program."""
+
+    count: list[int]
+    holder: tuple[int, ...]
+    """The nodes that hold the program."""
+    steps: list[Step] = field(default_factory=list)
+    seen: dict[Any, tuple[Value, ...]] = field(default_factory=dict)
+    constants: dict[Any, Constant] = field(default_factory=dict)
+
+    def value(self, aval: Any) -> Value:
+        self.count[0] += 1
+        return Value(self.count[0], tuple(text_of(d) for d in aval.shape), np.dtype(aval.dtype))
+
+    def finished(self, program: Program, inputs: Sequence[Value]) -> Flat:
+        outputs = self.walk(program, inputs)
+        return live(Flat(list(inputs), self.steps, outputs))
+
+    def constant(self, value: Any, dtype: Any) -> Constant:
+        array = np.asarray(value, np.dtype(dtype))
+        key = array.dtype, array.shape, array.tobytes()
+        return self.constants.setdefault(key, Constant(array))
+
+    def walk(self, program: Program, inputs: Sequence[Atom], nodes: tuple[int, ...] = ()) -> list[Atom]:
+        env: dict[Any, Atom] = dict(zip(program.jaxpr.invars, inputs, strict=True))
+        for v, c in zip(program.jaxpr.constvars, program.consts, strict=False):
+            env[v] = self.constant(c, v.aval.dtype)
+
+        def read(v: Any) -> Atom:
+            return self.constant(v.val, v.aval.dtype) if is_literal(v) else env[v]
+
+        for eqn in program.jaxpr.eqns:
+            operands = tuple(read(v) for v in eqn.invars)
+            here = tuple(int(k) for k in _NODE.findall(str(eqn.source_info.name_stack))) or nodes
+            inner = inner_program(eqn)
+            found = self.walk(inner, operands, here) if inner is not None else self.step(eqn, operands, here)
+            env.update(zip(eqn.outvars, found, strict=True))
+        return [read(v) for v in program.jaxpr.outvars]
+
+    def step(self, eqn: Any, operands: tuple[Atom, ...], nodes: tuple[int, ...]) -> Sequence[Atom]:
+        name = str(eqn.primitive.name)
+        if name in ("stop_gradient", "copy", "copy_p", "optimization_barrier"):  # of no effect on values
+            return operands
+        params = {k: v for k, v in eqn.params.items() if not hasattr(v, "eqns") and not hasattr(v, "jaxpr")}
+        key = name, str(sorted(params.items())), tuple(map(id, operands))
+        parts = _parts(eqn)
+        if not parts and key in self.seen:
+            return self.seen[key]
+        place = (*self.holder, *nodes)
+        programs = tuple(flatten_inside(part, self.count, place) for part in parts)
+        outputs = tuple(self.value(v.aval) for v in eqn.outvars)
+        self.steps.append(Step(name, _with_counts(eqn, params), operands, outputs, place, programs))
+        if not parts:
+            self.seen[key] = outputs
+        return outputs
+
+
+def flatten_inside(program: Program, count: list[int], holder: tuple[int, ...]) -> Flat:
+    """A program inside a step; the numbers of its values are none of those around it."""
+    builder = _Builder(count, holder)
+    return builder.finished(program, [builder.value(v.aval) for v in program.jaxpr.invars])
+
+
+def _parts(eqn: Any) -> list[Program]:
+    match str(eqn.primitive.name):
+        case "scan":
+            return [scan_loop(eqn).body]
+        case "while":
+            loop = while_loop(eqn)
+            return [loop.test, loop.body]
+        case "cond":
+            return branch_programs(eqn)
+    return []
+
+
+def _with_counts(eqn: Any, params: dict[str, Any]) -> dict[str, Any]:
+    if str(eqn.primitive.name) == "scan":
+        loop = scan_loop(eqn)
+        return {"consts": loop.consts, "carries": loop.carries, "reverse": loop.reverse, "length": text_of(loop.length)}
+    if str(eqn.primitive.name) == "while":
+        loop = while_loop(eqn)
+        return {"test_consts": loop.test_consts, "body_consts": loop.body_consts}
+    return {} if str(eqn.primitive.name) == "cond" else params
+
+
+def live(flat: Flat) -> Flat:
+    """Without the steps that no output depends on."""
+    needed = {id(a) for a in flat.outputs}
+    kept: list[Step] = []
+    for step in reversed(flat.steps):
+        if any(id(v) in needed for v in step.outputs):
+            needed.update(map(id, step.inputs))
+            kept.append(step)
+    return Flat(flat.inputs, kept[::-1], flat.outputs)
+
+
+def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
+    """A program in two: its first `first` outputs from its first `given` inputs, and the others from the other inputs
+    and from what the first part leaves behind, which comes before them. The second part computes nothing that the first
+    one could have.
+    """
+    early = {id(v) for v in flat.inputs[:given]}
+    start, rest = [], []
+    for step in flat.steps:
+        if all(isinstance(a, Constant) or id(a) in early for a in step.inputs):
+            early.update(map(id, step.outputs))
+            start.append(step)
+        else:
+            rest.append(step)
+    late = live(Flat([], rest, flat.outputs[first:]))
+    read = [a for step in late.steps for a in step.inputs] + late.outputs
+    left = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
+    forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *left]))
+    return forward, Flat([*left, *flat.inputs[given:]], late.steps, late.outputs), left

@@ -1,0 +1,1 @@
+"""Certified graphs as ONNX models."""

@@ -1,0 +1,105 @@
+"""Loops and branches in ONNX: `Scan`, `Loop` and `If`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certgrad.exports._flat import Step, Value
+from certgrad.exports._onnx._graph import Rule, Writer
+from certgrad.exports._onnx._shapes import reversed_along
+
+
+def _scan(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    (body,) = step.programs
+    consts, carries = step.params["consts"], step.params["carries"]
+    for value, name in zip(body.inputs[:consts], xs[:consts], strict=True):
+        w.names[id(value)] = name  # a graph inside reads the names around it
+    rows = len(body.inputs) - consts - carries
+    if not rows:
+        return _counted(w, step, xs)
+    stacked = len(body.outputs) - carries
+    graph = w.inner(body, "body", bound=body.inputs[consts:])
+    given = xs[consts:]
+    if step.params["reverse"]:  # as many as there are of each
+        found = w.op(
+            "Scan",
+            *given,
+            count=carries + stacked,
+            body=graph,
+            num_scan_inputs=rows,
+            scan_input_directions=[1] * rows,
+            scan_output_directions=[1] * stacked,
+        )
+    else:
+        found = w.op("Scan", *given, count=carries + stacked, body=graph, num_scan_inputs=rows)
+    return [found] if carries + stacked == 1 else list(found)
+
+
+def _counted(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    """A scan without rows."""
+    (body,) = step.programs
+    consts, carries = step.params["consts"], step.params["carries"]
+    stacked = len(body.outputs) - carries
+    graph = w.inner(
+        body,
+        "body",
+        before=_LOOP,
+        bound=body.inputs[consts:],
+        outputs=lambda inner, names: [inner.op("Identity", n) for n in [inner.constant(np.bool_(True)), *names]],
+    )
+    found = w.op("Loop", w.scalar(step.params["length"]), "", *xs[consts:], count=carries + stacked, body=graph)
+    names = [found] if carries + stacked == 1 else list(found)
+    if step.params["reverse"]:
+        names[carries:] = [reversed_along(w, n, [0]) for n in names[carries:]]
+    return names
+
+
+_LOOP = [("iteration", np.int64), ("goes_on", np.bool_)]
+
+
+def _while(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    test, body = step.programs
+    tested, held = step.params["test_consts"], step.params["body_consts"]
+    carried = xs[tested + held :]
+    for value, name in [
+        *zip(test.inputs[:tested], xs, strict=False),
+        *zip(body.inputs[:held], xs[tested:], strict=False),
+    ]:
+        w.names[id(value)] = name
+    outside = dict(w.names)
+    w.names.update((id(v), n) for v, n in zip(test.inputs[tested:], carried, strict=True))
+    (first,) = w.write(test)
+    w.names = outside
+
+    def again(inner: Writer, names: list[str]) -> list[str]:
+        inner.names.update((id(v), n) for v, n in zip(test.inputs[tested:], names, strict=True))
+        return [inner.op("Identity", n) for n in [*inner.write(test), *names]]
+
+    graph = w.inner(body, "body", before=_LOOP, bound=body.inputs[held:], outputs=again)
+    found = w.op("Loop", "", first, *carried, count=len(carried), body=graph)
+    return [found] if len(carried) == 1 else list(found)
+
+
+def _cond(w: Writer, step: Step, xs: list[str]) -> list[str]:
+    index, *given = xs
+    count = len(step.outputs)
+
+    def branch(writer: Writer, k: int) -> list[str]:
+        """The results of the branches from the k-th on."""
+        program = step.programs[k]
+        writer.names.update((id(v), n) for v, n in zip(program.inputs, given, strict=True))
+        if k == len(step.programs) - 1:
+            return [writer.op("Identity", n) for n in writer.write(program)]
+        chosen = writer.op("LessOrEqual", index, writer.constant(k, step.inputs[0].dtype))
+        then = writer.inner(program, f"branch {k}", bound=no_values)
+        later = writer.block(f"branches after {k}", lambda inner: branch(inner, k + 1))
+        found = writer.op("If", chosen, count=count, then_branch=then, else_branch=later)
+        return [found] if count == 1 else list(found)
+
+    no_values: list[Value] = []
+    if step.inputs[0].dtype == np.bool_:
+        index = w.cast(index, np.int32)
+    return branch(w, 0)
+
+
+TABLE: dict[str, Rule] = {"cond": _cond, "scan": _scan, "while": _while}

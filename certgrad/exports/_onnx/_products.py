@@ -1,0 +1,178 @@
+"""Products and convolutions in ONNX, and windows, which are convolutions or poolings: one row a primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_letters
+
+import numpy as np
+
+from certgrad.exports._flat import Step, text_of
+from certgrad.exports._onnx._graph import Rule, Writer, unwritten
+from certgrad.exports._onnx._shapes import Size, padded
+
+
+def _dot(w: Writer, step: Step, xs: list[str]) -> str:
+    (left, right), (left_batch, right_batch) = step.params["dimension_numbers"]
+    ranks = [a.rank for a in step.inputs]
+    if _plain(ranks, (left, right), (left_batch, right_batch)):
+        lhs, rhs = xs
+        rank, batch = ranks[0], list(range(len(left_batch)))
+        if rank == len(batch) + 2:
+            lhs = w.transpose(lhs, [*batch, *((rank - 2, rank - 1) if left[0] == rank - 1 else (rank - 1, rank - 2))])
+            rhs = w.transpose(rhs, [*batch, *((rank - 2, rank - 1) if right[0] == rank - 2 else (rank - 1, rank - 2))])
+            return w.op("MatMul", lhs, rhs)
+    letters = iter(ascii_letters)
+    names = [[""] * ranks[0], [""] * ranks[1]]
+    for a, b in [*zip(left_batch, right_batch, strict=True), *zip(left, right, strict=True)]:
+        names[0][a] = names[1][b] = next(letters)
+    names = [[n or next(letters) for n in one] for one in names]
+    summed = {names[0][a] for a in left}
+    batches = [names[0][a] for a in left_batch]
+    result = [*batches, *(n for one in names for n in one if n not in summed and n not in batches)]
+    return w.op("Einsum", *xs, equation=",".join("".join(one) for one in names) + "->" + "".join(result))
+
+
+def _plain(ranks: list[int], summed: tuple[Sequence[int], ...], batch: tuple[Sequence[int], ...]) -> bool:
+    """One axis is summed, and what both have in common comes first, in order: MatMul does it."""
+    same = all(list(b) == list(range(len(batch[0]))) for b in batch)
+    return same and all(len(s) == 1 for s in summed) and ranks[0] == ranks[1] == len(batch[0]) + 2
+
+
+def _conv(w: Writer, step: Step, xs: list[str]) -> str:
+    p = step.params
+    numbers = p["dimension_numbers"]
+    x, kernel = w.transpose(xs[0], numbers.lhs_spec), w.transpose(xs[1], numbers.rhs_spec)
+    shape = [step.inputs[0].shape[k] for k in numbers.lhs_spec]
+    groups = int(p["feature_group_count"])
+    if (parts := int(p["batch_group_count"])) > 1:  # as groups of features: (G·b, c) becomes (b, G·c)
+        each = _divided(shape[0], parts)
+        x = w.reshape(x, [parts, each, *shape[1:]])
+        x = w.transpose(x, [1, 0, *range(2, len(shape) + 1)])
+        shape = [each, _times(shape[1], parts), *shape[2:]]
+        x, groups = w.reshape(x, shape), parts
+    edges: list[tuple[Size, Size, int]] = [
+        (text_of(a), text_of(b), int(d) - 1) for (a, b), d in zip(p["padding"], p["lhs_dilation"], strict=True)
+    ]
+    pads = [0] * (2 * len(edges))
+    if all(isinstance(e, int) and e >= 0 for edge in edges for e in edge[:2]) and not any(e[2] for e in edges):
+        pads = [int(e[0]) for e in edges] + [int(e[1]) for e in edges]
+    else:
+        x = padded(w, x, shape, [(0, 0, 0), (0, 0, 0), *edges])
+    out = w.op(
+        "Conv",
+        x,
+        kernel,
+        group=groups,
+        pads=pads,
+        strides=[int(s) for s in p["window_strides"]],
+        dilations=[int(d) for d in p["rhs_dilation"]],
+    )
+    order = list(numbers.out_spec)
+    return w.transpose(out, [order.index(k) for k in range(len(order))])
+
+
+def _divided(size: Size, parts: int) -> Size:
+    return size // parts if isinstance(size, int) else f"floordiv({size}, {parts})"
+
+
+def _times(size: Size, count: int) -> Size:
+    return size * count if isinstance(size, int) else f"({size})*{count}"
+
+
+class _Window:
+    """A window over the axes along which it is wider than 1; the others are one axis before them."""
+
+    def __init__(self, w: Writer, step: Step, shape: Sequence[Size]) -> None:
+        p, rank = step.params, len(shape)
+        ones = [1] * rank
+        sizes = [text_of(s) for s in p["window_dimensions"]]
+        strides, dilations = list(p["window_strides"]), list(p.get("window_dilation", ones))
+        base, padding = list(p.get("base_dilation", ones)), [tuple(map(text_of, e)) for e in p["padding"]]
+        moved = zip(sizes, strides, dilations, base, padding, strict=True)
+        self.axes = [k for k, one in enumerate(moved) if one != (1, 1, 1, 1, (0, 0))]
+        self.rest = [k for k in range(rank) if k not in self.axes]
+        if len(self.axes) > 3 or any(not isinstance(sizes[k], int) for k in self.axes):
+            raise unwritten(w.place, step.primitive, "over such a window has no counterpart in ONNX")
+        self.window = [int(sizes[k]) for k in self.axes]
+        self.strides = [int(strides[k]) for k in self.axes]
+        self.dilations = [int(dilations[k]) for k in self.axes]
+        self.edges = [(*padding[k], int(base[k]) - 1) for k in self.axes]
+        self.shape = shape
+        self.inner = [1, *(shape[k] for k in self.axes)]
+
+    def enter(self, w: Writer, x: str) -> str:
+        """(rest, 1, axes)."""
+        x = w.transpose(x, [*self.rest, *self.axes])
+        return str(w.op("Reshape", x, w.shape([-1, *self.inner])))
+
+    def leave(self, w: Writer, x: str, shape: Sequence[Size]) -> str:
+        order = [*self.rest, *self.axes]
+        x = w.reshape(x, [shape[k] for k in order])
+        return w.transpose(x, [order.index(k) for k in range(len(order))])
+
+    def pads(self, w: Writer, step: Step) -> list[int]:
+        if any(not isinstance(e, int) or e < 0 for edge in self.edges for e in edge) or any(e[2] for e in self.edges):
+            raise unwritten(w.place, step.primitive, "with such a padding has no counterpart in ONNX")
+        return [int(e[0]) for e in self.edges] + [int(e[1]) for e in self.edges]
+
+
+def _window_sum(w: Writer, step: Step, xs: list[str]) -> str:
+    window = _Window(w, step, step.inputs[0].shape)
+    if not window.axes:
+        return xs[0]
+    x = padded(w, window.enter(w, xs[0]), [-1, *window.inner], [(0, 0, 0), (0, 0, 0), *window.edges])
+    kernel = w.constant(np.ones([1, 1, *window.window], step.inputs[0].dtype))
+    out = w.op("Conv", x, kernel, strides=window.strides, dilations=window.dilations)
+    return window.leave(w, out, step.outputs[0].shape)
+
+
+def _pooled(w: Writer, step: Step, x: str, shape: Sequence[Size], count: int) -> tuple[_Window, list[str]]:
+    window = _Window(w, step, shape)
+    if not window.axes:
+        raise unwritten(w.place, step.primitive, "over windows of one entry has no counterpart in ONNX")
+    found = w.op(
+        "MaxPool",
+        window.enter(w, x),
+        count=count,
+        kernel_shape=window.window,
+        strides=window.strides,
+        dilations=window.dilations,
+        pads=window.pads(w, step),
+    )
+    return window, [found] if count == 1 else list(found)
+
+
+def _window_max(w: Writer, step: Step, xs: list[str]) -> str:
+    window, (out,) = _pooled(w, step, xs[0], step.inputs[0].shape, 1)
+    return window.leave(w, out, step.outputs[0].shape)
+
+
+def _window_min(w: Writer, step: Step, xs: list[str]) -> str:
+    window, (out,) = _pooled(w, step, w.op("Neg", xs[0]), step.inputs[0].shape, 1)
+    return str(w.op("Neg", window.leave(w, out, step.outputs[0].shape)))
+
+
+def _scatter_maxima(w: Writer, step: Step, xs: list[str]) -> str:
+    """What arrives at each window is added where its largest entry is, the first of equal ones, as MaxPool finds it."""
+    source, operand = xs
+    if str(step.params["select_prim"]) not in ("ge", "le"):
+        raise unwritten(w.place, step.primitive, f"by {step.params['select_prim']} has no counterpart in ONNX")
+    sought = operand if str(step.params["select_prim"]) == "ge" else w.op("Neg", operand)
+    window, (_, places) = _pooled(w, step, sought, step.inputs[1].shape, 2)
+    # MaxPool numbers the entries of the whole array, row by row: (rest, 1, axes).
+    zeros = w.op("Expand", w.constant(0, step.outputs[0].dtype), w.op("Shape", window.enter(w, operand)))
+    flat = w.op("Reshape", zeros, w.integers([-1]))
+    moved = w.op("Reshape", w.transpose(source, [*window.rest, *window.axes]), w.integers([-1]))
+    added = w.op("ScatterElements", flat, w.op("Reshape", places, w.integers([-1])), moved, axis=0, reduction="add")
+    return window.leave(w, added, step.outputs[0].shape)
+
+
+TABLE: dict[str, Rule] = {
+    "conv_general_dilated": _conv,
+    "dot_general": _dot,
+    "reduce_window_max": _window_max,
+    "reduce_window_min": _window_min,
+    "reduce_window_sum": _window_sum,
+    "select_and_scatter_add": _scatter_maxima,
+}

@@ -1,0 +1,197 @@
+"""The programs of a certified graph at its symbolic sizes: the forward, and the reverse sweep that the steps name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.accel._compile import CompiledGraph
+from certgrad.accel._sweep import Sweep
+from certgrad.errors import CertgradError, UsageError
+from certgrad.exports._flat import NODE, Flat, Step, flatten
+from certgrad.graph._certify import Certification
+from certgrad.graph._run import Run
+from certgrad.graph._trace import TracedGraph
+from certgrad.graph.ir import Node, Ref
+from certgrad.obligations.tracing.jax_internals import kind_of, program_of, symbols, wide_floats
+
+Name = Literal["forward", "value_and_grad", "vjp"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A program of a graph, flat, with the names of what it takes and returns."""
+
+    flat: Flat
+    inputs: list[str]
+    outputs: list[str]
+    certified: Certification
+    count: int
+    """How many of its outputs the function itself returns."""
+    axes: Mapping[str, tuple[int, int]]
+    """Where each symbolic dimension is seen: the input, and its axis."""
+
+    def where(self, step: Step) -> str:
+        """The node and the line that a step comes from."""
+        return place_of(self.certified.traced, step.nodes)
+
+
+def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | None = None, real: Any = None) -> Exported:
+    """A program of the graph, at the sizes that are given and for all others.
+
+    Raises UsageError: the graph has no such program, a size is none of its dimensions, a dtype in which it is another
+    program, or a program that depends on more of its sizes than their names.
+    """
+    certified = compiled.certified
+    specs = certified.traced.specs
+    fixed = dict(sizes or {})
+    title = certified.traced.ir.name
+    if name not in get_args(Name):
+        raise UsageError(f"'{name}' is no program of a graph: {', '.join(get_args(Name))}.")
+    if name == "value_and_grad" and not certified.traced.ir.scalar_loss:
+        raise UsageError(f"{title} does not return one real number, so it has no gradient. Export its vjp.")
+    if unknown := [k for k in fixed if k not in specs.dims]:
+        raise UsageError(
+            f"{title} has no dimension {unknown[0]}. Its dimensions are: {', '.join(specs.dims) or 'none'}."
+        )
+    if bad := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
+        raise UsageError(f"{bad[0]} is no size. A dimension is a whole number of at least 1.")
+    wide = bool(jax.config.read("jax_enable_x64")) or specs.wide or real == np.float64
+    with wide_floats(wide):
+        table = symbols([d for d in specs.dims if d not in fixed]) | fixed
+        given = [real if real is not None and kind_of(d) == "f" else d for d in specs.dtypes]
+        if any(kind_of(d) == "k" for d in given):
+            raise UsageError(
+                f"{title} takes a random key, and other languages draw other numbers from it. "
+                "Draw them before, and pass them as an array."
+            )
+        avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, given, strict=True)]
+        numbers = compiled._numbers(avals)
+        sweep = _Placed(certified.induction, table, numbers)
+        function, more = _program(certified, sweep, name, len(avals))
+        try:
+            outputs = jax.eval_shape(lambda *xs: sweep.outputs(sweep.forward(xs)), *avals)
+            closed = jax.make_jaxpr(function)(*avals, *(outputs if more else []))
+        except CertgradError:
+            raise
+        except Exception as error:
+            left = [d for d in specs.dims if d not in fixed]
+            asked = f"Give them as numbers: sizes={{'{left[0]}': …}}." if left else ""
+            text = str(error).strip().splitlines()
+            why = f"{type(error).__name__}: {text[0] if text else ''}"
+            raise UsageError(f"{title} could not be written for all sizes ({why}). {asked}") from error
+    names = [a.name for a in specs.arguments]
+    moving = [
+        a.name
+        for a, n in zip(specs.arguments, certified.traced.ir.inputs, strict=True)
+        if certified.induction.is_moving(Ref(node=n.id))
+    ]
+    returned = _returned(certified)
+    gradients = [] if name == "forward" else [f"grad_{n}" for n in moving]
+    return Exported(
+        flatten(program_of(closed)),
+        [*names, *(f"seed_{n}" for n in returned if more)],
+        [*returned, *gradients],
+        certified,
+        len(returned),
+        _axes(certified, fixed),
+    )
+
+
+def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> tuple[Callable[..., list[Any]], bool]:
+    """The program as a function of arrays, and whether it takes a seed for each output after them."""
+    inputs = certified.traced.ir.inputs
+
+    def gradients(values: Any, seeds: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        found = sweep.backward(values, seeds)
+        moving = [(n, x) for n, x in zip(inputs, arrays, strict=True) if sweep.induction.is_moving(Ref(node=n.id))]
+        return [found.get((n.id, 0), jnp.zeros_like(x)) for n, x in moving]
+
+    def forward(*arrays: Any) -> list[Any]:
+        return sweep.outputs(sweep.forward(arrays))
+
+    def value_and_grad(*arrays: Any) -> list[Any]:
+        values = sweep.forward(arrays)
+        (loss,) = sweep.outputs(values)
+        return [loss, *gradients(values, [jnp.ones((), loss.dtype)], arrays)]
+
+    def vjp(*given: Any) -> list[Any]:
+        arrays, seeds = given[:count], given[count:]
+        values = sweep.forward(arrays)
+        return [*sweep.outputs(values), *gradients(values, seeds, arrays)]
+
+    return {"forward": (forward, False), "value_and_grad": (value_and_grad, False), "vjp": (vjp, True)}[name]
+
+
+class _PlacedRun(Run):
+    """Each node's equations are traced in a scope that says which node it is."""
+
+    def _node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Any) -> list[Any]:
+        with jax.named_scope(f"{NODE}{node.id}"):
+            return super()._node(traced, node, values, place)
+
+
+class _Placed(Sweep):
+    """A sweep that says of each equation which node it is of."""
+
+    @property
+    def run(self) -> Run:
+        return _PlacedRun(self.sizes, self.numbers)
+
+    def node_vjp(self, node: Node, values: Any, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
+        with jax.named_scope(f"{NODE}{node.id}"):
+            return super().node_vjp(node, values, arrived)
+
+
+def place_of(traced: TracedGraph, nodes: Sequence[int]) -> str:
+    """A node, by its number in the graph, or in the one inside the nodes before it, with its line."""
+    said = ""
+    for k, number in enumerate(nodes):
+        if number >= len(traced.nodes):
+            break
+        node = traced.nodes[number]
+        said = f"node {number} ({node.name}{', ' + node.source if node.source else ''})" + (
+            f", inside {said}" if said else ""
+        )
+        bodies = traced.bodies.get(number, [])
+        if k + 1 < len(nodes) and len(bodies) != 1:  # which branch it is, is not told
+            break
+        traced = bodies[0] if bodies else traced
+    return said or "the sum of cotangents"
+
+
+def _returned(certified: Certification) -> list[str]:
+    tree = certified.traced.program.out_tree
+    paths = jax.tree_util.tree_flatten_with_path(jax.tree.unflatten(tree, range(tree.num_leaves)))[0]
+    return [f"output{jax.tree_util.keystr(path)}" for path, _ in paths]
+
+
+def _axes(certified: Certification, fixed: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for k, argument in enumerate(certified.traced.specs.arguments):
+        for axis, dim in enumerate(argument.spec.dims):
+            if (name := getattr(dim, "text", "")).isidentifier() and name not in fixed:
+                found.setdefault(name, (k, axis))
+    missing = [d for d in certified.traced.specs.dims if d not in fixed and d not in found]
+    if missing:
+        raise UsageError(
+            f"No axis of an argument is {missing[0]} alone, so its size is not read from an array. "
+            f"Give it as a number: sizes={{'{missing[0]}': …}}."
+        )
+    return found
+
+
+def identifiers(names: Sequence[str]) -> list[str]:
+    """The names as identifiers, each once: `params['W']` is params_W."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
+        plain = plain if plain[0].isalpha() or plain[0] == "_" else f"x{plain}"
+        found.append(next(one for k in range(len(names)) if (one := f"{plain}_{k}" if k else plain) not in found))
+    return found
