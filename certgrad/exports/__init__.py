@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
 
 from certgrad.errors import UsageError
 from certgrad.exports._programs import Name, exported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from certgrad.accel import CompiledGraph
     from certgrad.graph import GraphCertificate
 
-__all__ = ["export_onnx", "onnx_certificate"]
+__all__ = ["export_onnx", "export_torch", "onnx_certificate", "torch_function", "torch_module"]
 
 
 def export_onnx(
@@ -44,6 +46,52 @@ def export_onnx(
     return write(exported(compiled, program, sizes), Path(path), program)
 
 
+def export_torch(
+    compiled: CompiledGraph, path: str | Path, *, sizes: Mapping[str, int] | None = None, dtype: str | None = None
+) -> Path:
+    """Write a certified graph as a file of Python that needs torch alone, with a function for autograd and a `Module`.
+
+    Its forward, and its backward, which is the VJP that the certificate's steps name, stand in it step by step, each
+    with its node and line.
+
+    Args:
+        compiled: from `certgrad.compile_graph`.
+        path: the file to write, such as `loss.py`.
+        sizes: dimensions that are numbers in the code. All others are read from the arguments.
+        dtype: the dtype of real numbers, such as `float64`; that in which the graph was traced if None.
+
+    Raises:
+        UsageError: a step has no counterpart in PyTorch (with its node and line), the function is another program in
+            that dtype, or it cannot be written for all sizes.
+    """
+    from certgrad.exports._torch._export import source_of
+    from certgrad.report.files import write_atomically
+
+    write_atomically(Path(path), source_of(exported(compiled, "vjp", sizes, _real(dtype))).encode())
+    return Path(path)
+
+
+def torch_function(
+    compiled: CompiledGraph, *, sizes: Mapping[str, int] | None = None, dtype: str | None = None
+) -> Callable[..., Any]:
+    """The function of the file that `export_torch` writes: of tensors, with the certified VJP as its backward.
+
+    It takes the arrays of the graph's arguments flat, and returns its outputs in a tuple where there are several.
+    Raises UsageError as `export_torch` does, and where torch is not installed.
+    """
+    found: Callable[..., Any] = _torch_code(compiled, sizes, dtype).FUNCTION
+    return found
+
+
+def torch_module(
+    compiled: CompiledGraph, *, sizes: Mapping[str, int] | None = None, dtype: str | None = None, **parameters: Any
+) -> Any:
+    """A `torch.nn.Module` that calls `torch_function`. The arguments that are given by name are its parameters, and the
+    others are passed at each call, in order. Raises UsageError as `torch_function` does.
+    """
+    return _torch_code(compiled, sizes, dtype).Module(**parameters)
+
+
 def onnx_certificate(path: str | Path) -> GraphCertificate:
     """The certificate in a model that `export_onnx` wrote.
 
@@ -54,6 +102,20 @@ def onnx_certificate(path: str | Path) -> GraphCertificate:
     from certgrad.exports._onnx._export import certificate_of
 
     return certificate_of(Path(path))
+
+
+def _real(dtype: str | None) -> Any:
+    known = ("float16", "bfloat16", "float32", "float64")
+    if dtype is not None and dtype not in known:
+        raise UsageError(f"'{dtype}' is no dtype of real numbers: {', '.join(known)}.")
+    return None if dtype is None else jnp.dtype(dtype)
+
+
+def _torch_code(compiled: CompiledGraph, sizes: Mapping[str, int] | None, dtype: str | None) -> Any:
+    _check_installed("torch")
+    from certgrad.exports._torch._export import loaded
+
+    return loaded(exported(compiled, "vjp", sizes, _real(dtype)))
 
 
 def _check_installed(package: str) -> None:

@@ -174,8 +174,8 @@ def _with_counts(eqn: Any, params: dict[str, Any]) -> dict[str, Any]:
         loop = scan_loop(eqn)
         return {"consts": loop.consts, "carries": loop.carries, "reverse": loop.reverse, "length": text_of(loop.length)}
     if str(eqn.primitive.name) == "while":
-        loop = while_loop(eqn)
-        return {"test_consts": loop.test_consts, "body_consts": loop.body_consts}
+        again = while_loop(eqn)
+        return {"test_consts": again.test_consts, "body_consts": again.body_consts}
     return {} if str(eqn.primitive.name) == "cond" else params
 
 
@@ -196,9 +196,14 @@ def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
     one could have.
     """
     early = {id(v) for v in flat.inputs[:given]}
+    free: set[int] = set()  # what depends on no input is computed in both parts, not handed on
     start, rest = [], []
     for step in flat.steps:
-        if all(isinstance(a, Constant) or id(a) in early for a in step.inputs):
+        if all(isinstance(a, Constant) or id(a) in free for a in step.inputs):
+            free.update(map(id, step.outputs))
+            start.append(step)
+            rest.append(step)
+        elif all(isinstance(a, Constant) or id(a) in early or id(a) in free for a in step.inputs):
             early.update(map(id, step.outputs))
             start.append(step)
         else:

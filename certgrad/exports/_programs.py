@@ -16,6 +16,7 @@ from certgrad.accel._sweep import Sweep
 from certgrad.errors import CertgradError, UsageError
 from certgrad.exports._flat import NODE, Flat, Step, flatten
 from certgrad.graph._certify import Certification
+from certgrad.graph._numbers import Numbers, OwnNumbers
 from certgrad.graph._run import Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Node, Ref
@@ -62,17 +63,16 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
         )
     if bad := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
         raise UsageError(f"{bad[0]} is no size. A dimension is a whole number of at least 1.")
-    wide = bool(jax.config.read("jax_enable_x64")) or specs.wide or real == np.float64
-    with wide_floats(wide):
+    numbers = _numbers(certified, real)
+    with wide_floats(specs.wide or real == np.float64):
         table = symbols([d for d in specs.dims if d not in fixed]) | fixed
-        given = [real if real is not None and kind_of(d) == "f" else d for d in specs.dtypes]
+        given = [numbers.dtype(d) for d in specs.dtypes]
         if any(kind_of(d) == "k" for d in given):
             raise UsageError(
                 f"{title} takes a random key, and other languages draw other numbers from it. "
                 "Draw them before, and pass them as an array."
             )
         avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, given, strict=True)]
-        numbers = compiled._numbers(avals)
         sweep = _Placed(certified.induction, table, numbers)
         function, more = _program(certified, sweep, name, len(avals))
         try:
@@ -102,6 +102,20 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
         len(returned),
         _axes(certified, fixed),
     )
+
+
+def _numbers(certified: Certification, real: Any) -> Numbers:
+    """The dtypes of the program: those of the trace, or with other real numbers, in which it is the same program."""
+    specs = certified.traced.specs
+    integer = np.dtype("int64" if specs.wide else "int32")
+    if real is None or all(kind_of(d) != "f" or d == real for d in specs.dtypes):
+        return OwnNumbers(np.dtype("float64" if specs.wide else "float32"), integer)
+    if not certified.traced.is_same_in(real, specs.wide or real == np.float64):
+        raise UsageError(
+            f"In {np.dtype(real)} {certified.traced.ir.name} is another program than the one that is certified. "
+            "Trace it at arrays of that dtype."
+        )
+    return Numbers(real, integer)
 
 
 def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> tuple[Callable[..., list[Any]], bool]:

@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
-
 import certgrad
 from certgrad.accel import ExportError, compile_graph
 from certgrad.errors import UsageError
 from certgrad.exports import export_onnx, onnx_certificate
 
 from .models import MODELS, arrays
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture(scope="module")
@@ -110,12 +110,12 @@ def test_a_step_without_counterpart_is_named_with_its_node_and_line(tmp_path: Pa
 
 
 def test_what_a_user_may_get_wrong_is_said(compiled: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="mlp has no dimension q. Its dimensions are: n, d, h, k"):
+    with pytest.raises(UsageError, match=r"mlp has no dimension q. Its dimensions are: n, d, h, k"):
         export_onnx(compiled["mlp"], tmp_path / "x.onnx", sizes={"q": 2})
     with pytest.raises(UsageError, match="n = 0 is no size"):
         export_onnx(compiled["mlp"], tmp_path / "x.onnx", sizes={"n": 0})
     pair = compile_graph(certgrad.trace(lambda x: (x, x), "x: n"))
-    with pytest.raises(UsageError, match="does not return one real number, so it has no gradient. Export its vjp"):
+    with pytest.raises(UsageError, match=r"does not return one real number, so it has no gradient. Export its vjp"):
         export_onnx(pair, tmp_path / "x.onnx", program="value_and_grad")
     with pytest.raises(UsageError, match="'backward' is no program of a graph: forward, value_and_grad, vjp"):
         export_onnx(pair, tmp_path / "x.onnx", program="backward")  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ def test_what_is_no_model_of_a_certified_graph_is_refused(compiled: Any, tmp_pat
         onnx_certificate(tmp_path / "other.onnx")
     del model.metadata_props[:]
     onnx.save(model, tmp_path / "bare.onnx")
-    with pytest.raises(ExportError, match="has no certgrad.certificate in its metadata"):
+    with pytest.raises(ExportError, match=r"has no certgrad.certificate in its metadata"):
         onnx_certificate(tmp_path / "bare.onnx")
     (tmp_path / "text.onnx").write_text("no model")
     with pytest.raises(ExportError, match="is no ONNX model"):

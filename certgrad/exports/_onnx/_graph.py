@@ -39,7 +39,7 @@ class Writer:
         self.nodes: list[onnx.NodeProto] = []
         self.names: dict[int, str] = {} if outer is None else dict(outer.names)
         self.sizes: dict[str, str] = {} if outer is None else outer.sizes
-        self.place = "" if outer is None else outer.place
+        self.place: str = "" if outer is None else outer.place
         self.sized: list[onnx.NodeProto] = []
         """The nodes that compute sizes: they come first."""
 

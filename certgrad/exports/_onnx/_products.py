@@ -22,6 +22,8 @@ def _dot(w: Writer, step: Step, xs: list[str]) -> str:
             lhs = w.transpose(lhs, [*batch, *((rank - 2, rank - 1) if left[0] == rank - 1 else (rank - 1, rank - 2))])
             rhs = w.transpose(rhs, [*batch, *((rank - 2, rank - 1) if right[0] == rank - 2 else (rank - 1, rank - 2))])
             return w.op("MatMul", lhs, rhs)
+    if not left_batch and len(left) == 1 and left[0] == ranks[0] - 1 and ranks[1] == 2:
+        return w.op("MatMul", xs[0], w.transpose(xs[1], [0, 1] if right[0] == 0 else [1, 0]))
     letters = iter(ascii_letters)
     names = [[""] * ranks[0], [""] * ranks[1]]
     for a, b in [*zip(left_batch, right_batch, strict=True), *zip(left, right, strict=True)]:
@@ -97,7 +99,7 @@ class _Window:
         self.window = [int(sizes[k]) for k in self.axes]
         self.strides = [int(strides[k]) for k in self.axes]
         self.dilations = [int(dilations[k]) for k in self.axes]
-        self.edges = [(*padding[k], int(base[k]) - 1) for k in self.axes]
+        self.edges = [(padding[k][0], padding[k][1], int(base[k]) - 1) for k in self.axes]
         self.shape = shape
         self.inner = [1, *(shape[k] for k in self.axes)]
 

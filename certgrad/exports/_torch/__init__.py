@@ -1,0 +1,1 @@
+"""Certified graphs as code for PyTorch."""

@@ -1,0 +1,160 @@
+"""Python code while it is written: lines, the names of values, sizes as expressions."""
+
+from __future__ import annotations
+
+import base64
+import keyword
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certgrad.errors import UsageError
+from certgrad.exports._flat import Atom, Constant, Flat, Step
+
+Row = "str | Callable[[Code, Step, list[str]], str | list[str]]"
+"""How a step is written: a template of its operands, or a function of the code, the step and the operands' names."""
+RESERVED = frozenset("torch base64 device floordiv mod max min sizes left seeds lambda".split()) | {*keyword.kwlist}
+_OWN = re.compile(r"(v|seed|body|test|branch)\d+\w*|_.*")
+"""Names that the code gives itself."""
+
+
+@dataclass
+class Code:
+    """The lines of a file. `constants` are arrays, which stand before the functions."""
+
+    table: Mapping[str, Any]
+    where: Callable[[Step], str]
+    sizes: Mapping[str, str]
+    """What each dimension is called."""
+    lines: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    constants: dict[Any, tuple[str, str]] = field(default_factory=dict)
+    helpers: set[str] = field(default_factory=set)
+    depth: int = 1
+    place: str = ""
+
+    def line(self, text: str, comment: str = "") -> None:
+        indent = "    " * self.depth
+        self.lines.append(f"{indent}{text}" + (f"  # {comment}" if comment else ""))
+
+    def helper(self, name: str, *args: Any) -> str:
+        """A call of a helper."""
+        self.helpers.add(name)
+        return f"{name}({', '.join(map(str, args))})"
+
+    # --- sizes
+
+    def size(self, size: int | str) -> str:
+        """A dimension as an expression."""
+        return re.sub(r"[A-Za-z_]\w*", lambda m: self.sizes.get(m[0], m[0]), str(size))
+
+    def shape(self, sizes: Sequence[int | str]) -> str:
+        return listed([self.size(s) for s in sizes])
+
+    # --- operands
+
+    def read(self, atom: Atom) -> str:
+        """An operand as a tensor."""
+        return self.names[id(atom)] if not isinstance(atom, Constant) else self.tensor(atom)
+
+    def tensor(self, atom: Constant) -> str:
+        """A constant as a tensor on the device of the arguments."""
+        data, dtype = atom.data, dtype_of(atom.dtype)
+        if data.size and (data == data.flat[0]).all():
+            said = number(data.flat[0].item())
+            return f"torch.full({tuple(map(int, data.shape))}, {said}, dtype={dtype}, device=device)"
+        key = str(data.dtype), data.shape, data.tobytes()
+        if key not in self.constants:
+            bits = base64.b64encode(np.ascontiguousarray(data).tobytes()).decode()
+            made = f'torch.frombuffer(bytearray(base64.b64decode("{bits}")), dtype={dtype}).reshape({data.shape})'
+            empty = f"torch.empty({data.shape}, dtype={dtype})"
+            self.constants[key] = f"_C{len(self.constants)}", made if data.size else empty
+        return f"{self.constants[key][0]}.to(device)"
+
+    def operand(self, step: Step, k: int) -> str:
+        """An operand of arithmetic: a number as it is written, where another operand is a tensor."""
+        atom = step.inputs[k]
+        others = [a for a in step.inputs if not isinstance(a, Constant)]
+        if isinstance(atom, Constant) and not atom.rank and others:
+            return f"({number(atom.data.item())})" if atom.data.item() < 0 else number(atom.data.item())
+        return self.read(atom)
+
+    # --- programs
+
+    def write(self, flat: Flat) -> list[str]:
+        """The steps of a program whose inputs have names; the names of its outputs."""
+        for step in flat.steps:
+            self.place = self.where(step)
+            row = self.table.get(step.primitive)
+            if row is None:
+                raise unwritten(self.place, step.primitive, "has no counterpart in PyTorch")
+            if isinstance(row, str):
+                found: Any = row.format(*(self.operand(step, k) for k in range(len(step.inputs))))
+            else:
+                found = row(self, step, [self.read(a) for a in step.inputs])
+            names = [f"v{v.number}" for v in step.outputs]
+            self.names.update((id(v), n) for v, n in zip(step.outputs, names, strict=True))
+            if isinstance(found, str):
+                self.line(
+                    f"{', '.join(names)} = {found}" if len(names) == 1 else f"[{', '.join(names)}] = {found}",
+                    self.place,
+                )
+            else:
+                for name, one in zip(names, found, strict=True):
+                    self.line(f"{name} = {one}", self.place)
+        return [self.read(a) for a in flat.outputs]
+
+    def function(self, flat: Flat, title: str) -> str:
+        """A function inside of the one that is written, for a program inside of a step; its name."""
+        names = [f"v{v.number}" for v in flat.inputs]
+        self.names.update((id(v), n) for v, n in zip(flat.inputs, names, strict=True))
+        place = self.place
+        self.line(f"def {title}({', '.join(names)}):")
+        self.depth += 1
+        found = self.write(flat)
+        self.line(f"return [{', '.join(found)}]")
+        self.depth -= 1
+        self.place = place
+        return title
+
+
+def listed(parts: Sequence[str]) -> str:
+    """A tuple."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def number(value: Any) -> str:
+    """A number as Python writes it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "torch.nan" if math.isnan(value) else ("torch.inf" if value > 0 else "-torch.inf")
+    return repr(value)
+
+
+def dtype_of(dtype: Any) -> str:
+    """torch's name of a dtype."""
+    name = str(np.dtype(dtype))
+    return f"torch.{name}"
+
+
+def own_names(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """The names with an underscore behind those that mean something else in the file."""
+    used = {*RESERVED, *taken}
+    found = []
+    for name in names:
+        while name in used or _OWN.fullmatch(name):
+            name = f"x{name}" if _OWN.fullmatch(name) else f"{name}_"
+        found.append(name)
+        used.add(name)
+    return found
+
+
+def unwritten(where: str, primitive: str, why: str) -> UsageError:
+    """A step that cannot be written, named, with what to do."""
+    return UsageError(
+        f"{where}: {primitive} {why}. Write that line of the function with other operations, or call the compiled "
+        "graph from a program that uses JAX."
+    )
