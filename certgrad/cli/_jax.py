@@ -25,6 +25,7 @@ def audit(
     cache: Path | None,
     *,
     quiet: bool,
+    dask: str = "",
 ) -> list["Audited"]:
     """Audit what is selected. Raises UsageError for a target, or a pattern that can match nothing."""
     from certgrad.cli import _run, _select
@@ -35,7 +36,7 @@ def audit(
             f"Narrow it with --select '{targets[0]}', or leave --jax out."
         )
     selection = _select.choose(_library.jax_rules(), {}, [], select, ignore, what=WHAT)
-    run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule)
+    run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule, dask=dask)
     found = list(_console.progress(run, len(selection.ops), shown=not quiet))
     audited = [replace(one, certificate=narrow) for one in found if (narrow := selection.narrow(one.certificate))]
     if not audited:

@@ -43,6 +43,16 @@ Jobs = Annotated[
         show_default=False,
     ),
 ]
+Dask = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS|local",
+        envvar="CERTGRAD_DASK",
+        help="Prove the ops on the dask cluster whose scheduler is there, or in --jobs processes that dask keeps alive "
+        "here.",
+        show_default=False,
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """Auditing many ops, in this process or in several; results always come in the order asked for."""
 
+import functools
 import gc
 import time
 import traceback
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certgrad._threads import without_collection
-from certgrad.cli import _coq, _library, _options
+from certgrad._processors import available
+from certgrad.cli import _coq, _dask, _library, _options
 from certgrad.cli._errors import InternalError, describe
 from certgrad.errors import CertgradError
 from certgrad.report import json
@@ -44,15 +46,18 @@ def run(
     cache: Path | None = None,
     prove: Prover | None = None,
     exhibits: bool = False,
+    dask: str = "",
 ) -> Iterator[Audited]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
-    named. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
+    named. With `dask`, on the cluster of that address, which has no cache of ours, or in processes that dask makes
+    here. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
     page shows of an op of the library, and whether Coq is known to accept it.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
     problem = ""
-    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits):
+    cache = cache if dask in ("", _dask.LOCAL) else None
+    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits, dask):
         problem = problem or outcome.cache_problem
         yield _open(outcome)
     if cache is not None:
@@ -60,8 +65,11 @@ def run(
 
 
 def _outcomes(
-    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool
+    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool, dask: str
 ) -> Iterator[_Outcome]:
+    if dask:
+        yield from _on_cluster(ops, jobs, cache, prove, exhibits, dask)
+        return
     count = _options.processes(jobs, len(ops))
     if count == 1:
         with without_collection():
@@ -78,6 +86,19 @@ def _outcomes(
                     raise InternalError(f"auditing '{op}' (or an op beside it)", describe(error), str(error)) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _on_cluster(
+    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool, dask: str
+) -> Iterator[_Outcome]:
+    task = functools.partial(_audit, cache=cache, prove=prove, exhibits=exhibits)
+    done = 0
+    try:
+        for outcome in _dask.results(task, ops, dask, jobs or min(available(), max(1, len(ops)))):
+            done += 1
+            yield outcome
+    except _dask.LostError as error:
+        raise InternalError(f"auditing '{ops[done]}'", str(error), str(error)) from None
 
 
 MAX_GARBAGE = 400_000

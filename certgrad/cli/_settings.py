@@ -22,7 +22,7 @@ _KEYS = (
     "targets select ignore strict fail_on timeout import_timeout jobs conformance order format output cache_dir".split()
 )
 """What a flag, the environment and the file can say."""
-_FLAGS = "no_cache no_baseline quiet verbose".split()
+_FLAGS = "dask no_cache no_baseline quiet verbose".split()
 """What concerns one call, and is in no file."""
 _OTHER = ("CERTGRAD_DEBUG", "CERTGRAD_UPDATE_GOLDEN")
 
@@ -44,6 +44,7 @@ class Settings:
     format: str = _output.Format.text
     output: tuple[str, ...] = ()
     cache_dir: Path = DEFAULT_CACHE
+    dask: str = ""
     no_cache: bool = False
     no_baseline: bool = False
     quiet: bool = False

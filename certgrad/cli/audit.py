@@ -11,7 +11,7 @@ import typer
 from certgrad import _plugins
 from certgrad.cli import _code, _complete, _console, _jax, _library, _options, _output, _settings
 from certgrad.cli._errors import ExitCode
-from certgrad.errors import CertgradError
+from certgrad.errors import CertgradError, UsageError
 
 if TYPE_CHECKING:
     from certgrad.cli._select import Selection
@@ -92,6 +92,7 @@ def audit(
         ),
     ] = False,
     jobs: _options.Jobs = None,
+    dask: _options.Dask = "",
     timeout: _options.Timeout = None,
     import_timeout: _options.ImportTimeout = None,
     jax: Annotated[
@@ -146,13 +147,18 @@ def audit(
     started = time.perf_counter()
     if jax:
         patterns = (targets or [], select or [], ignore or [])
-        audited = _jax.audit(*patterns, settings.jobs, settings.cache, quiet=quiet)
+        audited = _jax.audit(*patterns, settings.jobs, settings.cache, quiet=quiet, dask=settings.dask)
         verdicts = _policy.failing([v.value for v in fail_on or []], strict=bool(strict))
         found = Audit(audited, time.perf_counter() - started, failing=verdicts)
         _output.report(found, settings.format, outputs, style, of_jax=True)
         raise typer.Exit(_jax.exit_code(found))
     added = {} if settings.targets else {plugin.target: plugin for plugin in _plugins.plugins(_plugins.OPS)}
     ops, targeted = _code.split(settings.targets)
+    if settings.dask and targeted:
+        raise UsageError(
+            f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, which a "
+            "worker may not have. Leave --dask out: its rules are audited here, in --jobs processes."
+        )
     asked, targeted = [*settings.targets, *added], [*targeted, *added]
     entries = _entries(configured) if targeted and not settings.no_baseline else []
     limits = _code.Limits(settings.timeout, settings.import_timeout)
@@ -177,7 +183,9 @@ def audit(
         names,
         none=bool(settings.targets) and not resolved,
     )
-    run = _run.run(() if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages)
+    run = _run.run(
+        () if code.interrupted else selection.ops, settings.jobs, settings.cache, exhibits=pages, dask=settings.dask
+    )
     library: list[Audited] = []
     interrupted = code.interrupted
     try:

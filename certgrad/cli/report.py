@@ -20,6 +20,7 @@ def report(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit 1 if a file is not current.")] = False,
     directory: Annotated[Path, typer.Option(metavar="PATH", help="The directory of the report.")] = Path("reports"),
     jobs: _options.Jobs = None,
+    dask: _options.Dask = "",
     cache_dir: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Use the cache in this folder. Without it all is proved anew.")
     ] = None,
@@ -56,7 +57,7 @@ def report(
     from certgrad.report import committed_report
 
     names = _library.names()
-    run = _run.run(names, jobs, cache_dir, exhibits=html is not None)
+    run = _run.run(names, jobs, cache_dir, exhibits=html is not None, dask=dask)
     audited = list(_console.progress(run, len(names), shown=True))
     certificates = [entry.certificate for entry in audited]
     files = committed_report.render(certificates, _library.blocks(names))

@@ -1,0 +1,132 @@
+"""Tasks on a dask cluster: one that is made here for the occasion, or one that runs somewhere. Dask restarts a worker
+that dies, and gives its tasks to others.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeVar
+
+from certgrad.errors import UsageError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+LOCAL = "local"
+SECONDS = 10
+"""So long an address, and a first worker, are waited for."""
+
+
+class LostError(Exception):
+    """A task whose workers died, one after the other, each time that it was begun."""
+
+
+def results(
+    function: Callable[[Task], Result], tasks: Sequence[Task], address: str, processes: int
+) -> Iterator[Result]:
+    """What the function makes of each task, in order. `address` is that of a scheduler, or `local`: then so many
+    processes on this machine.
+
+    Raises UsageError: dask is not installed, no scheduler answers, it has no workers, or one of them has another
+    certgrad or other versions of what a certificate names. Raises LostError for a task that no worker survives.
+    """
+    with _client(address, processes) as client:
+        _check(client)
+        futures = client.map(function, tasks, pure=False)
+        try:
+            for future in futures:
+                try:
+                    yield future.result()
+                except Exception as error:
+                    if type(error).__name__ == "KilledWorker":
+                        raise LostError(f"no worker survives it: {error}") from None
+                    raise
+        finally:
+            client.cancel(futures, force=True)
+
+
+@contextmanager
+def _client(address: str, processes: int) -> "Iterator[Client]":
+    if find_spec("distributed") is None:
+        raise UsageError("dask is not installed, which --dask hands the work to: pip install 'certgrad[dask]'.")
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said here
+    if address == LOCAL:
+        with (
+            LocalCluster(
+                n_workers=processes,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                preload=["certgrad.cli._dask_worker"],
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UsageError(
+            f"--dask {address}: no scheduler answers there ({error or type(error).__name__}). Name the address that "
+            "`dask scheduler` prints, such as tcp://10.0.0.1:8786, or 'local'."
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=SECONDS)
+        except TimeoutError:
+            raise UsageError(
+                f"--dask {address}: the scheduler has no workers. Start some: dask worker {address} --nthreads 1."
+            ) from None
+        yield client
+
+
+def _check(client: "Client") -> None:
+    """Each worker that there is has what this process has. Raises UsageError with what differs."""
+    probe = _probe()
+    own, found = probe(), client.run(probe)
+    for worker, versions in sorted(found.items()):
+        for name, here in own.items():
+            there = versions.get(name, "none")
+            if there != here:
+                raise UsageError(
+                    f"--dask: the worker {worker} has {name} {there}, and this process has {here}: its certificates would "
+                    "be others. Install the same there, or retire that worker."
+                )
+
+
+def _probe() -> Callable[[], dict[str, str]]:
+    """A function that tells the versions. It is sent as it is, as a worker may have no certgrad to find it in."""
+
+    def versions() -> dict[str, str]:
+        import hashlib
+        import importlib.metadata
+        import importlib.util
+        import pathlib
+        import platform
+
+        found = {"Python": ".".join(platform.python_version_tuple()[:2])}
+        for name in ("jax", "jaxlib", "numpy", "sympy", "islpy", "python-flint"):
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                found[name] = "none"
+        spec = importlib.util.find_spec("certgrad")
+        if spec is not None and spec.origin:
+            folder = pathlib.Path(spec.origin).parent
+            digest = hashlib.sha256()
+            for file in sorted(folder.rglob("*.py")):
+                digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
+            version = importlib.util.module_from_spec(spec)
+            assert spec.loader is not None
+            spec.loader.exec_module(version)
+            found["certgrad"] = f"{version.__version__} of code {digest.hexdigest()[:12]}"
+        return found
+
+    return versions
