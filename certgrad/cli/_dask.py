@@ -96,8 +96,8 @@ def _check(client: "Client") -> None:
             there = versions.get(name, "none")
             if there != here:
                 raise UsageError(
-                    f"--dask: the worker {worker} has {name} {there}, and this process has {here}: its certificates would "
-                    "be others. Install the same there, or retire that worker."
+                    f"--dask: the worker {worker} has {name} {there}, and this process has {here}: its certificates "
+                    "would be others. Install the same there, or retire that worker."
                 )
 
 

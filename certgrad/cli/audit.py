@@ -156,8 +156,8 @@ def audit(
     ops, targeted = _code.split(settings.targets)
     if settings.dask and targeted:
         raise UsageError(
-            f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, which a "
-            "worker may not have. Leave --dask out: its rules are audited here, in --jobs processes."
+            f"--dask hands out the ops of the library and, with --jax, the rules of JAX; '{targeted[0]}' is code, "
+            "which a worker may not have. Leave --dask out: its rules are audited here, in --jobs processes."
         )
     asked, targeted = [*settings.targets, *added], [*targeted, *added]
     entries = _entries(configured) if targeted and not settings.no_baseline else []

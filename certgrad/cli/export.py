@@ -1,5 +1,6 @@
-"""`certgrad export`: the certificates of the library as theorems of Coq."""
+"""`certgrad export`: certificates of ops as theorems of Coq, a certified graph as an ONNX model or PyTorch code."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,29 +11,116 @@ from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 
 
+class Program(StrEnum):
+    """A program of a graph."""
+
+    forward = "forward"
+    value_and_grad = "value_and_grad"
+    vjp = "vjp"
+
+
 def export(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="[TARGET...]", help="Ops of the library; all if none is named.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TARGET...]",
+            help="With --coq ops of the library, all if none is named; else one function, as models/mlp.py:loss.",
+        ),
     ] = None,
-    coq: Annotated[bool, typer.Option("--coq", help="As files of Coq: the only language so far.")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder that is written.")] = Path(
-        "coq"
-    ),
+    coq: Annotated[bool, typer.Option("--coq", help="Certificates of ops as files of Coq.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="With --coq: the folder that is written.")
+    ] = Path("coq"),
+    onnx: Annotated[
+        Path | None, typer.Option("--onnx", metavar="FILE", help="A certified graph as an ONNX model.")
+    ] = None,
+    torch: Annotated[
+        Path | None, typer.Option("--torch", metavar="FILE", help="A certified graph as a Python file for PyTorch.")
+    ] = None,
+    spec: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME: DIMS", help="The shape of an argument, as `certgrad graph --spec` takes it."),
+    ] = None,
+    program: Annotated[
+        Program, typer.Option(help="With --onnx: what the model computes. A file for PyTorch has both directions.")
+    ] = Program.forward,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=N", help="A dimension that is a number in what is written. May be repeated."),
+    ] = None,
+    dtype: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --torch: of real numbers; that of the trace by default.")
+    ] = None,
 ) -> None:
-    """Write the certificates of ops as files of Coq, with the library that they require.
+    """Write certificates of ops as files of Coq, or a certified graph as an ONNX model or as code for PyTorch.
 
-    Each op is proved first; then its traced forward, JVP and VJP are printed as the specification of primitives reads
-    them, its hypotheses as the certificate has them, and each obligation as a theorem with the tactic that proves it.
-    What cannot be printed is named in a comment with the reason. Coq itself is not needed: `make` in the folder
-    compiles the files where it is installed, and `certgrad verify --kernel coq` says which theorems it accepts.
+    With --coq each op is proved first; then its traced forward, JVP and VJP are printed as the specification of
+    primitives reads them, its hypotheses as the certificate has them, and each obligation as a theorem with the tactic
+    that proves it. What cannot be printed is named in a comment with the reason. Coq itself is not needed: `make` in
+    the folder compiles the files where it is installed, and `certgrad verify --kernel coq` says which theorems it
+    accepts.
 
-    Exit codes: 0 written; 2 usage or bad input; 3 internal error; 5 nothing to write.
+    With --onnx or --torch the function is certified as a graph first, and is written only if it is proved.
+
+    Exit codes: 0 written; 1 the graph is not proved; 2 usage or bad input; 3 internal error; 5 nothing to write.
     """
+    named = [name for name, given in (("--coq", coq), ("--onnx", onnx), ("--torch", torch)) if given]
+    if not named:
+        raise UsageError("name the language: `certgrad export --coq`, `--onnx FILE` or `--torch FILE`.")
+    if coq and len(named) > 1:
+        raise UsageError(f"--coq is about ops, and {named[1]} about the graph of a function. Name one of them.")
+    if coq:
+        _to_coq(targets, output)
+        return
+    if not targets or len(targets) > 1:
+        raise UsageError(f"{named[0]} takes one function, as in `certgrad export models/mlp.py:loss {named[0]} FILE`.")
+    _to_graphs(targets[0], spec or [], onnx, torch, program, _sizes(size or []), dtype)
+
+
+def _sizes(given: list[str]) -> dict[str, int]:
+    found = {}
+    for text in given:
+        name, mark, number = text.partition("=")
+        if not mark or not number.isdigit():
+            raise UsageError(f"--size {text}: expected NAME=N, as in --size n=32.")
+        found[name.strip()] = int(number)
+    return found
+
+
+def _to_graphs(
+    target: str,
+    spec: list[str],
+    onnx: Path | None,
+    torch: Path | None,
+    program: Program,
+    sizes: dict[str, int],
+    dtype: str | None,
+) -> None:
+    _library.prepare()
+    from certgrad.accel import NotCertifiedError, compile_graph
+    from certgrad.cli.graph import load, specs_of
+    from certgrad.exports import export_onnx, export_torch
+    from certgrad.graph import trace
+
+    function = load(target)
+    try:
+        compiled = compile_graph(trace(function, *specs_of(function, target, spec)))
+    except NotCertifiedError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(ExitCode.REFUTED) from None
+    verdict = compiled.certificate.verdict
+    if onnx is not None:
+        export_onnx(compiled, onnx, program=program.value, sizes=sizes)
+        typer.echo(f"{onnx}: {program.value} of {target}, {verdict}")
+    if torch is not None:
+        export_torch(compiled, torch, sizes=sizes, dtype=dtype)
+        typer.echo(f"{torch}: {target} with its backward, {verdict}")
+
+
+def _to_coq(targets: list[str] | None, output: Path) -> None:
     from certgrad.cli import _coq, _run
     from certgrad.coq import sources
 
-    if not coq:
-        raise UsageError("name the language: `certgrad export --coq`.")
     known = _library.names()
     unknown = [name for name in targets or () if name not in known]
     if unknown:

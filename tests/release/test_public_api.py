@@ -10,7 +10,7 @@ from typing import Any
 import certgrad
 
 _GOLDEN = Path(__file__).parent / "golden/public_api.txt"
-_MODULES = ("certgrad", "certgrad.testing", "certgrad.graph", "certgrad.accel", "certgrad.training")
+_MODULES = ("certgrad", "certgrad.testing", "certgrad.graph", "certgrad.accel", "certgrad.exports", "certgrad.training")
 
 
 def test_the_public_names_and_their_signatures() -> None:

@@ -18,9 +18,11 @@ from certgrad.exports._programs import Exported, identifiers
 from certgrad.graph.certificate import GraphCertificate, decode, encode
 from certgrad.report.files import write_atomically
 
-OPSET = 20
-"""The newest of which onnxruntime has had all operators used here since 2023, and with which IR version 9 came."""
-IR_VERSION = 9
+OPSET = 18
+"""The oldest that has all that is written: reductions whose axes are an operand, Pad along some axes. Of 2022, and so
+known to whatever reads models.
+"""
+IR_VERSION = 8
 TABLE = {**_elementwise.TABLE, **_shapes.TABLE, **_products.TABLE, **_indexing.TABLE, **_control.TABLE}
 CERTIFICATE, DIGEST, PROGRAM, VERDICT, NODES = (
     f"certgrad.{name}" for name in ("certificate", "graph", "program", "verdict", "sha256")

@@ -1,0 +1,25 @@
+"""`docs/exports.md`, block by block: what it quotes is what is printed."""
+
+import io
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from .tutorial import ROOT, agrees
+
+_BLOCK = re.compile(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", re.DOTALL)
+
+
+def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxruntime")
+    monkeypatch.chdir(tmp_path)
+    scope: dict = {}
+    blocks = _BLOCK.findall((ROOT / "docs/exports.md").read_text(encoding="utf-8"))
+    assert len(blocks) == 3
+    for program, quoted in blocks:
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(program, str(tmp_path / "page.py"), "exec"), scope)
+        assert agrees(quoted, printed.getvalue()), f"{program}\n{printed.getvalue()}"
