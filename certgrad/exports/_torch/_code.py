@@ -39,7 +39,8 @@ class Code:
 
     def line(self, text: str, comment: str = "") -> None:
         indent = "    " * self.depth
-        self.lines.append(f"{indent}{text}" + (f"  # {comment}" if comment else ""))
+        said = " ".join(comment.split())  # a name that the code may have given itself, on one line
+        self.lines.append(f"{indent}{text}" + (f"  # {said}" if said else ""))
 
     def helper(self, name: str, *args: Any) -> str:
         """A call of a helper."""

@@ -136,9 +136,9 @@ def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
     shapes = [
         f"    {n}: {v.dtype}[{', '.join(map(str, v.shape))}]" for n, v in zip(names, exported.flat.inputs, strict=False)
     ]
-    return "\n".join(
+    said = "\n".join(
         [
-            f'"""{title} for PyTorch: the forward, and the backward that its certificate names step by step.',
+            f"{title} for PyTorch: the forward, and the backward that its certificate names step by step.",
             "",
             f"Written by certgrad {certgrad.__version__}. The verdict on the graph is: {certificate.verdict}.",
             "It is about the real numbers, and about the program of JAX, of which each line here is one step; that",
@@ -147,9 +147,10 @@ def _preface(exported: Exported, title: str, names: Sequence[str]) -> str:
             "Arguments:",
             *shapes,
             *(["", "Hypotheses:", *under] if under else []),
-            '"""',
         ]
-    ).replace("\\", "\\\\")
+    )
+    plain = said.replace("\\", "\\\\").replace('"""', "'''")
+    return f'"""{plain}\n"""'
 
 
 _TAIL = '''CERTIFICATE = {digest!r}
