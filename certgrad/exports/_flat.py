@@ -214,3 +214,17 @@ def split(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
     left = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
     forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *left]))
     return forward, Flat([*left, *flat.inputs[given:]], late.steps, late.outputs), left
+
+
+def serves(flat: Flat) -> dict[int, frozenset[int]]:
+    """Which outputs each step is computed for: the step by identity, the outputs by place."""
+    wanted: dict[int, set[int]] = {}
+    for k, atom in enumerate(flat.outputs):
+        wanted.setdefault(id(atom), set()).add(k)
+    found: dict[int, frozenset[int]] = {}
+    for step in reversed(flat.steps):
+        for_these = frozenset().union(*(wanted.get(id(v), set()) for v in step.outputs))
+        found[id(step)] = for_these
+        for atom in step.inputs:
+            wanted.setdefault(id(atom), set()).update(for_these)
+    return found

@@ -42,17 +42,19 @@ def test_the_forward_and_the_backward_are_the_steps(tmp_path: Path) -> None:
         "    return (v6, v8)",
     ]
     assert found["_backward"] == [
-        "def _backward(sizes, left, seeds):",
+        "def _backward(sizes, left, seeds, needs):",
         "    (n, d, h) = sizes",
         "    device = seeds[0].device",
         "    (v8, x, W) = left",
         "    (seed0,) = seeds",
         "    v7 = seed0.expand((n, h))",
         "    v9 = v7 * v8",
-        "    v10 = v9.mT @ x",
-        "    v11 = v10.permute((1, 0))",
-        "    v12 = v9 @ W.mT",
-        "    return (v12, v11)",
+        "    if needs[1]:",
+        "        v10 = v9.mT @ x",
+        "        v11 = v10.permute((1, 0))",
+        "    if needs[0]:",
+        "        v12 = v9 @ W.mT",
+        "    return (v12 if needs[0] else None, v11 if needs[1] else None)",
     ]
     text = path.read_text(encoding="utf-8")
     assert "The verdict on the graph is: proved." in text

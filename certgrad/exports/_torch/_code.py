@@ -86,9 +86,18 @@ class Code:
 
     # --- programs
 
-    def write(self, flat: Flat) -> list[str]:
-        """The steps of a program whose inputs have names; the names of its outputs."""
+    def write(self, flat: Flat, guard: Callable[[Step], str] = lambda step: "") -> list[str]:
+        """The steps of a program whose inputs have names; the names of its outputs. `guard` says under which condition
+        a step is computed.
+        """
+        last, depth = "", self.depth
         for step in flat.steps:
+            if (condition := guard(step)) != last:
+                self.depth = depth
+                if condition:
+                    self.line(f"if {condition}:")
+                    self.depth += 1
+                last = condition
             self.place = self.where(step)
             row = self.table.get(step.primitive)
             if row is None:
@@ -107,6 +116,7 @@ class Code:
             else:
                 for name, one in zip(names, found, strict=True):
                     self.line(f"{name} = {one}", self.place)
+        self.depth = depth
         return [self.read(a) for a in flat.outputs]
 
     def function(self, flat: Flat, title: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import certgrad
-from certgrad.exports._flat import Atom, Value, split
+from certgrad.exports._flat import Atom, Step, Value, serves, split
 from certgrad.exports._programs import Exported, identifiers
 from certgrad.exports._torch._code import Code, dtype_of, listed, own_names
 from certgrad.exports._torch._table import TABLE
@@ -67,14 +67,25 @@ def source_of(exported: Exported) -> str:
 
     seeds = [f"seed{k}" for k in range(exported.count)]
     saved = [f"v{v.number}" if v not in given else names[given.index(v)] for v in left]
-    _head(code, "def _backward(sizes, left, seeds):", sizes, ["seeds[0]"])
+    _head(code, "def _backward(sizes, left, seeds, needs):", sizes, ["seeds[0]"])
     if left:
         code.line(f"{listed(saved)} = left")
     code.line(f"{listed(seeds)} = seeds")
     code.names.update((id(v), n) for v, n in zip(backward.inputs, [*saved, *seeds], strict=True))
-    cotangents = iter(code.write(backward))
-    moving = [certified.induction.is_moving(Ref(node=n.id)) for n in inputs]
-    code.line(f"return {listed([next(cotangents) if m else 'None' for m in moving])}")
+    moving = [k for k, n in enumerate(inputs) if certified.induction.is_moving(Ref(node=n.id))]
+    needed = serves(backward)
+
+    def guard(step: Step) -> str:
+        asked = [moving[k] for k in sorted(needed[id(step)])]
+        return "" if len(asked) == len(moving) else " or ".join(f"needs[{k}]" for k in asked)
+
+    cotangents = dict(zip(moving, code.write(backward, guard), strict=True))
+    plain = len(moving) == 1
+    returned = [
+        "None" if k not in cotangents else cotangents[k] if plain else f"{cotangents[k]} if needs[{k}] else None"
+        for k in range(count)
+    ]
+    code.line(f"return {listed(returned)}")
 
     places = [_place(v, given, outputs, own) for v in left]
     fixed = [k for k, a in enumerate(outputs) if a.dtype.kind != "f"]
@@ -195,7 +206,7 @@ class Function(torch.autograd.Function):
     def backward(ctx, *seeds):
         given, left = ctx.saved_tensors[: {taken}], ctx.saved_tensors[{taken} :]
         with torch.no_grad():
-            found = _backward(ctx.sizes, left, seeds[: {count}])
+            found = _backward(ctx.sizes, left, seeds[: {count}], ctx.needs_input_grad)
         if not torch.is_grad_enabled():
             return found
         return tuple(None if x is None else Once.apply(x, *given, *seeds[: {count}]) for x in found)
