@@ -15,6 +15,7 @@ from certgrad.obligations.tracing.jax_internals import (
     branch_programs,
     inner_program,
     is_literal,
+    jaxpr_of,
     scan_loop,
     while_loop,
 )
@@ -139,16 +140,50 @@ class _Builder:
         if same or name in ("stop_gradient", "copy", "copy_p", "optimization_barrier"):  # of no effect on values
             return operands
         params = {k: v for k, v in eqn.params.items() if not hasattr(v, "eqns") and not hasattr(v, "jaxpr")}
-        key = name, str(sorted(params.items())), tuple(map(id, operands))
+        if name == "scatter" and not _replaces(eqn):
+            name = "scatter_apply"
+        if name in ("dot_general", "conv_general_dilated"):
+            operands = tuple(self.converted(a, eqn.outvars[0].aval, nodes) for a in operands)
         parts = _parts(eqn)
-        if not parts and key in self.seen:
-            return self.seen[key]
+        if parts:
+            return self.append(name, _with_counts(eqn, params), operands, eqn.outvars, nodes, parts)
+        return self.once(name, params, operands, eqn.outvars, nodes)
+
+    def converted(self, atom: Atom, aval: Any, nodes: tuple[int, ...]) -> Atom:
+        """An operand in the dtype of the result: products are summed in that one."""
+        if atom.dtype == aval.dtype:
+            return atom
+        wanted = Value(self.count[0] + 1, atom.shape, np.dtype(aval.dtype))
+        self.count[0] += 1
+        self.steps.append(Step("convert_element_type", {}, (atom,), (wanted,), (*self.holder, *nodes)))
+        return wanted
+
+    def once(
+        self, name: str, params: dict[str, Any], operands: tuple[Atom, ...], outvars: Any, nodes: tuple[int, ...]
+    ) -> tuple[Value, ...]:
+        """What was computed before of the same operands, or a step."""
+        try:
+            key: Any = name, tuple(sorted(params.items(), key=lambda item: item[0])), tuple(map(id, operands))
+            if (found := self.seen.get(key)) is not None:
+                return found
+        except TypeError:  # a parameter that cannot be compared
+            return self.append(name, params, operands, outvars, nodes, ())
+        self.seen[key] = self.append(name, params, operands, outvars, nodes, ())
+        return self.seen[key]
+
+    def append(
+        self,
+        name: str,
+        params: dict[str, Any],
+        operands: tuple[Atom, ...],
+        outvars: Any,
+        nodes: tuple[int, ...],
+        parts: Sequence[Program],
+    ) -> tuple[Value, ...]:
         place = (*self.holder, *nodes)
         programs = tuple(flatten_inside(part, self.count, place) for part in parts)
-        outputs = tuple(self.value(v.aval) for v in eqn.outvars)
-        self.steps.append(Step(name, _with_counts(eqn, params), operands, outputs, place, programs))
-        if not parts:
-            self.seen[key] = outputs
+        outputs = tuple(self.value(v.aval) for v in outvars)
+        self.steps.append(Step(name, params, operands, outputs, place, programs))
         return outputs
 
 
@@ -156,6 +191,15 @@ def flatten_inside(program: Program, count: list[int], holder: tuple[int, ...]) 
     """A program inside a step; the numbers of its values are none of those around it."""
     builder = _Builder(count, holder)
     return builder.finished(program, [builder.value(v.aval) for v in program.jaxpr.invars])
+
+
+def _replaces(eqn: Any) -> bool:
+    """A scatter writes what it is given, and applies no function."""
+    program = eqn.params.get("update_jaxpr")
+    if program is None:
+        return True
+    jaxpr = jaxpr_of(program)
+    return not jaxpr.eqns and jaxpr.outvars[0] is jaxpr.invars[1]
 
 
 def _parts(eqn: Any) -> list[Program]:

@@ -128,6 +128,7 @@ CASES: dict[str, list[Case]] = {
         (lambda a, b: jnp.tensordot(a, b, 2), (real(2, 3, 4), real(3, 4, 2))),
         (lambda a, b: a.T @ b, (X, Y)),
         (lambda a, b: jnp.einsum("ia,jb->iajb", a, b), (X, Y)),
+        (lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.float32), (WHOLE, WHOLE.T)),
     ],
     "dynamic_slice": [
         (lambda x, k: lax.dynamic_slice(x, (k, 9), (2, 2)), (X, np.int32(-3))),
