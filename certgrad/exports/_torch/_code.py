@@ -15,8 +15,8 @@ import numpy as np
 from certgrad.errors import UsageError
 from certgrad.exports._flat import Atom, Constant, Flat, Step
 
-Row = "str | Callable[[Code, Step, list[str]], str | list[str]]"
-"""How a step is written: a template of its operands, or a function of the code, the step and the operands' names."""
+Rule = Callable[["Code", Step, list[str]], "str | list[str]"]
+"""How a step is written: the code, the step, the names of its operands; an expression, or one for each result."""
 RESERVED = frozenset("torch base64 device floordiv mod max min sizes left seeds lambda".split()) | {*keyword.kwlist}
 _OWN = re.compile(r"(v|seed|body|test|branch)\d+\w*|_.*")
 """Names that the code gives itself."""
@@ -26,7 +26,8 @@ _OWN = re.compile(r"(v|seed|body|test|branch)\d+\w*|_.*")
 class Code:
     """The lines of a file. `constants` are arrays, which stand before the functions."""
 
-    table: Mapping[str, Any]
+    table: Mapping[str, str | Rule]
+    """Of each primitive a template of its operands, or a rule."""
     where: Callable[[Step], str]
     sizes: Mapping[str, str]
     """What each dimension is called."""
@@ -131,6 +132,16 @@ class Code:
         self.depth -= 1
         self.place = place
         return title
+
+
+def call(name: str) -> Rule:
+    """A function of torch, of tensors."""
+    return lambda c, step, xs: f"{name}({', '.join(xs)})"
+
+
+def whole(values: Any) -> tuple[int, ...]:
+    """Numbers as Python has them."""
+    return tuple(int(v) for v in values)
 
 
 def listed(parts: Sequence[str]) -> str:
