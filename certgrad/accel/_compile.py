@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -132,7 +133,7 @@ class CompiledGraph:
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
         sweep, leaves = self._sweep(arrays)
-        values, run = self.reach(sweep, leaves)
+        values, run = self.reach(replace(sweep, remat=True), leaves)  # nothing is kept for a sweep
         outputs = sweep.outputs(values)
         return self._nested(outputs), self.look(sweep, run, outputs, (), {})
 

@@ -110,8 +110,8 @@ class Guards:
         """The values of a sweep, and a run that kept what the guards speak of."""
         wanted = {key for h in self.hypotheses for key in h.keys.values()}
         watched = _real_values(self.certified.traced) if self.trace_back else []
-        run = Run(sweep.sizes, sweep.numbers, wanted | set(watched))
-        return run.values(self.certified.traced, leaves), run
+        run = sweep.running(wanted | set(watched))
+        return sweep.forward(leaves, run), run
 
     def found(self, sweep: Sweep, run: Run, outputs: Any, gradients: Any, cotangents: Cotangents) -> Found:
         """What the run says of each hypothesis."""

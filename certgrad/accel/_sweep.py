@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from certgrad.accel._loops import Loop
 from certgrad.graph._induction import Induction, Judgement, sized
 from certgrad.graph._jaxpr import evaluate
 from certgrad.graph._numbers import Numbers
-from certgrad.graph._run import Run, dimension, length_of
+from certgrad.graph._run import Key, Place, Run
 from certgrad.graph.ir import Node, Ref
-from certgrad.obligations.tracing.jax_internals import scan_loop
 
-Values = list[Any]
 Cotangents = dict[tuple[int, int], Any]
+
+
+class Values(list[Any]):
+    """Every node's outputs; and of loops, by node, what their steps keep for the sweep."""
+
+    kept: Mapping[int, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,32 @@ class Sweep:
     induction: Induction
     sizes: Mapping[str, Any]
     numbers: Numbers
+    remat: bool = False
+    """Loops compute their steps anew in the sweep, in place of keeping what it needs of them."""
 
     @property
     def run(self) -> Run:
         return Run(self.sizes, self.numbers)
 
-    def forward(self, inputs: Sequence[Any]) -> Values:
+    def running(self, wanted: Collection[Key] = frozenset()) -> Run:
+        """An evaluation that keeps these values, and of loops what the sweep needs."""
+        return self.run_of(wanted) if self.remat else _Keeping(self.sizes, self.numbers, wanted, sweep=self)
+
+    def run_of(self, wanted: Collection[Key]) -> Run:
+        """An evaluation that keeps these values alone."""
+        return Run(self.sizes, self.numbers, wanted)
+
+    def forward(self, inputs: Sequence[Any], run: Run | None = None) -> Values:
         """Every node's outputs."""
-        return self.run.values(self.induction.traced, inputs)
+        run = self.running() if run is None else run
+        values = Values(run.values(self.induction.traced, inputs))
+        values.kept = run.stacked
+        return values
+
+    def loop(self, node: Node) -> Loop:
+        """A loop among the nodes, with its body's sweep."""
+        (body,) = self.inside(node)
+        return Loop(self.induction, node, body)
 
     def outputs(self, values: Values) -> list[Any]:
         """What the graph returns."""
@@ -93,7 +116,7 @@ class Sweep:
 
     def inside(self, node: Node) -> list[Sweep]:
         """The graphs inside a node."""
-        return [type(self)(inner, self.sizes, self.numbers) for inner in self.induction.inside[node.id]]
+        return [type(self)(inner, self.sizes, self.numbers, self.remat) for inner in self.induction.inside[node.id]]
 
     def operands(self, node: Node, values: Values) -> list[Any]:
         """The values of a node's operands."""
@@ -102,46 +125,24 @@ class Sweep:
 
 def scan_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
     """A loop's steps in reverse: the carry's cotangent is handed on, those of the constants are summed."""
-    (body,) = sweep.inside(node)
-    loop = scan_loop(sweep.induction.traced.equations[node.id].eqn)
-    first, last = loop.consts, loop.consts + loop.carries
-    operands = sweep.operands(node, values)
-    consts, start, rows = operands[:first], operands[first:last], operands[last:]
-    inputs = body.induction.traced.ir.inputs
-    moving = [(n.id, 0) in body.induction.moving for n in inputs]
-    length = length_of(dimension(loop.length, sweep.sizes))
-
-    def forward(carry: list[Any], row: list[Any]) -> Any:
-        out = body.outputs(body.forward([*consts, *carry, *row]))
-        return out[: loop.carries], list(carry)
-
-    _, carries = jax.lax.scan(forward, start, rows, length=length, reverse=loop.reverse)
     seeds = sweep.seeds(arrived, values[node.id])
-    carry_seeds = [s if m else None for s, m in zip(seeds[: loop.carries], moving[first:last], strict=True)]
-    outputs = body.induction.traced.ir.outputs
-    row_seeds = [
-        s if body.induction.is_moving(o) else None
-        for s, o in zip(seeds[loop.carries :], outputs[loop.carries :], strict=True)
-    ]
-    sums = [jnp.zeros_like(x) if m else None for x, m in zip(consts, moving[:first], strict=True)]
+    found = sweep.loop(node).backward(sweep.operands(node, values), seeds, values.kept.get(node.id))
+    return _to_operands(sweep, node, found)
 
-    def backward(state: Any, step: Any) -> Any:
-        handed, added = state
-        carry, row, given = step
-        inner = body.forward([*consts, *carry, *row])
-        found = body.backward(inner, [*handed, *given])
 
-        def of(k: int, like: Any) -> Any:
-            return found.get((inputs[k].id, 0), jnp.zeros_like(like)) if moving[k] else None
+@dataclass
+class _Keeping(Run):
+    """An evaluation that keeps of each loop what the sweep needs of its steps."""
 
-        added = [None if a is None else a + of(k, a) for k, a in enumerate(added)]
-        handed = [of(first + k, c) for k, c in enumerate(carry)]
-        return (handed, added), [of(last + k, r) for k, r in enumerate(row)]
+    sweep: Sweep | None = field(default=None, kw_only=True)
 
-    (handed, added), stacked = jax.lax.scan(
-        backward, (carry_seeds, sums), (carries, rows, row_seeds), length=length, reverse=not loop.reverse
-    )
-    return _to_operands(sweep, node, [*added, *handed, *stacked])
+    def beside(self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]) -> Sequence[Any]:
+        assert self.sweep is not None
+        if place or not any(
+            self.sweep.induction.is_moving(Ref(node=node.id, output=k)) for k in range(len(node.outputs))
+        ):
+            return ()
+        return self.sweep.loop(node).kept(consts, carry, row)
 
 
 def cond_vjp(sweep: Sweep, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:

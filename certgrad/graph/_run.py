@@ -32,6 +32,8 @@ class Run:
     kept: dict[Key, Any] = field(default_factory=dict)
     taken: dict[Place, Any] = field(default_factory=dict)
     """Whether each graph inside runs, at each step of the loops around it."""
+    stacked: dict[int, Any] = field(default_factory=dict)
+    """What is computed beside each step of a loop, by node."""
 
     def values(self, traced: TracedGraph, inputs: Sequence[Any], place: Place = (), needed: bool = False) -> list[Any]:
         """Every node's outputs, from the graph's own equations; if `needed`, only of the nodes that others need."""
@@ -106,14 +108,21 @@ class Run:
             inner.taken[inner_place] = jnp.asarray(True)
             kept = (list(inner.kept.items()), list(inner.taken.items()))
             keys[:] = [[k for k, _ in part] for part in kept]
-            return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept])
+            beside = self.beside(node, place, consts, carry, row)
+            return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept], beside)
 
         keys: list[list[Any]] = []
         length = length_of(dimension(loop.length, self.sizes))
-        carry, (ys, kept) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
+        carry, (ys, kept, beside) = jax.lax.scan(step, start, rows, length=length, reverse=loop.reverse)
+        if beside:
+            self.stacked[node.id] = beside
         self.kept.update(zip(keys[0], kept[0], strict=True))
         self.taken.update(zip(keys[1], kept[1], strict=True))
         return [*carry, *ys]
+
+    def beside(self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]) -> Sequence[Any]:
+        """What else is computed in each step of a loop, and stacked; nothing, unless a kind of run says otherwise."""
+        return ()
 
     def _cond(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place) -> list[Any]:
         index, args = jnp.asarray(operands[0]).astype(jnp.int32), list(operands[1:])

@@ -1,0 +1,116 @@
+"""The reverse sweep of a loop: its steps from the last to the first, each by the sweep of the body."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from certgrad.accel._residuals import Split, split
+from certgrad.graph._induction import Induction
+from certgrad.graph._run import dimension, length_of
+from certgrad.graph.ir import Node
+from certgrad.obligations.tracing.jax_internals import scan_loop
+
+if TYPE_CHECKING:
+    from certgrad.accel._sweep import Sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop of a certified graph: constants, a carry, rows; and the sweep of its body."""
+
+    induction: Induction
+    node: Node
+    body: Sweep
+
+    @cached_property
+    def _scan(self) -> Any:
+        return scan_loop(self.induction.traced.equations[self.node.id].eqn)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self._scan.consts, self._scan.consts + self._scan.carries
+
+    @cached_property
+    def _moving(self) -> list[bool]:
+        inner = self.body.induction
+        return [(n.id, 0) in inner.moving for n in inner.traced.ir.inputs]
+
+    @property
+    def _swept(self) -> list[bool]:
+        """Whether each row of the results has a cotangent."""
+        inner = self.body.induction
+        return [inner.is_moving(o) for o in inner.traced.ir.outputs[self._scan.carries :]]
+
+    def kept(self, consts: list[Any], carry: list[Any], row: list[Any]) -> list[Any]:
+        """What the sweep needs of one step, computed in it."""
+        return self._split(consts, carry, row).before(consts, carry, row)
+
+    def backward(self, operands: Sequence[Any], seeds: Sequence[Any], kept: Sequence[Any] | None) -> list[Any]:
+        """A cotangent for each operand, None where there is none; from what was kept, or with the steps anew."""
+        first, last = self._ends
+        consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
+        length, reverse = length_of(dimension(self._scan.length, self.body.sizes)), self._scan.reverse
+        carries: list[Any] = []
+        step = None
+        if kept is None:
+
+            def forward(carry: list[Any], row: list[Any]) -> Any:
+                out = self.body.outputs(self.body.running().values(self.body.induction.traced, [*consts, *carry, *row]))
+                return out[: self._scan.carries], list(carry)
+
+            _, carries = jax.lax.scan(forward, start, rows, length=length, reverse=reverse)
+        else:
+            types = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in rows]
+            step = self._split(consts, start, types)
+        moving = self._moving
+        handed = [s for s, m in zip(seeds[: self._scan.carries], moving[first:last], strict=True) if m]
+        given = [s for s, m in zip(seeds[self._scan.carries :], self._swept, strict=True) if m]
+        sums = [jnp.zeros_like(x) for x, m in zip(consts, moving[:first], strict=True) if m]
+
+        def back(state: Any, here: Any) -> Any:
+            handed, added = state
+            carry, row, kept, given = here
+            cotangents = [*handed, *given]
+            if step is None:
+                found = self._reverse(*consts, *carry, *row, *cotangents)
+            else:
+                found = step.after(consts, row, kept, cotangents)
+            ends = len(added), len(added) + len(handed)
+            added = [a + b for a, b in zip(added, found[: ends[0]], strict=True)]
+            return (list(found[ends[0] : ends[1]]), added), list(found[ends[1] :])
+
+        (handed, added), stacked = jax.lax.scan(
+            back, (handed, sums), (carries, rows, kept or [], given), length=length, reverse=not reverse
+        )
+        found = iter([*added, *handed, *stacked])
+        return [next(found) if m else None for m in moving]
+
+    def _split(self, consts: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> Split:
+        types = [jax.ShapeDtypeStruct(jnp.shape(x), x.dtype) for x in (*consts, *carry, *row)]
+        first, last = self._ends
+        out = jax.eval_shape(self._outputs, *types)
+        handed = [x for x, m in zip(out[: self._scan.carries], self._moving[first:last], strict=True) if m]
+        given = [x for x, m in zip(out[self._scan.carries :], self._swept, strict=True) if m]
+        return split(self._reverse, types[:first], types[first:last], types[last:], [*handed, *given])
+
+    def _outputs(self, *inputs: Any) -> list[Any]:
+        return self.body.outputs(self.body.run.values(self.body.induction.traced, inputs))
+
+    def _reverse(self, *given: Any) -> list[Any]:
+        """One step in reverse: of its arguments and the cotangents that move, the cotangents of the arguments."""
+        inputs = self.body.induction.traced.ir.inputs
+        arguments, rest = list(given[: len(inputs)]), iter(given[len(inputs) :])
+        first, last = self._ends
+        seeds = [next(rest) if m else None for m in (*self._moving[first:last], *self._swept)]
+        found = self.body.backward(self.body.forward(arguments), seeds)
+        return [
+            found.get((n.id, 0), jnp.zeros_like(x))
+            for n, x, m in zip(inputs, arguments, self._moving, strict=True)
+            if m
+        ]
