@@ -5,6 +5,7 @@ from certgrad.accel._compile import CompiledGraph, NotCertifiedError, compile_gr
 from certgrad.accel._export import ExportedGraph, ExportError, export_graph, load_exported
 from certgrad.accel._guards import GuardError
 from certgrad.accel._monitor import Monitor
+from certgrad.accel._options import Options
 from certgrad.accel._sweep import Sweep
 from certgrad.accel.verify import GraphVerification, verify_graph
 
@@ -16,6 +17,7 @@ __all__ = [
     "GuardError",
     "Monitor",
     "NotCertifiedError",
+    "Options",
     "Sweep",
     "check_sweep",
     "compile_graph",

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from certgrad.accel._guards import Found, GuardError, Guards
 from certgrad.accel._monitor import Monitor
+from certgrad.accel._options import PLAIN, Options
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph._certify import Certification, certification, digest
@@ -35,13 +36,19 @@ class CompiledGraph:
     Every node is evaluated, and swept, by the programs of the lemma that its certificate step names.
     """
 
-    def __init__(self, certified: Certification, checked: bool = False, monitor: bool = False) -> None:
-        self.certified, self.checked = certified, checked
+    def __init__(
+        self,
+        certified: Certification,
+        checked: bool = False,
+        monitor: bool = False,
+        options: Options = PLAIN,
+    ) -> None:
+        self.certified, self.checked, self.options = certified, checked, options
         self.guards = Guards(certified, trace_back=checked) if checked or monitor else None
         self.monitor = Monitor(self.guards.names) if self.guards is not None and monitor else None
         self._same: dict[Any, bool] = {}
         """Dtypes of floats, and whether the function traces to the graph's own program in them."""
-        self._jitted = {name: jax.jit(fn) for name, fn in self._programs().items()}
+        self._jitted = {name: options.jit(fn, donated=[0]) for name, fn in self._programs().items()}
 
     def _programs(self) -> dict[str, Callable[..., Any]]:
         return {"forward": self._forward, "vjp": self._vjp, "value_and_grad": self._value_and_grad}
@@ -59,7 +66,7 @@ class CompiledGraph:
         return self._ran("value_and_grad", self.certified.traced.specs.flat(args))
 
     def _ran(self, program: str, *args: Any) -> Any:
-        result, found = self._jitted[program](*args)
+        result, found = self._jitted[program](*self.options.placed(args))
         self.hear(found)
         return result
 
@@ -107,19 +114,22 @@ class CompiledGraph:
                 )
         leaves = [x if kind_of(x.dtype) == "k" else jnp.asarray(x) for x in leaves]
         numbers = self._numbers(leaves)
-        return Sweep(self.certified.induction, sizes, numbers), [
+        return Sweep(self.certified.induction, sizes, numbers, self.options.remat), [
             x.astype(wanted) if (wanted := numbers.dtype(dtype)) != x.dtype and kind_of(dtype) in "fi" else x
             for x, dtype in zip(leaves, specs.dtypes, strict=True)
         ]
 
     def _numbers(self, leaves: Sequence[Any]) -> Numbers:
-        """The dtypes to run in: those that the graph was traced in, or another one in which it is the same program."""
-        traced = self.certified.traced
+        """The dtypes to run in: what the options say, or those that the graph was traced in, or another one in which it
+        is the same program."""
+        traced, precision = self.certified.traced, self.options.precision
         expected = traced.specs.dtypes
+        if self.options.dtype is not None:
+            return Numbers(jnp.dtype(self.options.dtype), jnp.result_type(int), precision)
         floats = [(x.dtype, dtype) for x, dtype in zip(leaves, expected, strict=True) if kind_of(dtype) == "f"]
         available = bool(jax.config.read("jax_enable_x64")) or not traced.specs.wide
         if available and all(given == dtype for given, dtype in floats):
-            return OwnNumbers(jnp.result_type(float), jnp.result_type(int))
+            return OwnNumbers(jnp.result_type(float), jnp.result_type(int), precision)
         real = jnp.result_type(*(given for given, _ in floats)) if floats else jnp.result_type(float)
         if real not in self._same:
             self._same[real] = traced.is_same_in(real, bool(jax.config.read("jax_enable_x64")))
@@ -129,7 +139,7 @@ class CompiledGraph:
                 f"{traced.ir.name} was traced in {names}, and in {real} it is another program. Trace it again at "
                 f"arrays of {real}, or pass arrays of {names}."
             )
-        return Numbers(real, jnp.result_type(int))
+        return Numbers(real, jnp.result_type(int), precision)
 
     def _forward(self, arrays: Sequence[Any]) -> Any:
         sweep, leaves = self._sweep(arrays)
@@ -176,6 +186,10 @@ class CompiledGraph:
     def _nested(self, outputs: Sequence[Any]) -> Any:
         return jax.tree.unflatten(self.certified.traced.program.out_tree, list(outputs))
 
+    def __str__(self) -> str:
+        """What runs, and what is in force."""
+        return f"{self.certified.traced.ir.name}, compiled\n{self.options.in_force(self.certified.traced.specs.dtypes)}"
+
     def _gradients(self, sweep: Sweep, leaves: Sequence[Any], cotangents: Any) -> tuple[Any, ...]:
         """One gradient for each argument, nested as it is; None where there is none (integers and booleans)."""
         flat: list[Any] = []
@@ -185,7 +199,13 @@ class CompiledGraph:
         return tuple(self.certified.traced.specs.nest(flat, bare=True))
 
 
-def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, monitor: bool = False) -> CompiledGraph:
+def compile_graph(
+    graph: TracedGraph | Certification,
+    *,
+    checked: bool = False,
+    monitor: bool = False,
+    options: Options = PLAIN,
+) -> CompiledGraph:
     """The graph as jitted functions.
 
     Args:
@@ -194,6 +214,7 @@ def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, 
             GuardError with the node, its line, the expression, the first index and the values there. Inside `jax.jit`
             or `jax.vmap` the error of JAX carries that text.
         monitor: count for each hypothesis how often it failed, call by call, in `CompiledGraph.monitor`.
+        options: device, dtype, precision, determinism, and what is kept; `print` the compiled graph to see them.
 
     Raises:
         NotCertifiedError: with the findings, for a graph that is not proved; or what runs is not what the steps of the
@@ -211,7 +232,7 @@ def compile_graph(graph: TracedGraph | Certification, *, checked: bool = False, 
             f"The program of {certified.traced.ir.name} is not the one that its certificate is about: {difference}. "
             "Certify the function again."
         )
-    return CompiledGraph(certified, checked, monitor)
+    return CompiledGraph(certified, checked, monitor, options)
 
 
 def _is_explicit(x: Any) -> bool:

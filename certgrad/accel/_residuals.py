@@ -18,6 +18,14 @@ from certgrad.obligations.tracing.jax_internals import is_literal, jaxpr_of
 
 _MOVES = ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy")
 """Computed anew rather than kept, where what they read is no larger."""
+_CHEAP = (
+    *_MOVES,
+    *("add", "sub", "mul", "neg", "square", "integer_pow", "max", "min", "abs", "sign", "select_n"),
+    *("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "convert_element_type"),
+)
+"""Computed anew where all that they read is kept anyway."""
+_FUNCTIONS = ("exp", "log", "log1p", "expm1", "tanh", "logistic", "sin", "cos", "sqrt", "rsqrt", "erf", "div", "pow")
+"""Computed once where they are computed twice of the same."""
 _FIXED, _KNOWN, _WAITS = range(3)
 
 
@@ -32,6 +40,7 @@ class Split:
     kept: Sequence[Any]
     first: Sequence[Any]
     second: Sequence[Any]
+    outputs: Sequence[Any]
 
     def before(self, fixed: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> list[Any]:
         """What is kept of one step."""
@@ -50,7 +59,7 @@ class Split:
         env.update(zip(variables[given + rows :], cotangents, strict=True))
         env.update(zip(self.kept, kept, strict=True))
         _evaluate(self.second, env)
-        return [_read(v, env) for v in self.jaxpr.outvars]
+        return [_read(v, env) for v in self.outputs]
 
     def _start(self, given: Sequence[Any]) -> dict[Any, Any]:
         env = dict(zip(self.jaxpr.constvars, self.consts, strict=True))
@@ -72,23 +81,90 @@ def split(
     when = dict.fromkeys(jaxpr.constvars, _FIXED)
     for k, v in enumerate(jaxpr.invars):
         when[v] = _FIXED if k < counts[0] else _KNOWN if k < sum(counts) else _WAITS
-    equations = [(eqn, _when(eqn, when)) for eqn in jaxpr.eqns]
-    needed = {v for v in jaxpr.outvars if not is_literal(v)}
-    second: list[Any] = []
-    for eqn, level in reversed(equations):
-        if needed.isdisjoint(eqn.outvars) or (level == _KNOWN and not _moves(eqn)):
+    equations, outputs = _distinct(jaxpr)
+    levels = [_when(eqn, when) for eqn in equations]
+    given = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
+    makers = {v: eqn for eqn in equations for v in eqn.outvars}
+    kept = {
+        v
+        for eqn, level in zip(equations, levels, strict=True)
+        for v in eqn.invars
+        if level == _WAITS and not is_literal(v) and when[v] == _KNOWN and v not in given
+    }
+    kept |= {v for v in outputs if not is_literal(v) and when[v] == _KNOWN and v not in given}
+    kept = _spread(kept, makers, when, given)
+    for v in [v for v in reversed(when) if v in kept]:
+        if v in makers and _derived(v, makers, when, kept - {v} | given):
+            kept.discard(v)
+    ordered = [v for v in when if v in kept]
+    return Split(
+        jaxpr,
+        getattr(closed, "consts", ()),
+        counts,
+        ordered,
+        _towards(equations, set(ordered), set()),
+        _towards(equations, {v for v in outputs if not is_literal(v)}, kept),
+        outputs,
+    )
+
+
+def _distinct(jaxpr: Any) -> tuple[list[Any], list[Any]]:
+    """The equations and outputs, what is computed twice computed once."""
+    same: dict[Any, Any] = {}
+    seen: dict[Any, Any] = {}
+    equations = []
+    for eqn in jaxpr.eqns:
+        eqn = eqn.replace(invars=[v if is_literal(v) else same.get(v, v) for v in eqn.invars])
+        operands = tuple((str(v.val), str(v.aval)) if is_literal(v) else v for v in eqn.invars)
+        key = eqn.primitive, operands, str(sorted(eqn.params.items(), key=lambda item: item[0]))
+        if not eqn.effects and eqn.primitive.name in _CHEAP + _FUNCTIONS:
+            if (before := seen.get(key)) is not None:
+                same.update(zip(eqn.outvars, before.outvars, strict=True))
+                continue
+            seen[key] = eqn
+        equations.append(eqn)
+    return equations, [v if is_literal(v) else same.get(v, v) for v in jaxpr.outvars]
+
+
+def _spread(kept: set[Any], makers: Mapping[Any, Any], when: Mapping[Any, int], given: set[Any]) -> set[Any]:
+    """In place of an array that only spreads or turns a smaller one, that one."""
+    out: set[Any] = set()
+    waiting = list(kept)
+    while waiting:
+        v = waiting.pop()
+        if v in given or when[v] == _FIXED:
             continue
-        second.append(eqn)
-        needed.update(v for v in eqn.invars if not is_literal(v))
-    made = {v for eqn in second for v in eqn.outvars}
-    rows = set(jaxpr.invars[counts[0] + counts[1] : sum(counts)])
-    kept = [v for v in when if v in needed and when[v] == _KNOWN and v not in rows and v not in made]
-    wanted, first = set(kept), []
-    for eqn, level in reversed(equations):
-        if level < _WAITS and not wanted.isdisjoint(eqn.outvars):
-            first.append(eqn)
-            wanted.update(v for v in eqn.invars if not is_literal(v))
-    return Split(jaxpr, getattr(closed, "consts", ()), counts, kept, first[::-1], second[::-1])
+        if v in makers and _moves(makers[v]):
+            waiting += [x for x in makers[v].invars if not is_literal(x)]
+        else:
+            out.add(v)
+    return out
+
+
+def _derived(v: Any, makers: Mapping[Any, Any], when: Mapping[Any, int], at_hand: set[Any]) -> bool:
+    """It takes but cheap operations to compute this from what is at hand."""
+    found: dict[Any, bool] = {}
+
+    def at(x: Any) -> bool:
+        return is_literal(x) or x in at_hand or when[x] == _FIXED or computed(x)
+
+    def computed(x: Any) -> bool:
+        if x not in found:
+            eqn = makers.get(x)
+            found[x] = eqn is not None and eqn.primitive.name in _CHEAP and all(map(at, eqn.invars))
+        return found[x]
+
+    return computed(v)
+
+
+def _towards(equations: Sequence[Any], wanted: set[Any], at_hand: set[Any]) -> list[Any]:
+    """The equations that compute what is wanted of what is at hand."""
+    needed, out = set(wanted), []
+    for eqn in reversed(equations):
+        if any(v in needed and v not in at_hand for v in eqn.outvars):
+            out.append(eqn)
+            needed.update(v for v in eqn.invars if not is_literal(v))
+    return out[::-1]
 
 
 def _when(eqn: Any, when: dict[Any, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from certgrad.graph._jaxpr import evaluate
 from certgrad.graph._numbers import Numbers
 from certgrad.graph._run import Key, Place, Run
 from certgrad.graph.ir import Node, Ref
+from certgrad.obligations.tracing.jax_internals import kind_of
 
 Cotangents = dict[tuple[int, int], Any]
 
@@ -33,7 +35,7 @@ class Sweep:
     sizes: Mapping[str, Any]
     numbers: Numbers
     remat: bool = False
-    """Loops compute their steps anew in the sweep, in place of keeping what it needs of them."""
+    """The sweep computes values anew, part by part, and steps of loops, in place of keeping them."""
 
     @property
     def run(self) -> Run:
@@ -73,12 +75,37 @@ class Sweep:
         for operand, seed in zip(graph.outputs, seeds, strict=True):
             if isinstance(operand, Ref) and self.induction.is_moving(operand) and seed is not None:
                 _add(cotangents, (operand.node, operand.output), seed)
-        for node in reversed(graph.nodes):
-            arrived = [cotangents.get((node.id, k)) for k in range(len(node.outputs))]
-            if any(ct is not None for ct in arrived):
-                for operand, ct in self.node_vjp(node, values, arrived):
-                    _add(cotangents, (operand.node, operand.output), ct)
+        for part in reversed(_parts(graph.nodes) if self.remat else [graph.nodes]):
+            here = self._anew(part, values, cotangents) if self.remat else values
+            for node in reversed(part):
+                arrived = [cotangents.get((node.id, k)) for k in range(len(node.outputs))]
+                if any(ct is not None for ct in arrived):
+                    for operand, ct in self.node_vjp(node, here, arrived):
+                        _add(cotangents, (operand.node, operand.output), ct)
         return cotangents
+
+    def _anew(self, part: Sequence[Node], values: Values, cotangents: Cotangents) -> Values:
+        """The values of some nodes computed again, from those before them, once their cotangents have arrived."""
+        traced, run = self.induction.traced, self.run
+        own = {node.id for node in part}
+        read = [o for node in part for o in node.operands if isinstance(o, Ref) and o.node not in own]
+        outer = [r for r in dict.fromkeys((o.node, o.output) for o in read) if kind_of(values[r[0]][r[1]].dtype) != "k"]
+        arrived = [key for key in cotangents if key[0] in own]
+        held = jax.lax.optimization_barrier(
+            (
+                [values[k][j] for k, j in outer],
+                [cotangents[key] for key in arrived],
+            )  # XLA must not see they are the same
+        )
+        cotangents.update(zip(arrived, held[1], strict=True))
+        out = Values(list(v) if v is not None else v for v in values)
+        out.kept = values.kept
+        for (k, j), x in zip(outer, held[0], strict=True):
+            out[k][j] = x
+        for node in part:
+            if node.kind not in ("input", "constant"):
+                out[node.id] = run.node(traced, node, out)
+        return out
 
     def node_vjp(self, node: Node, values: Values, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
         """The cotangents that one node gives to its moving operands, by the vjp that its lemma is about."""
@@ -174,6 +201,12 @@ def _to_operands(sweep: Sweep, node: Node, cotangents: Sequence[Any]) -> list[tu
         for operand, ct in zip(node.operands, cotangents, strict=True)
         if ct is not None and isinstance(operand, Ref) and sweep.induction.is_moving(operand)
     ]
+
+
+def _parts(nodes: Sequence[Node]) -> list[Sequence[Node]]:
+    """About as many parts as each has nodes."""
+    size = max(1, isqrt(len(nodes)))
+    return [nodes[k : k + size] for k in range(0, len(nodes), size)]
 
 
 def _programs(judgement: Judgement) -> Any:

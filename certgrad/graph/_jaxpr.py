@@ -326,7 +326,7 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
             jax.numpy.asarray(x, v.aval.dtype) if kind_of(v.aval.dtype) in "fi" else x
             for x, v in zip(values, eqn.invars, strict=True)
         ]
-        found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer))
+        found = evaluate(inner, own, dims, OwnNumbers(numbers.real, numbers.integer, numbers.precision))
         return [x.astype(numbers.dtype(x.dtype)) for x in found]
     if inner is not None:
         return evaluate(inner, values, dims, numbers)
@@ -335,7 +335,16 @@ def evaluate_equation(eqn: Any, values: Sequence[Any], dims: Dims, numbers: Numb
     params = {k: _at_run_time(v, dims, numbers) for k, v in eqn.params.items()}
     if params.get("update_jaxpr") is not None:
         params["update_jaxpr"] = _combination(eqn, dims, numbers)
+    if numbers.precision is not None and params.get("precision", ...) is None:
+        params["precision"] = (numbers.precision, numbers.precision)
+    if eqn.primitive.name in _ADDED_UP and kind_of(values[0].dtype) == "f" and values[0].dtype.itemsize < 4:
+        wide = bind(eqn, [values[0].astype(np.float32)], params)
+        return [x.astype(values[0].dtype) for x in wide]
     return bind(eqn, values, params)
+
+
+_ADDED_UP = ("reduce_sum", "cumsum", "reduce_window_sum", "reduce_prod", "cumprod", "cumlogsumexp")
+"""What is added up in 32 bits where its entries have fewer, as jax.numpy does."""
 
 
 def _combination(eqn: Any, dims: Dims, numbers: Numbers) -> Any:

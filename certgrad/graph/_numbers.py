@@ -16,6 +16,8 @@ class Numbers:
 
     real: Any
     integer: Any
+    precision: Any = None
+    """Of products of matrices and convolutions that ask for none of their own: what JAX takes as `precision`."""
 
     def dtype(self, dtype: Any) -> Any:
         if kind_of(dtype) == "f":

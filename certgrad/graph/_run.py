@@ -48,7 +48,7 @@ class Run:
             elif node.kind == "constant":
                 values.append([jnp.asarray(self.numbers.value(traced.constants[node.id]))])
             else:
-                values.append(self._node(traced, node, values, place))
+                values.append(self.node(traced, node, values, place))
         for key in self.wanted:
             if key[0] == place:
                 self.kept[key] = values[key[1]][key[2]]
@@ -77,7 +77,8 @@ class Run:
                 live.update(p.node for p in node.operands if isinstance(p, Ref))
         return live
 
-    def _node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place) -> list[Any]:
+    def node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place = ()) -> list[Any]:
+        """The outputs of a node that is no input, of the values of those before it."""
         equation = traced.equations[node.id]
         if node.kind in ("scan", "cond"):
             operands = [self.read(o, values) for o in node.operands]

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from certgrad.accel import compile_graph
+from certgrad.accel import Options, compile_graph
+from certgrad.accel._options import PLAIN
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph import TracedGraph
 from certgrad.graph._certify import Certification, certification
@@ -47,12 +48,14 @@ class TrainingStep:
         keep_gradients: bool = True,
         checked: bool = False,
         monitor: bool = False,
+        options: Options = PLAIN,
     ) -> None:
         self.certificate, self.update, self.arguments, self.run = certificate, update, arguments, run
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
-        self._compiled = compile_graph(loss, checked=checked, monitor=monitor)
+        self.options = options
+        self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
-        self._program = jax.jit(self._take)
+        self._program = options.jit(self._take, donated=[0, 1])
 
     def start(
         self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
@@ -81,7 +84,7 @@ class TrainingStep:
         """
         given = self._data(context, data)
         parameters, state, loss, gradients, found = self._program(
-            context.parameters, context.state, context.hyperparameters, given
+            *self.options.placed((context.parameters, context.state, context.hyperparameters, given))
         )
         self._compiled.hear(found)
         ordered = {n: parameters[n] for n in context.parameters}
@@ -117,7 +120,9 @@ class TrainingStep:
     def program(self, context: Context, /, **data: Any) -> Any:
         """The step at these data, lowered by JAX anew: `.compile()` for what it costs, `.as_text()` to read it."""
         given = self._data(context, data)
-        return jax.jit(self._take).lower(context.parameters, context.state, context.hyperparameters, given)
+        return self.options.jit(self._take, donated=[0, 1]).lower(
+            context.parameters, context.state, context.hyperparameters, given
+        )
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Named) -> Any:
         values = {**parameters, **data}
@@ -129,10 +134,17 @@ class TrainingStep:
         inputs = zip(self.arguments.names, self._compiled.certified.traced.ir.inputs, leaves, strict=True)
         found = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
         gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
-        hyper = {k: jnp.asarray(v, loss.dtype) for k, v in hyper.items()}
+        real = jnp.result_type(*(parameters[n] for n in self.trained))
+        hyper = {k: jnp.asarray(v, real) for k, v in hyper.items()}
         new, kept = applied(self.run, parameters, gradients, state, hyper)
         seen = self._compiled.look(sweep, watched, loss, gradients, cotangents)
         return new, kept, loss, gradients if self.keep_gradients else {}, seen
+
+    def __str__(self) -> str:
+        """What runs, and what is in force."""
+        given = self.arguments.specs.dtypes
+        kept = [d for n, d in zip(self.arguments.names, given, strict=True) if n in self.trained]
+        return f"training step of {self.certificate.loss} by {self.update.name}\n{self.options.in_force(given, kept)}"
 
     def _hyperparameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         table = self.update.hyperparameters
@@ -191,15 +203,20 @@ def training_step(
     keep_gradients: bool = True,
     checked: bool = False,
     monitor: bool = False,
+    options: Options = PLAIN,
 ) -> TrainingStep:
     """The certified step as a program. Arguments and errors are those of `certify_step`.
 
     Without `keep_gradients` the context has none after a step: they are then no results of the program, which need
-    memory of their own. `checked` and `monitor` are those of `compile_graph`; a step that raises GuardError leaves the
-    context as it was, and what is monitored is in `TrainingStep.monitor`.
+    memory of their own. `checked`, `monitor` and `options` are those of `compile_graph`; a step that raises GuardError
+    leaves the context as it was, and what is monitored is in `TrainingStep.monitor`. With the option `donate` a step
+    uses up the context that it is given, so that it cannot be checked. `print` the step to see what is in force.
 
+    Raises UsageError where a step is to be checked and to donate.
     Raises StepNotCertifiedError, with the findings, for a step that is not proved.
     """
+    if checked and options.donate:
+        raise UsageError("A checked step leaves the context as it was, and one that donates uses it up. Choose one.")
     loss = graph if isinstance(graph, Certification) else certification(graph)
     certificate, arguments = _certified(loss, update, parameters, frozen, run, domain)
     if certificate.verdict not in HOLDS:
@@ -208,7 +225,15 @@ def training_step(
             f"{'; '.join(certificate.findings)}. Mend what is named, or train with JAX alone."
         )
     return TrainingStep(
-        certificate, loss, update, arguments, update.run if run is None else run, keep_gradients, checked, monitor
+        certificate,
+        loss,
+        update,
+        arguments,
+        update.run if run is None else run,
+        keep_gradients,
+        checked,
+        monitor,
+        options,
     )
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from certgrad.errors import UsageError
 from certgrad.report.files import write_atomically
@@ -77,7 +80,7 @@ def train(
         metrics: what else to log, of the context after the step, by name. It must be the same when it is computed
             again: no time of day.
         stop: when to stop early. A loss that is not finite always stops the run.
-        progress: a bar on standard error, if that is a terminal.
+        progress: what runs and which options are in force, and a bar, on standard error, if that is a terminal.
 
     Raises:
         UsageError: a part of `certgrad[train]` is not installed; the folder holds another run; a batch lacks an
@@ -91,10 +94,13 @@ def train(
     folder = None if folder is None else Path(folder)
     run = _Running(step, context, data, folder, keep, schedules or {}, metrics, stop)
     try:
-        with _bar(steps, progress) as told:
+        with _bar(steps, progress, step) as told:
             return run.to(steps, log_every, save_every, told)
     finally:
         run.close()
+
+
+_DONATED = ("parameters", "state")
 
 
 class _Running:
@@ -110,6 +116,8 @@ class _Running:
         stop: EarlyStop | None,
     ) -> None:
         self.step, self.context, self.schedules, self.metrics = step, start, schedules, metrics
+        if step.options.donate:  # the caller keeps what the run begins from
+            self.context = replace(start, **{k: jax.tree.map(jnp.copy, getattr(start, k)) for k in _DONATED})
         self.batches = Batches(data, start.key, start.step)
         self.watch = None if stop is None else Watch(stop)
         self.entries: list[Entry] = []
@@ -185,7 +193,7 @@ class _Running:
             return
         watch = None if self.watch is None else self.watch.state()
         rest = {"data": self.batches.state(), "ended": self.ended, "watch": watch}
-        self.checkpoints.save(self.context, rest, wait)
+        self.checkpoints.save(self.context, rest, wait or self.step.options.donate)  # else it is written while it goes
         self.saved = self.context.step
 
     def _result(self, ended: str) -> Run:
@@ -197,7 +205,7 @@ class _Running:
 
 
 @contextmanager
-def _bar(steps: int, shown: bool) -> Iterator[Callable[[int, str], None]]:
+def _bar(steps: int, shown: bool, of: TrainingStep) -> Iterator[Callable[[int, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -205,6 +213,7 @@ def _bar(steps: int, shown: bool) -> Iterator[Callable[[int, str], None]]:
     if not (shown and console.is_terminal):
         yield lambda step, text: None
         return
+    console.print(str(of), markup=False, highlight=False)
     text = TextColumn("{task.fields[text]}")
     with Progress(
         TextColumn("step"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), text, console=console

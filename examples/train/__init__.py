@@ -19,6 +19,7 @@ def told(step, start, data, steps, **options):
     parser.add_argument("--steps", type=int, default=steps, help=f"to take in all (default: {steps})")
     chosen, _ = parser.parse_known_args()
     print(render(step.certificate))
+    print(step)
     run = certgrad.train(step, start, data, steps=chosen.steps, folder=chosen.folder, log_every=100, **options)
     print(run.log)
     print(run.ended)
