@@ -61,7 +61,7 @@ class Sweep:
         (body,) = self.inside(node)
         return Loop(self.induction, node, body)
 
-    def outputs(self, values: Values) -> list[Any]:
+    def outputs(self, values: Sequence[Any]) -> list[Any]:
         """What the graph returns."""
         return self.run.outputs(self.induction.traced, values)
 
