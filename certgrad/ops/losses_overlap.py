@@ -15,27 +15,28 @@ def _sum(x):
 @op(*ROWS, params=_EPS, source="Milletari et al. 2016, without squares")
 def dice(x, target, *, eps=1.0, reduction="mean"):
     """1 - (2 * sum(x * target) + eps) / (sum(x) + sum(target) + eps) over the last axis."""
-    both, whole = _dice(x, target, eps)
-    return reduce(1 - jnp.squeeze(both / whole, -1), reduction)
+    share, _ = _dice(x, target, eps)
+    return reduce(1 - jnp.squeeze(share, -1), reduction)
 
 
 def _dice(x, target, eps):
-    return 2 * _sum(x * target) + eps, _sum(x) + _sum(target) + eps
+    """The share, and what it is a share of: the product of large numbers is not formed, since it would overflow."""
+    whole = _sum(x) + _sum(target) + eps
+    return 2 * _sum(x * (target / whole)) + eps / whole, whole
 
 
 @dice.jvp
 def _(x, target, dx, dtarget, *, eps, reduction):
-    both, whole = _dice(x, target, eps)
-    change = both / (whole * whole) * _sum(dx + dtarget) - 2 / whole * _sum(x * dtarget + dx * target)
+    share, whole = _dice(x, target, eps)
+    change = share * (_sum(dx + dtarget) / whole) - 2 * _sum(x * (dtarget / whole) + dx * (target / whole))
     return reduce(jnp.squeeze(change, -1), reduction)
 
 
 @dice.vjp
 def _(x, target, seed, *, eps, reduction):
-    both, whole = _dice(x, target, eps)
+    share, whole = _dice(x, target, eps)
     ct = spread_rows(seed, x, reduction)
-    shared, own = both / (whole * whole), 2 / whole
-    return ct * (shared - own * target), ct * (shared - own * x)
+    return ct * (share / whole - 2 * (target / whole)), ct * (share / whole - 2 * (x / whole))
 
 
 @op(*ROWS, params=_EPS, source="Rahman and Wang 2016: the intersection over the union, of probabilities")

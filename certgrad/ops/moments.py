@@ -81,18 +81,18 @@ def _(slope, seed, *, axis):
 )
 def average(x, weights, *, axis=None):
     """Weighted mean sum(weights * x) / sum(weights): along one axis with a vector of weights, or over all entries."""
-    if axis is None:
-        return jnp.sum(x * weights) / jnp.sum(weights)
-    return jnp.tensordot(x, weights, axes=(axis, 0)) / jnp.sum(weights)
+    share = weights / jnp.sum(weights)  # first: the products of large numbers would overflow
+    return jnp.sum(x * share) if axis is None else jnp.tensordot(x, share, axes=(axis, 0))
 
 
 @average.jvp
 def _(x, weights, dx, dweights, *, axis):
     y = average.forward(x, weights, axis=axis)
     along = average.forward(dx, weights, axis=axis)
+    dshare = dweights / jnp.sum(weights)
     if axis is None:
-        return along + (jnp.sum(x * dweights) - y * jnp.sum(dweights)) / jnp.sum(weights)
-    return along + (jnp.tensordot(x, dweights, axes=(axis, 0)) - y * jnp.sum(dweights)) / jnp.sum(weights)
+        return along + jnp.sum((x - y) * dshare)
+    return along + jnp.tensordot(x - jnp.expand_dims(y, axis), dshare, axes=(axis, 0))
 
 
 @average.vjp

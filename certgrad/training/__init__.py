@@ -12,19 +12,47 @@ from certgrad.training._data import Batch, Data
 from certgrad.training._log import DamagedLogWarning, Entry, Log, LogError, TrainingLog, read_log
 from certgrad.training._optax import from_optax
 from certgrad.training._proof import prove_kept, prove_update
+from certgrad.training._published import (
+    ADADELTA,
+    ADAGRAD,
+    ADAMAX,
+    AMSGRAD,
+    CLIP,
+    CLIP_BY_GLOBAL_NORM,
+    DECAY,
+    LION,
+    NADAM,
+    NADAMW,
+    RMSPROP,
+    SIGN_SGD,
+    YOGI,
+)
 from certgrad.training._report import render
 from certgrad.training._step import StepNotCertifiedError, TrainingStep, certify_step, training_step
 from certgrad.training._stop import EarlyStop
 from certgrad.training._train import Run, train
-from certgrad.training._updates import ADAM, ADAMW, MOMENTUM, NESTEROV, SGD, Update
+from certgrad.training._updates import ADAM, ADAMW, MOMENTUM, NESTEROV, SGD, Stage, Update
 from certgrad.training.certificate import StepCertificate, decode, encode
 
 __all__ = [
+    "ADADELTA",
+    "ADAGRAD",
     "ADAM",
+    "ADAMAX",
     "ADAMW",
+    "AMSGRAD",
+    "CLIP",
+    "CLIP_BY_GLOBAL_NORM",
+    "DECAY",
+    "LION",
     "MOMENTUM",
+    "NADAM",
+    "NADAMW",
     "NESTEROV",
+    "RMSPROP",
     "SGD",
+    "SIGN_SGD",
+    "YOGI",
     "Batch",
     "Context",
     "DamagedLogWarning",
@@ -34,6 +62,7 @@ __all__ = [
     "Log",
     "LogError",
     "Run",
+    "Stage",
     "StepCertificate",
     "StepNotCertifiedError",
     "TrainingLog",

@@ -11,6 +11,7 @@ import jax
 
 from certgrad.errors import UsageError
 from certgrad.graph._spec import Specs
+from certgrad.training._unstated import Nesting
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ class Arguments:
                 raise UsageError(f"There is no {what} '{name}'. {self._known()}")
         return list(dict.fromkeys(out))
 
+    def nesting(self, names: Sequence[str]) -> Nesting:
+        """How these arrays are nested in the one argument that holds them; otherwise they are a dictionary."""
+        for group, places in self.groups.items():
+            held = [self.leaves[k] for k in places]
+            if group not in self.names and list(names) == held:
+                return _nesting(self.specs.tree[list(self.groups).index(group)], names)
+        return Nesting()
+
     def named(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The arrays in these values of arguments, by name. Raises UsageError for unknown names and other nestings."""
         out: dict[str, Any] = {}
@@ -68,6 +77,13 @@ class Arguments:
         groups = [g for g in self.groups if g not in self.names]
         arrays = f"The arrays are {', '.join(self.names)}"
         return arrays + (f"; the arguments that hold several are {', '.join(groups)}." if groups else ".")
+
+
+def _nesting(tree: Any, names: Sequence[str]) -> Nesting:
+    return Nesting(
+        nest=lambda found: jax.tree.unflatten(tree, [found[n] for n in names]),
+        flat=lambda nested: dict(zip(names, jax.tree.leaves(nested), strict=True)),
+    )
 
 
 def arguments_of(specs: Specs, parameters: Sequence[str]) -> Arguments:

@@ -11,7 +11,7 @@ from certgrad.graph.certificate import Conclusion, GraphCertificate, Theorem
 from certgrad.hypotheses.tree import ZERO, Array, Compare, arrays
 from certgrad.obligations.certificate import HOLDS, Hypothesis, worst
 from certgrad.rules import Equality, equal
-from certgrad.training._proof import COUNT, GRADIENT, THETA
+from certgrad.training._proof import COUNT, GRADIENT, THETA, implied
 from certgrad.training._updates import Update
 from certgrad.training.certificate import FORMAT, Statement, StepCertificate
 
@@ -52,14 +52,22 @@ def step_certificate(
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
     kept = _kept(equality, update, invariant)
+    if invariant is None or invariant.proved:  # what follows from the conditions holds at every step as they do
+        compound = [h for h in equality.claim.hypotheses if h not in kept and _on_arrays(h, update)]
+        follow = [h for h in compound if implied(h.tree, update, trained)]
+    else:
+        follow = []
     asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     asked += [f"gradient: {d}" for d in gradient.dimensions]
-    asked += [f"update: {h.text}" for h in equality.claim.hypotheses if h not in kept]
+    stated = [h.text for h in equality.claim.hypotheses if h not in kept and h not in follow]
+    if follow:
+        stated = list(dict.fromkeys([*stated, *update.conditions]))
+    asked += [f"update: {text}" for text in stated]
     findings = list(gradient.findings)
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    if beyond := [h.text for h in equality.claim.hypotheses if _on_values(h)]:
+    if beyond := [h.text for h in equality.claim.hypotheses if _on_values(h) and h not in follow]:
         verdict = worst([verdict, "unproved"])
         findings.append(
             f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
@@ -68,11 +76,7 @@ def step_certificate(
     loss = gradient.graph.name
     names = ", ".join(trained)
     conclusions = [
-        Conclusion(
-            name="gradient",
-            statement=f"g = ∂{loss}/∂θ for θ in {names}: backprop of the seed 1",
-            holds=gradient.verdict in HOLDS and seed.verdict in HOLDS,
-        ),
+        _of_gradient(gradient, seed, trained),
         Conclusion(
             name="update",
             statement=f"{'; '.join(update.formula)}, for every θ in {names}",
@@ -87,13 +91,7 @@ def step_certificate(
     return StepCertificate(
         format=FORMAT,
         loss=loss,
-        update=Statement(
-            name=update.name,
-            formula=list(update.formula),
-            source=update.source,
-            hyperparameters=list(update.hyperparameters),
-            state=[*update.moments, *(["t"] if update.counts else [])],
-        ),
+        update=_statement(update),
         program=program,
         trained=trained,
         unchanged=unchanged,
@@ -110,23 +108,81 @@ def step_certificate(
     )
 
 
+def unstated_certificate(
+    gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
+) -> StepCertificate:
+    """Of a step by a transformation of which no formula is stated: of the gradient, and of what stays."""
+    seed = seed_theorem()
+    asked = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
+    rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"
+    return StepCertificate(
+        format=FORMAT,
+        loss=gradient.graph.name,
+        update=_statement(update),
+        program=update.name,
+        trained=trained,
+        unchanged=unchanged,
+        verdict=worst([gradient.verdict, seed.verdict]),
+        conclusions=[
+            _of_gradient(gradient, seed, trained),
+            Conclusion(name="the rest", statement=rest, holds=True),
+        ],
+        hypotheses=[*asked, *(f"gradient: {d}" for d in gradient.dimensions)],
+        kept=[],
+        findings=list(gradient.findings),
+        assumptions=[
+            *gradient.assumptions,
+            f"Of the update, {update.name}, no formula is stated and nothing is proved: it runs as it is.",
+        ],
+        gradient=gradient,
+        seed=seed,
+        equality=None,
+        invariant=None,
+    )
+
+
+def _of_gradient(gradient: GraphCertificate, seed: Theorem, trained: list[str]) -> Conclusion:
+    names = ", ".join(trained)
+    return Conclusion(
+        name="gradient",
+        statement=f"g = ∂{gradient.graph.name}/∂θ for θ in {names}: backprop of the seed 1",
+        holds=gradient.verdict in HOLDS and seed.verdict in HOLDS,
+    )
+
+
+def _statement(update: Update) -> Statement:
+    return Statement(
+        name=update.name,
+        formula=list(update.formula),
+        source=update.source,
+        hyperparameters=list(update.hyperparameters),
+        state=[*update.moments, *(["t"] if update.counts else [])],
+    )
+
+
 def _on_values(hypothesis: Hypothesis) -> bool:
     """It is on a gradient or a parameter: a hypothesis of an update is on its state and its hyperparameters."""
     return any(name.startswith((f"{GRADIENT}_", f"{THETA}_")) for name in arrays(hypothesis.tree))
 
 
+def _on_arrays(hypothesis: Hypothesis, update: Update) -> bool:
+    """It is on a gradient, a parameter or a moment."""
+    prefixes = tuple(f"{a}_" for a in (GRADIENT, THETA, *update.moments))
+    return any(name.startswith(prefixes) for name in arrays(hypothesis.tree))
+
+
 def _kept(equality: Equality, update: Update, invariant: Equality | None) -> list[Hypothesis]:
     """The hypotheses on the state that need not be asked: zeros satisfy them, and every stated step keeps them."""
-    prefixes = tuple(f"{m}_" for m in update.nonnegative)
-    asked = [(h, _not_negative(h)) for h in equality.claim.hypotheses]
-    held = [h for h, name in asked if name.startswith(prefixes)] if prefixes else []
-    counted = [h for h, name in asked if update.counts and name == COUNT]
+    signs = [(">=", f"{m}_") for m in update.nonnegative] + [(">", f"{m}_") for m in update.positive]
+    asked = [(h, *_of_sign(h)) for h in equality.claim.hypotheses]
+    held = [h for h, relation, name in asked if any(relation == r and name.startswith(m) for r, m in signs)]
+    counted = [h for h, relation, name in asked if update.counts and (relation, name) == (">=", COUNT)]
     return (held if invariant is not None and invariant.proved else []) + counted
 
 
-def _not_negative(hypothesis: Hypothesis) -> str:
-    """The array of which it says that no entry is negative, and no more; empty where it says something else."""
+def _of_sign(hypothesis: Hypothesis) -> tuple[str, str]:
+    """The relation and the array, where it says that each entry is positive, or not negative, and no more."""
     s = hypothesis.tree
-    if isinstance(s, Compare) and s.relation == ">=" and s.right == ZERO and isinstance(s.left, Array):
-        return s.left.name
-    return ""
+    if isinstance(s, Compare) and s.relation in (">", ">=") and s.right == ZERO and isinstance(s.left, Array):
+        return s.relation, s.left.name
+    return "", ""

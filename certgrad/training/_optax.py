@@ -1,7 +1,8 @@
-"""Optimizers of optax as the program of a stated update.
+"""Optimizers of optax as the program of a stated update, or of none.
 
 The statement is certgrad's, the program is optax's own: `training_step` proves that it takes the stated step, for every
-gradient, every state and every value of the hyperparameters.
+gradient, every state and every value of the hyperparameters. A transformation of which nothing is stated is run as it
+is, and its step's certificate says so.
 """
 
 from __future__ import annotations
@@ -15,27 +16,32 @@ import jax.numpy as jnp
 
 from certgrad.errors import UsageError
 from certgrad.training._proof import COUNT
+from certgrad.training._unstated import unstated
 from certgrad.training._updates import Named, Update
 
 _ARGUMENTS = {"lr": "learning_rate"}
 """Hyperparameters that optax calls otherwise."""
-_LARGEST = "t < 2147483647"
+_LARGEST = 2**31 - 1
 """optax's counters stop at the largest integer of 32 bits."""
 
 
-def from_optax(make: Callable[..., Any], update: Update) -> Update:
-    """The stated update with an optimizer of optax as its program: `from_optax(optax.adam, ADAM)`.
+def from_optax(make: Any, update: Update | None = None) -> Update:
+    """An optimizer of optax as an update: `from_optax(optax.adam, ADAM)`, or `from_optax(optax.adafactor(1e-3))`.
 
     Args:
-        make: returns the transformation, given the hyperparameters of the update by name: `optax.adam`,
-            `partial(optax.sgd, nesterov=True)`, or a function of your own. It gets `lr` as `learning_rate`, as optax
-            has it.
+        make: with an update, a function that returns the transformation, given the hyperparameters of the update by
+            name: `optax.adam`, `partial(optax.sgd, nesterov=True)`, or a function of your own. It gets `lr` as
+            `learning_rate`, as optax has it. Without one, a transformation of optax: any chain, mask or schedule.
         update: what it is stated to do. That it does is not taken on trust: `training_step` refuses another program.
+            Without it the gradient is certified, and that no other parameter changes; of what the transformation makes
+            of the gradient nothing is stated, and the certificate says so.
 
     Raises:
         UsageError: `make` does not take the hyperparameters, or the state is not zeros, one array a parameter for each
-            moment of the update, in that order, and its count.
+            moment of the update, in that order, and its count; or `make` without an update is no transformation.
     """
+    if update is None:
+        return unstated(make)
     name = getattr(make, "__name__", getattr(getattr(make, "func", None), "__name__", "optimizer"))
 
     def made(hyper: Named) -> Any:
@@ -56,7 +62,7 @@ def from_optax(make: Callable[..., Any], update: Update) -> Update:
         return optax.apply_updates(kept[0], updates), dict(zip(slots, found, strict=True))
 
     run.__name__ = f"optax_{name}"
-    conditions = (*update.conditions, _LARGEST) if update.counts else update.conditions
+    conditions = (*update.conditions, f"t < {_LARGEST - update.ahead}") if update.counts else update.conditions
     return replace(update, run=run, conditions=conditions)
 
 
@@ -80,8 +86,13 @@ def _slots(made: Callable[[Named], Any], name: str, update: Update) -> Sequence[
             f"The state of {name} is not that of {update.name}, which has {', '.join(wanted) or 'none'}: it holds "
             f"{', '.join(_shown(p, example) for p in parts) or 'nothing'}. State the update that it takes as an Update."
         )
-    if any(bool(jnp.any(x != 0)) for x in jax.tree.leaves(parts)):
-        raise UsageError(f"The state of {name} is not zero at the start, and that of {update.name} is. State it anew.")
+    for slot, part in zip(slots, parts, strict=True):
+        begins = update.initial.get(slot, 0.0)
+        if any(bool(jnp.any(x != jnp.asarray(begins, x.dtype))) for x in jax.tree.leaves(part)):
+            raise UsageError(
+                f"The state of {name} is not {begins or 'zero'} at the start, and that of {update.name} is. "
+                "State it anew."
+            )
     return slots
 
 

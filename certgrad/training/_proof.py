@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
 from certgrad.errors import RuleError, UsageError
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.prove.implied import implied as implies
 from certgrad.rules import Equality, equal
-from certgrad.training._updates import Named, Run, Update
+from certgrad.training._updates import Named, Run, Update, staged
 
 THETA, GRADIENT, COUNT = "theta", "g", "t"
 
@@ -63,6 +65,7 @@ def prove_update(
     def stated(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
         t = state[COUNT] + 1 if update.counts else None
         moments = {n: tuple(state[m][n] for m in update.moments) for n in grads}
+        grads = staged(update.stages, {n: params[n] for n in grads}, grads, hyper)
         found = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
         kept: dict[str, Any] = {m: {n: found[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
         if update.counts:
@@ -79,15 +82,16 @@ def prove_update(
 
 
 def prove_kept(update: Update) -> Equality | None:
-    """Prove that a stated step of any parameter leaves the moments nonnegative that the statement says are; None where
-    it says that of none.
+    """Prove that a stated step of any parameter leaves the moments nonnegative, or positive, that the statement says
+    are; None where it says that of none.
 
     With `v ≥ 0` at the start, which is 0, the hypothesis `v ≥ 0` then holds at every step.
     """
-    if not update.nonnegative:
+    moments = (*update.nonnegative, *update.positive)
+    if not moments:
         return None
     problem = _Shapes(update, {"θ": "n"}, {})
-    places = [1 + update.moments.index(m) for m in update.nonnegative]
+    places = [1 + update.moments.index(m) for m in moments]
 
     def after(params: Named, grads: Named, state: Named, hyper: Named) -> list[Any]:
         moments = tuple(state[m]["θ"] for m in update.moments)
@@ -95,16 +99,31 @@ def prove_kept(update: Update) -> Equality | None:
         found = update.stated(params["θ"], grads["θ"], moments, t, hyper)
         return [found[k] for k in places]
 
-    def absolute(*args: Any) -> list[Any]:
-        return [jnp.abs(y) for y in after(*args)]
+    def found(*args: Any) -> list[Any]:
+        return [y if m in update.nonnegative else jnp.sign(y) for m, y in zip(moments, after(*args), strict=True)]
 
-    kept = ", ".join(update.nonnegative)
+    def wanted(*args: Any) -> list[Any]:
+        pairs = zip(moments, after(*args), strict=True)
+        return [jnp.abs(y) if m in update.nonnegative else jnp.ones_like(y) for m, y in pairs]
+
+    kept = ", ".join(moments)
     return equal(
-        problem.flat(after, f"the new {kept}"),
-        problem.flat(absolute, f"the absolute value of the new {kept}"),
+        problem.flat(found, f"the new {kept}"),
+        problem.flat(wanted, f"the new {kept} with the sign that it is said to have"),
         problem.signature,
         domain=problem.domain,
     )
+
+
+def implied(hypothesis: Statement, update: Update, trained: Iterable[str]) -> bool:
+    """The conditions of the statement, on hyperparameters and state, imply a hypothesis, at each entry of a parameter.
+
+    False where that is not shown.
+    """
+    problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
+    scalars = [*update.hyperparameters, *([COUNT] if update.counts else [])]
+    arrays = [f"{a}_{problem.keys[n]}" for a in (THETA, GRADIENT, *update.moments) for n in trained]
+    return implies(hypothesis, problem.domain, scalars, arrays)
 
 
 class _Shapes:
@@ -126,6 +145,7 @@ class _Shapes:
         self.arguments |= dict.fromkeys(update.moments, moved) | count | hyper
         self.signature = tuple(self.arguments.values())
         entries = [f"{m}_{self.keys[n]} >= 0" for m in update.nonnegative for n in trained]
+        entries += [f"{m}_{self.keys[n]} > 0" for m in update.positive for n in trained]
         self.domain = (*update.conditions, *entries)
 
     def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -14,7 +14,8 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
     """What a step does, what that rests on, and under which hypotheses."""
     width = max(width or WIDTH, 60)
     graph, update = certificate.gradient, certificate.update
-    lines = [f"training step of {certificate.loss} by {update.name}: {certificate.verdict}", ""]
+    what = certificate.verdict if certificate.equality is not None else f"the gradient is {certificate.verdict}"
+    lines = [f"training step of {certificate.loss} by {update.name}: {what}", ""]
     names = f"for every θ in {', '.join(certificate.trained)}, with g = ∂{certificate.loss}/∂θ"
     lines += textwrap.wrap(names, width, subsequent_indent="  ", break_on_hyphens=False)
     lines += [f"  {line}" for line in update.formula]
@@ -25,9 +26,7 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
             [
                 f"g is the gradient: {graph.verdict} ({len(graph.graph.nodes)} nodes)",
                 f"the seed of a scalar loss is 1: {certificate.seed.verdict}",
-                f"what runs ({certificate.program}) is that update: {certificate.equality.verdict}, "
-                f"{_scope(certificate.equality)}, every gradient, every value of "
-                f"{', '.join(update.hyperparameters)}",
+                _of_update(certificate),
             ],
         ),
         ("under the hypotheses", certificate.hypotheses or ["none"]),
@@ -44,6 +43,17 @@ def render(certificate: StepCertificate, width: int | None = None) -> str:
                     entry, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
                 )
     return "\n".join(lines) + "\n"
+
+
+def _of_update(certificate: StepCertificate) -> str:
+    equality = certificate.equality
+    if equality is None:
+        return f"what runs ({certificate.program}) is not compared with a formula: none is stated"
+    values = ", ".join(certificate.update.hyperparameters)
+    return (
+        f"what runs ({certificate.program}) is that update: {equality.verdict}, {_scope(equality)}, every gradient, "
+        f"every value of {values}"
+    )
 
 
 def _scope(certificate: Certificate) -> str:

@@ -20,9 +20,10 @@ from certgrad.graph._spec import parameter_names
 from certgrad.obligations.balls.statements import inside
 from certgrad.obligations.certificate import HOLDS
 from certgrad.training._arguments import Arguments, arguments_of
-from certgrad.training._certify import step_certificate
+from certgrad.training._certify import step_certificate, unstated_certificate
 from certgrad.training._context import Context
 from certgrad.training._proof import COUNT, applied, prove_kept, prove_update
+from certgrad.training._unstated import LOSS, Unstated
 from certgrad.training._updates import Named, Run, Update
 from certgrad.training.certificate import StepCertificate
 
@@ -69,6 +70,8 @@ class TrainingStep:
         if missing:
             raise UsageError(f"The parameter {missing[0]} has no value. Pass one, as start({{'{missing[0]}': …}}).")
         trained = {n: named[n] for n in self.trained}
+        if isinstance(self.update, Unstated):
+            self.update.check(trained)
         return Context(
             parameters=named,
             gradients={},
@@ -136,6 +139,8 @@ class TrainingStep:
         gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
         real = jnp.result_type(*(parameters[n] for n in self.trained))
         hyper = {k: jnp.asarray(v, real) for k, v in hyper.items()}
+        if isinstance(self.update, Unstated):
+            hyper[LOSS] = loss.astype(real)
         new, kept = applied(self.run, parameters, gradients, state, hyper)
         seen = self._compiled.look(sweep, watched, loss, gradients, cotangents)
         return new, kept, loss, gradients if self.keep_gradients else {}, seen
@@ -218,7 +223,7 @@ def training_step(
     if checked and options.donate:
         raise UsageError("A checked step leaves the context as it was, and one that donates uses it up. Choose one.")
     loss = graph if isinstance(graph, Certification) else certification(graph)
-    certificate, arguments = _certified(loss, update, parameters, frozen, run, domain)
+    certificate, arguments, update = _certified(loss, update, parameters, frozen, run, domain)
     if certificate.verdict not in HOLDS:
         raise StepNotCertifiedError(
             f"The training step of {certificate.loss} is {certificate.verdict}, so it is not run: "
@@ -244,7 +249,7 @@ def _certified(
     frozen: Sequence[str],
     run: Run | None,
     domain: Sequence[str],
-) -> tuple[StepCertificate, Arguments]:
+) -> tuple[StepCertificate, Arguments, Update]:
     traced = loss.traced
     if not traced.ir.scalar_loss:
         raise UsageError(f"{traced.ir.name} does not return one real number, so there is no gradient to step along.")
@@ -254,12 +259,17 @@ def _certified(
     whole = next((n for n in trained if not arguments.is_real(n)), None)
     if whole is not None:
         raise UsageError(f"{whole} is an array of integers or booleans, which has no gradient. Do not train it.")
+    program = str(getattr(update.run if run is None else run, "__name__", "a program")).lstrip("_")
+    if isinstance(update, Unstated):
+        if run is not None or domain:
+            raise UsageError(f"Nothing is stated of {update.name}, so no other program or domain goes with it.")
+        certificate = unstated_certificate(loss.certificate, update, trained, unchanged)
+        return certificate, arguments, update.nested(arguments.nesting(trained))
     equality = prove_update(
         update, {n: arguments.spec(n) for n in trained}, {n: arguments.spec(n) for n in unchanged}, run, domain
     )
-    program = str(getattr(update.run if run is None else run, "__name__", "a program")).lstrip("_")
     certificate = step_certificate(loss.certificate, update, program, trained, unchanged, equality, prove_kept(update))
-    return certificate, arguments
+    return certificate, arguments, update
 
 
 def _example(names: Sequence[str]) -> str:

@@ -6,8 +6,8 @@ the formula for every parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -22,11 +22,23 @@ its new moments."""
 
 
 @dataclass(frozen=True)
+class Stage:
+    """What is done to all gradients before the step of each parameter, such as clipping by their norm."""
+
+    name: str
+    formula: tuple[str, ...]
+    apply: Callable[[Named, Named, Named], Mapping[str, Any]]
+    """Of the parameters, the gradients and the hyperparameters: the gradients that the step takes."""
+    hyperparameters: Mapping[str, float | None]
+    conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Update:
     """An optimizer's step as a statement about one parameter θ with gradient g, and a program for many.
 
     The state holds each of `moments` for each parameter, in its shape, and the count `t` of steps taken if `counts`.
-    Both are zero at the start.
+    Both are zero at the start, but for what `initial` says.
     """
 
     name: str
@@ -42,15 +54,52 @@ class Update:
     conditions: tuple[str, ...] = ()
     """On the hyperparameters, in the syntax of domains."""
     nonnegative: tuple[str, ...] = ()
-    """Moments that are never negative: 0 at the start, and each step keeps it."""
+    """Moments that are never negative: they are not at the start, and each step keeps it."""
+    positive: tuple[str, ...] = ()
+    """Moments that are positive: they are at the start, and each step keeps it."""
+    initial: Mapping[str, float] = field(default_factory=dict)
+    """Of moments whose entries are not zero at the start: what they are."""
+    stages: tuple[Stage, ...] = ()
+    """What is done to the gradients first, in order."""
+    ahead: int = 0
+    """How far beyond the new count of steps the formula looks."""
+
+    def after(self, *stages: Stage) -> Update:
+        """The update of gradients to which these are done first: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
+        return replace(
+            self,
+            name=f"{self.name} after {', '.join(s.name for s in stages)}",
+            formula=(*(line for s in stages for line in s.formula), *self.formula),
+            hyperparameters={**self.hyperparameters, **{k: v for s in stages for k, v in s.hyperparameters.items()}},
+            conditions=(*self.conditions, *(c for s in stages for c in s.conditions)),
+            stages=(*stages, *self.stages),
+            run=_after(stages, self.run),
+        )
 
     def start(self, parameters: Named) -> dict[str, Any]:
         """The state before the first step."""
-        state: dict[str, Any] = {m: {n: jnp.zeros_like(p) for n, p in parameters.items()} for m in self.moments}
+        state: dict[str, Any] = {
+            m: {n: jnp.full_like(p, self.initial.get(m, 0.0)) for n, p in parameters.items()} for m in self.moments
+        }
         return {**state, "t": jnp.zeros((), jnp.int32)} if self.counts else state
 
     def __str__(self) -> str:
         return "\n".join([f"{self.name} ({self.source})", *(f"  {line}" for line in self.formula)])
+
+
+def staged(stages: Sequence[Stage], params: Named, grads: Named, hyper: Named) -> Mapping[str, Any]:
+    """The gradients after some stages."""
+    for stage in stages:
+        grads = stage.apply(params, grads, hyper)
+    return grads
+
+
+def _after(stages: Sequence[Stage], run: Run) -> Run:
+    def after(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return run(params, staged(stages, params, grads, hyper), state, hyper)
+
+    after.__name__ = run.__name__
+    return after
 
 
 def _each(names: Named, one: Callable[[str], Any]) -> dict[str, Any]:

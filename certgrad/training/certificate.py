@@ -41,8 +41,8 @@ class StepCertificate(Struct, frozen=True):
     assumptions: list[str]
     gradient: GraphCertificate
     seed: Theorem
-    equality: Certificate
-    """That the program takes the stated step."""
+    equality: Certificate | None
+    """That the program takes the stated step; None where none is stated."""
     invariant: Certificate | None
     """That the stated step keeps what `kept` lists."""
 

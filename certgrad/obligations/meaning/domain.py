@@ -44,6 +44,21 @@ def read_domain(texts: tuple[str, ...], shapes: Mapping[str, tuple[Poly, ...]], 
     return out
 
 
+def read_statement(statement: t.Statement, shapes: Mapping[str, tuple[Poly, ...]]) -> Clause | None:
+    """A hypothesis on entries at the same place, as a clause; None for one that says something else.
+
+    `shapes` gives the shape of each name, as `read_domain` takes them.
+    """
+    parts = statement.parts if isinstance(statement, t.Either) else (statement,)
+    reader = _Reader(shapes, max((len(s) for s in shapes.values()), default=0), "a hypothesis")
+    if not all(isinstance(one, t.Compare | t.NotIn) for one in parts):
+        return None
+    try:
+        return Clause(tuple(map(reader.atomic, parts)), origin="domain")
+    except (AssertionError, KeyError, ZeroDivisionError, DomainError):
+        return None
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Trees as terms."""

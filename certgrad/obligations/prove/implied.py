@@ -1,0 +1,31 @@
+"""Whether declared conditions imply another one, at every entry of arrays of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from certgrad.hypotheses.tree import Statement
+from certgrad.obligations.assume.conditions import discharged
+from certgrad.obligations.assume.entailment import entailed
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.decide.cases import facts_of
+from certgrad.obligations.meaning.domain import read_domain, read_statement
+from certgrad.obligations.terms.atoms import Dim
+from certgrad.obligations.terms.polynomials import poly_of
+from certgrad.obligations.terms.session import intern
+
+
+def implied(statement: Statement, domain: Sequence[str], scalars: Sequence[str], arrays: Sequence[str]) -> bool:
+    """The conditions of `domain` imply the statement, entry by entry of the arrays; False where that is not shown.
+
+    Raises DomainError for a domain that is none.
+    """
+    shapes: dict[str, tuple[Any, ...]] = dict.fromkeys(scalars, ())
+    shapes |= dict.fromkeys(arrays, (poly_of(intern(Dim("n"))),))
+    asked = read_statement(statement, shapes)
+    if asked is None:
+        return False
+    signs, others = facts_of(read_domain(tuple(domain), shapes, "the conditions"))
+    facts = Facts(signs)
+    return discharged(asked, facts) or entailed(asked, facts, others)
