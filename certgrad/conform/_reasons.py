@@ -28,7 +28,8 @@ _GAMMA = (
 
 _OVERFLOW = (
     "products or squares of arguments beyond 10¹⁹ overflow on the way, and infinities of both signs, or in a quotient, "
-    "meet"
+    "meet: so they do in the usual code for it. To divide by the largest entry first would avoid it, at the price of a "
+    "proof that holds only where no entry is 0 or two are equal in size"
 )
 
 REASONS: dict[str, str] = {
@@ -51,10 +52,13 @@ REASONS: dict[str, str] = {
     ),
     "cumprod": "a product that overflows meets a factor or a tangent of 0 in the sum over entries",
     **dict.fromkeys(
-        "triplet_margin dice jaccard tversky info_nce bilinear quadratic_form multi_dot average selective_scan".split(),
+        "triplet_margin jaccard tversky info_nce bilinear quadratic_form multi_dot selective_scan".split(),
         _OVERFLOW,
     ),
-    "weight_norm": "the squares of numbers below 10⁻¹⁹ underflow, and the norm by which it divides is 0",
+    "weight_norm": (
+        "the squares of numbers below 10⁻¹⁹ underflow, and the norm by which it divides is 0. To divide by the largest "
+        "entry first would avoid it, at the price of a proof that holds only where no entry is 0"
+    ),
     "lgamma": _GAMMA,
     "digamma": _GAMMA,
     "gamma": f"exp of lgamma, whose error counts as often as lgamma is large. {_GAMMA}",
