@@ -1,0 +1,87 @@
+"""What is assumed of the arithmetic that a program runs in. A bound is proved from this, and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+MODEL = (
+    "An addition, subtraction, multiplication or square root returns z·(1 + δ) + η, where z is the exact result of the "
+    "numbers that it is given, |δ| ≤ u (half a unit in the last place of 1), and |η| ≤ the smallest normal number; "
+    "η = 0 where z is a normal number or 0. Arguments and literals are normal numbers or 0.",
+    "A division returns that with |δ| ≤ 2u + u²: it may be a multiplication by a rounded inverse.",
+    "A sum, also in a product of matrices or a convolution, is taken in any order, in the dtype that is written or a "
+    "wider one, with or without rounding its products.",
+    "An operation may be evaluated in a wider dtype and not be rounded to the one that is written.",
+    "A function of the table `ACCURACY` returns z·(1 + δ) + η with |δ| ≤ the number of units in the last place that "
+    "stands there, sines and cosines for arguments up to 8192.",
+    "Comparisons, maxima, minima, absolute values, signs and moves of entries are exact, and a literal is the number "
+    "of the dtype that is nearest to the decimal that is read.",
+    "The operations that run are those of the traced program: no other rewriting changes what is rounded.",
+)
+
+ACCURACY = {
+    "exp": 2,
+    "exp2": 2,
+    "expm1": 4,
+    "log": 2,
+    "log1p": 4,
+    "tanh": 8,
+    "logistic": 4,
+    "sin": 4,
+    "cos": 4,
+    "rsqrt": 4,
+    "cbrt": 4,
+    "erf": 8,
+    "erfc": 16,
+    "atan": 4,
+    "asinh": 16,
+    "sinh": 16,
+    "cosh": 16,
+    "pow": 16,
+}
+"""Of functions that are not rounded correctly: units in the last place of the result. Assumed, and tested at points."""
+
+EXACT = ("neg", "abs", "max", "min", "sign", "floor", "ceil", "round", "stop_gradient", "clamp", "real", "copy")
+ROUNDED = {"add": 1, "add_any": 1, "sub": 1, "mul": 1, "sqrt": 1, "square": 1, "div": 2, "one_minus_square": 2}
+"""How often an operation is rounded."""
+FAR = 8192.0
+"""Arguments of sines and cosines beyond which nothing is assumed."""
+UP = 1 + 1e-12
+"""More than what floats of 64 bits lose in a few operations on numbers that are not negative."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A dtype as the model has it."""
+
+    name: str
+    u: float
+    """Half a unit in the last place of 1."""
+    tiny: float
+    most: float
+
+    def gamma(self, n: Any) -> Any:
+        """A bound on (1 + δ₁)…(1 + δₙ) − 1; infinite where the model gives none."""
+        nu = np.asarray(n, np.float64) * self.u
+        with np.errstate(all="ignore"):
+            return np.where(nu < 0.5, nu / (1 - nu) * UP, np.inf)
+
+    def roundings(self, name: str, params: Any) -> float | None:
+        """How large |δ| can be for an operation, in u; None where nothing is assumed of it."""
+        if name in EXACT:
+            return 0.0
+        if name in ROUNDED:
+            return float(ROUNDED[name])
+        if name == "integer_pow":
+            return abs(int(params["y"])) + 1.0
+        return 2.0 * ACCURACY[name] if name in ACCURACY else None
+
+
+def format_of(dtype: Any) -> Format:
+    """The format of a dtype of floats."""
+    info: Any = jnp.finfo(dtype)
+    return Format(str(jnp.dtype(dtype)), float(info.eps) / 2, float(info.tiny), float(info.max))

@@ -1,0 +1,427 @@
+"""A traced program followed on intervals, with what each operation adds to the errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certgrad.accel.bounds._enclose import _CALLS, _DECIDED, Truths, _one
+from certgrad.accel.rounding._error import Error, Noise, remainder, zero
+from certgrad.accel.rounding._model import FAR, UP, Format, format_of
+from certgrad.accel.rounding._sums import BILINEAR, EXTREMA, LINEAR, of_extrema, of_linear, of_products
+from certgrad.accel.rounding._values import Rounded, known, middle, most, span, widened
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
+from certgrad.obligations.balls._evaluate import Step, program
+from certgrad.obligations.balls._values import Array, Context, Value, boxed, is_float
+
+MOVES = (
+    *("broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", "slice", "concatenate", "rev", "pad"),
+    *("gather", "dynamic_slice", "dynamic_update_slice", "split", "copy_p", "stop_gradient", "optimization_barrier"),
+)
+_STEPPING = {"max", "min", "abs", "sign", "floor", "ceil", "round", "clamp"}
+_TRUTHS = {"eq", "ne", "lt", "gt", "le", "ge"}
+_LOGIC = {"and", "or", "not", "xor"}
+STEPS = 10_000
+
+
+class Rounding:
+    """One program: the noise, the format of what names none, and what is said of it."""
+
+    def __init__(self, format: Format) -> None:
+        self.format, self.noise = format, Noise()
+        self.notes: dict[str, None] = {}
+        self._calling = Context(run=self.run, keep_stopped=True)
+
+    def run(self, jaxpr: Any, arguments: Sequence[Value]) -> list[Any]:
+        """The outputs. Raises BallError where something has no rule."""
+        compiled = program(jaxpr)
+        memory: list[Any] = list(compiled.initial)
+        for slot, value in zip(compiled.inputs, arguments, strict=True):
+            memory[slot] = value
+        for step in compiled.steps:
+            operands = [memory[slot] for slot in step.operands]
+            for slot, value in zip(step.results, self._step(step, operands), strict=False):
+                memory[slot] = value
+        return [known(memory[slot], self.format) for slot in compiled.outputs]
+
+    def _step(self, step: Step, operands: Sequence[Value]) -> list[Any]:
+        if step.name in _CALLS:
+            assert step.rule is not None
+            return _listed(step.rule(self._calling, step.params, *operands))
+        if step.name in _LOOPS:
+            return _LOOPS[step.name](self, step, operands)
+        given = [known(x, self.format) for x in operands]
+        if not any(x.real for x in given) and all(x.sure is None for x in given):
+            return [_plain(x, self.format) for x in _listed(_one(step, list(operands)))]
+        return self._rule(step, given)
+
+    def _rule(self, step: Step, given: list[Rounded]) -> list[Any]:
+        name = step.name
+        if name in _TRUTHS or name in _LOGIC:
+            return [self._truth(step, given)]
+        if name in MOVES:
+            return _moved(step, given)
+        if name == "select_n":
+            return [self._selected(step, given)]
+        if name == "convert_element_type":
+            return [self._converted(step, given[0])]
+        if any(x.sure is not None and not np.all(x.sure) for x in given):
+            raise Undecided(f"{name} of a comparison that may fall either way")
+        exact = _listed(_one(step, [_value(x) for x in given]))
+        if not any(x.real for x in given):
+            return [_plain(x, self.format) for x in exact]
+        format = next(x.format for x in given if x.real)
+        assert format is not None
+        if not all(x.real for x in exact):  # places, such as those of maxima
+            if any(x.error is not None and not x.error.none for x in given):
+                _one(
+                    step, [Value(widened(x)) if x.real else _value(x) for x in given]
+                )  # decided all the same, or raises
+            return [_plain(x, format) for x in exact]
+        (out,) = exact
+        if name == "integer_pow":
+            out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
+        if name in EXTREMA:
+            return [Rounded(out.primal, of_extrema(step, given), format)]
+        if name in LINEAR:
+            error, size, roundings = of_linear(step, given)
+        elif name in BILINEAR:
+            error, size, roundings = of_products(step, given)
+        elif name in _STEPPING:
+            return [Rounded(out.primal, self._stepping(step, given, out.primal), format)]
+        else:
+            error, size, roundings = self._smooth(step, given, out.primal, format)
+        return [Rounded(out.primal, self.rounded(out.primal, error, size, roundings, format, name), format)]
+
+    def rounded(
+        self, exact: Array, error: Error, size: Any, roundings: Any, format: Format, name: str, floor: Any = None
+    ) -> Error:
+        """An error, and what rounding its result adds: relative to `size`, at most so often."""
+        lower, upper = span(exact)
+        reach = np.maximum(np.abs(lower), np.abs(upper)) + error.size
+        size = np.maximum(size, reach) * UP
+        with np.errstate(invalid="ignore", over="ignore"):
+            added = np.where((size == 0) | (np.asarray(roundings) == 0), 0.0, format.gamma(roundings) * size)
+            over = ~((size + added) * UP < format.most)
+        if over.any():
+            self.notes[f"{name} may overflow in {format.name}"] = None
+            added = np.where(over, np.inf, added)
+        least = np.where((lower > 0) | (upper < 0), np.minimum(np.abs(lower), np.abs(upper)), 0.0) - error.size
+        small = (least < format.tiny * UP) & (size > 0) & (np.asarray(roundings) > 0)
+        below = np.where(small, format.tiny * np.maximum(1.0, np.asarray(roundings)), 0.0)
+        fresh = self.noise.fresh(np.nextafter(added, np.inf) * (added > 0))
+        return error + fresh + remainder(below)
+
+    # --- kinds of operations
+
+    def _smooth(self, step: Step, given: list[Rounded], out: Array, format: Format) -> tuple[Error, Any, float]:
+        """By the mean value theorem: the derivative anywhere between what is exact and what is computed, times the
+        error of the operand."""
+        roundings = format.roundings(step.name, step.params)
+        if roundings is None:
+            raise Unsupported(f"nothing is assumed of how {step.name} is rounded")
+        if step.name in ("sin", "cos") and most(widened(given[0])).max(initial=0.0) > FAR:
+            raise Unsupported(f"nothing is assumed of {step.name} beyond {FAR:g}")
+        total = zero(out.shape)
+        if step.name in ("add", "add_any", "sub", "neg"):
+            for k, x in enumerate(given):
+                sign = -1.0 if step.name == "neg" or (step.name == "sub" and k) else 1.0
+                total = total + _spread(x.error, out.shape).scaled(np.full(out.shape, sign), 0.0)
+            return total, 0.0, _sum_roundings(step.name, given, roundings)
+        boxes = [widened(x) for x in given]
+        if step.name == "integer_pow":
+            n = int(step.params["y"])
+            assert given[0].error is not None
+            slope = _entries(lambda v: s.mul(fmpq(n), _power(v, n - 1)), boxes[0])
+            return given[0].error.scaled(*middle(slope)), 0.0, roundings
+        assert step.rule is not None
+        for k, x in enumerate(given):
+            if x.error is None or x.error.none:
+                continue
+            ones = np.full(x.primal.shape, s.ONE, dtype=object)
+            moved = [Value(b, ones if j == k else None) for j, b in enumerate(boxes)]
+            found = step.rule(_DECIDED, step.params, *moved)
+            assert isinstance(found, Value)
+            slope = found.tangent if found.tangent is not None else np.full(out.shape, s.ZERO, dtype=object)
+            slope = np.frompyfunc(lambda d: s.ZERO if d is None else d if s.finite(d) else s.UNKNOWN, 1, 1)(slope)
+            total = total + _spread(x.error, out.shape).scaled(*middle(np.asarray(slope, dtype=object)))
+        return total, 0.0, roundings
+
+    def _stepping(self, step: Step, given: list[Rounded], out: Array) -> Error:
+        """Functions that are exact, with kinks or jumps."""
+        if all(x.error is None or x.error.none for x in given):
+            return zero(out.shape)
+        sizes = [np.broadcast_to(x.error.size, out.shape) for x in given if x.error is not None]
+        if step.name in ("max", "min", "clamp"):
+            picked = _picked(step, given, out)
+            return picked if picked is not None else remainder(np.maximum.reduce(sizes))
+        if step.name == "abs":
+            lower, upper = span(widened(given[0]))
+            assert given[0].error is not None
+            sign = np.where(lower >= 0, 1.0, np.where(upper <= 0, -1.0, 0.0))
+            known_sign = given[0].error.scaled(sign, 0.0)
+            return known_sign + remainder(np.where(sign == 0, sizes[0], 0.0))
+        box = _one(step, [Value(widened(x)) for x in given])
+        assert isinstance(box, Value)
+        lower, upper = span(box.primal)
+        return remainder(np.where(lower == upper, 0.0, (upper - lower) * UP))
+
+    def _truth(self, step: Step, given: list[Rounded]) -> Rounded:
+        exact = _one(step, [_value(x) for x in given])
+        assert isinstance(exact, Value)
+        shape = exact.primal.shape
+        if step.name in _LOGIC or not all(x.real for x in given):
+            sure = np.ones(shape, bool)
+            for x in given:
+                sure = sure & (True if x.sure is None else x.sure)
+        else:
+            exactly = [x.error is None or x.error.none for x in given]
+            sure = np.ones(shape, bool)
+            if not all(exactly):
+                box = _one(step, [Value(widened(x)) for x in given])
+                assert isinstance(box, Value)
+                without = [x.error.size == 0 for x in given if x.error is not None]
+                sure = np.array([v is not None for v in box.primal.flat], bool).reshape(shape)
+                sure = sure | (np.broadcast_to(without[0], shape) & np.broadcast_to(without[1], shape))
+        if not sure.all():
+            self.notes[f"{step.name} may fall either way: both ways count"] = None
+        return Rounded(exact.primal, sure=None if sure.all() else sure)
+
+    def _selected(self, step: Step, given: list[Rounded]) -> Rounded:
+        which, *cases = given
+        exact = _one(step, [_value(x) for x in given])
+        assert isinstance(exact, Value)
+        if not exact.real:
+            if any(x.sure is not None for x in given):
+                raise Undecided("a selection of truth values by a comparison that may fall either way")
+            return _plain(exact, self.format)
+        shape = exact.primal.shape
+        picks = np.broadcast_to(which.primal, shape)
+        sure = np.broadcast_to(True if which.sure is None else which.sure, shape)
+        errors = [_spread(x.error, shape) for x in cases]
+        total = zero(shape)
+        decided = np.zeros(shape, bool)
+        for k, e in enumerate(errors):
+            here = sure & np.array([v is not None and int(v) == k for v in picks.flat], bool).reshape(shape)
+            decided |= here
+            total = total + _masked(e, here)
+        size = np.maximum.reduce([e.size for e in errors])
+        if not sure.all():  # what is computed may be of one case, and what is exact of another
+            spans = [span(np.broadcast_to(x.primal, shape)) for x in cases]
+            apart = max(u for _, u in spans) if len(spans) == 1 else _width(spans)
+            size = np.where(sure, size, size + apart)
+        left = np.where(decided, 0.0, size)
+        format = next(x.format for x in cases if x.real)
+        return Rounded(exact.primal, total + remainder(np.where(left > 0, left * UP, 0.0)), format)
+
+    def _converted(self, step: Step, x: Rounded) -> Rounded:
+        exact = _one(step, [_value(x)])
+        assert isinstance(exact, Value)
+        dtype = step.params["new_dtype"]
+        if not is_float(dtype):
+            if x.real and x.error is not None and not x.error.none:
+                box = _one(step, [Value(widened(x))])
+                assert isinstance(box, Value)
+                if not np.array_equal(box.primal, exact.primal):
+                    raise Undecided("an integer made of a number that is rounded")
+            return Rounded(exact.primal, sure=x.sure)
+        format = format_of(dtype)
+        if not x.real:
+            sure = True if x.sure is None else x.sure
+            error = remainder(np.where(np.broadcast_to(sure, exact.primal.shape), 0.0, 1.0))
+            return Rounded(
+                exact.primal, self.rounded(exact.primal, error, 0.0, _of_whole(exact, format), format, "cast"), format
+            )
+        assert x.error is not None
+        assert x.format is not None
+        if format.u <= x.format.u:
+            return Rounded(exact.primal, x.error, format)
+        return Rounded(exact.primal, self.rounded(exact.primal, x.error, 0.0, 1.0, format, "a cast"), format)
+
+
+def _power(v: Any, n: int) -> Any:
+    """A whole power of an interval, by its ends where 0 is not inside."""
+    if type(v) is not arb or v.contains(0) or not v.is_finite():
+        return s.power(v, n)
+    ends = [s.power(end, n) for end in (v.lower(), v.upper())]
+    return s.known(s.ball(ends[0]).union(s.ball(ends[1]))) if all(map(s.finite, ends)) else s.power(v, n)
+
+
+def _entries(function: Any, array: Array) -> Array:
+    return boxed(np.frompyfunc(function, 1, 1)(array))
+
+
+def _width(spans: Sequence[tuple[Any, Any]]) -> Any:
+    lower, upper = np.minimum.reduce([a for a, _ in spans]), np.maximum.reduce([b for _, b in spans])
+    return upper - lower
+
+
+def _of_whole(exact: Value, format: Format) -> Any:
+    """Integers up to 1/u are numbers of the format."""
+    return np.where(most(exact.primal) * format.u <= 0.5, 0.0, 1.0)
+
+
+def _sum_roundings(name: str, given: list[Rounded], roundings: float) -> Any:
+    """What is added to 0 is not rounded."""
+    if name == "neg" or len(given) < 2:
+        return roundings
+    zeros = [np.array([v == 0 if type(v) is fmpq else False for v in x.primal.flat], bool) for x in given]
+    shapes = [z.reshape(x.primal.shape) for z, x in zip(zeros, given, strict=True)]
+    return np.where(np.logical_or(*np.broadcast_arrays(*shapes)), 0.0, roundings)
+
+
+def _picked(step: Step, given: list[Rounded], out: Array) -> Error | None:
+    """The error of the larger one, where both computed and exact it is surely that one."""
+    if step.name == "clamp" or len(given) != 2:
+        return None
+    (la, ua), (lb, ub) = (span(np.broadcast_to(widened(x), out.shape)) for x in given)
+    first, second = (la >= ub, lb >= ua) if step.name == "max" else (ua <= lb, ub <= la)
+    a, b = (_spread(x.error, out.shape) for x in given)
+    left = np.where(first | second, 0.0, np.maximum(a.size, b.size))
+    return _masked(a, first) + _masked(b, second & ~first) + remainder(left)
+
+
+def _masked(e: Error, where: Any) -> Error:
+    return Error(np.where(where[..., None], e.terms, 0.0), np.where(where, e.rest, 0.0))
+
+
+def _spread(e: Error | None, shape: Any) -> Error:
+    if e is None:
+        return zero(shape)
+    return Error(np.broadcast_to(e.terms, (*shape, e.terms.shape[-1])), np.broadcast_to(e.rest, shape))
+
+
+def _moved(step: Step, given: list[Rounded]) -> list[Any]:
+    """Entries that are moved take their errors with them: the rule of the primitive moves their numbers."""
+    real = any(x.real for x in given[:1]) or any(x.real for x in given if step.name in ("concatenate",))
+    exact = _listed(_one(step, [_value(x) for x in given]))
+    if not real:
+        if all(x.sure is None for x in given):
+            return [_plain(x, None) for x in exact]
+    counted, marked, pool = 0, [], []
+    for x in given:
+        tracked = x.real if real else x.primal.dtype in (bool, object)
+        if not tracked:
+            marked.append(_value(x))
+            continue
+        ids = np.array([fmpq(counted + k) for k in range(x.primal.size)] or [0], dtype=object)[: x.primal.size]
+        marked.append(Value(ids.reshape(x.primal.shape)))
+        counted += x.primal.size
+        pool.append(x)
+    assert step.rule is not None
+    found = _listed(step.rule(_DECIDED, step.params, *marked))
+    out = []
+    for places, value in zip(found, exact, strict=True):
+        at = np.array([int(v) if type(v) is fmpq else -1 for v in places.primal.flat], int).reshape(places.primal.shape)
+        if not real:
+            sure = np.concatenate(
+                [np.broadcast_to(True if x.sure is None else x.sure, x.primal.shape).ravel() for x in pool]
+            )
+            out.append(Rounded(value.primal, sure=np.where(at < 0, True, sure[at])))
+            continue
+        count = max(x.error.terms.shape[-1] for x in pool if x.error is not None)
+        errors = [
+            (_spread(x.error, x.primal.shape) + Error(np.zeros((*x.primal.shape, count)), np.zeros(x.primal.shape)))
+            for x in pool
+        ]
+        terms = np.concatenate([e.terms.reshape(e.rest.size, count) for e in errors])
+        rest = np.concatenate([e.rest.ravel() for e in errors])
+        moved = Error(np.where((at < 0)[..., None], 0.0, terms[at]), np.where(at < 0, 0.0, rest[at]))
+        out.append(Rounded(value.primal, moved, pool[0].format))
+    return out
+
+
+def _listed(found: Any) -> list[Any]:
+    return [found] if isinstance(found, Value) else list(found)
+
+
+def _value(x: Rounded) -> Value:
+    open_ = x.primal.dtype == object and not _is_real(x)
+    return Truths(x.primal) if open_ else Value(x.primal)
+
+
+def _is_real(x: Rounded) -> bool:
+    return x.error is not None
+
+
+def _plain(x: Value, format: Format | None) -> Rounded:
+    if isinstance(x, Rounded):
+        return x
+    if x.real and not isinstance(x, Truths):
+        return Rounded(x.primal, zero(x.primal.shape), format)
+    return Rounded(x.primal)
+
+
+def _scan(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    params = step.params
+    first = params["num_consts"]
+    last = first + params["num_carry"]
+    consts, carry, rows = (
+        list(operands[:first]),
+        list(operands[first:last]),
+        [known(x, self.format) for x in operands[last:]],
+    )
+    length = params["length"]
+    if length > STEPS:
+        raise Unsupported(f"a loop of {length} steps")
+    stacked: list[list[Any]] = []
+    order = range(length)[::-1] if params["reverse"] else range(length)
+    for k in order:
+        out = self.run(params["jaxpr"], [*consts, *carry, *(_row(x, k) for x in rows)])
+        carry = out[: len(carry)]
+        stacked.append(out[len(carry) :])
+    if params["reverse"]:
+        stacked.reverse()
+    return [*carry, *(_stack(list(column)) for column in zip(*stacked, strict=True))]
+
+
+def _row(x: Rounded, k: int) -> Rounded:
+    error = None if x.error is None else Error(x.error.terms[k], x.error.rest[k])
+    primal = x.primal[k]
+    if not isinstance(primal, np.ndarray):
+        held = np.empty((), x.primal.dtype)
+        held[()] = primal
+        primal = held
+    return Rounded(primal, error, x.format, None if x.sure is None else x.sure[k])
+
+
+def _stack(parts: list[Rounded]) -> Rounded:
+    primal = np.stack([p.primal for p in parts])
+    if parts[0].error is None:
+        sures = [np.broadcast_to(True if p.sure is None else p.sure, p.primal.shape) for p in parts]
+        return Rounded(primal, sure=None if all(p.sure is None for p in parts) else np.stack(sures))
+    count = max(p.error.terms.shape[-1] for p in parts if p.error is not None)
+    padded = [zero((*p.primal.shape,)) if p.error is None else p.error for p in parts]
+    wide = [e + Error(np.zeros((*e.rest.shape, count)), np.zeros(e.rest.shape)) for e in padded]
+    error = Error(np.stack([e.terms for e in wide]), np.stack([e.rest for e in wide]))
+    return Rounded(primal, error, parts[0].format)
+
+
+def _cond(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    index, *rest = (known(x, self.format) for x in operands)
+    if index.sure is not None or index.primal.dtype == object:
+        raise Undecided("a branch whose test may fall either way")
+    branches = step.params["branches"]
+    return self.run(branches[int(np.clip(int(index.primal), 0, len(branches) - 1))], rest)
+
+
+def _while(self: Rounding, step: Step, operands: Sequence[Value]) -> list[Any]:
+    params = step.params
+    tests, bodies = params["cond_nconsts"], params["body_nconsts"]
+    of_test, of_body, carry = operands[:tests], operands[tests : tests + bodies], list(operands[tests + bodies :])
+    for _ in range(STEPS):
+        (goes_on,) = self.run(params["cond_jaxpr"], [*of_test, *carry])
+        if goes_on.sure is not None or goes_on.primal.dtype == object:
+            raise Undecided("a loop whose test may fall either way")
+        if not bool(goes_on.primal):
+            return carry
+        carry = self.run(params["body_jaxpr"], [*of_body, *carry])
+    raise Unsupported(f"a loop of more than {STEPS} steps")
+
+
+_LOOPS = {"scan": _scan, "cond": _cond, "while": _while}
+__all__ = ["BallError", "Rounding"]

@@ -1,0 +1,107 @@
+"""Values of a program that is followed: the exact one, by intervals, and by how much what is computed differs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+from certgrad.accel.rounding._error import Error, remainder, zero
+from certgrad.accel.rounding._model import Format
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._values import Array, Value, boxed
+
+
+class Rounded(Value):
+    """Reals with their errors and format; or truth values and integers, and whether each is what is computed."""
+
+    __slots__ = ("error", "format", "sure")
+
+    def __init__(
+        self, primal: Array, error: Error | None = None, format: Format | None = None, sure: Any = None
+    ) -> None:
+        super().__init__(primal)
+        object.__setattr__(self, "error", error)
+        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "sure", sure)
+
+    error: Error | None
+    format: Format | None
+    sure: Any
+    """Of truth values: where what is computed is what is exact. None: everywhere."""
+
+
+def known(x: Value, format: Format) -> Rounded:
+    """A value as one with an error: of literals, the distance to the number of the dtype that stands for it."""
+    if isinstance(x, Rounded):
+        return x
+    if not x.real:
+        return Rounded(x.primal)
+    apart = (
+        np.vectorize(lambda v: _apart(v, format), otypes=[float])(x.primal)
+        if x.primal.size
+        else np.zeros(x.primal.shape)
+    )
+    return Rounded(x.primal, remainder(apart) if np.any(apart) else zero(x.primal.shape), format)
+
+
+def _apart(v: Any, format: Format) -> float:
+    if type(v) is not fmpq:
+        return 0.0
+    exact = Fraction(int(v.p), int(v.q))
+    try:
+        nearest = float(np.asarray(float(exact)).astype(format.name))
+    except OverflowError:
+        return np.inf
+    if not np.isfinite(nearest):
+        return np.inf
+    found = abs(Fraction(nearest) - exact)
+    return 0.0 if not found else float(np.nextafter(float(found), np.inf))
+
+
+def span(primal: Array) -> tuple[Any, Any]:
+    """Floats below and above each entry; infinite where nothing is known."""
+    lower, upper = np.empty(primal.shape), np.empty(primal.shape)
+    for at in np.ndindex(primal.shape):
+        lower[at], upper[at] = _ends(primal[at])
+    return lower, upper
+
+
+def _ends(v: Any) -> tuple[float, float]:
+    if not s.finite(v):
+        return -np.inf, np.inf
+    if type(v) is fmpq and int(v.q) == 1 and abs(int(v.p)) < 2**53:
+        return float(int(v.p)), float(int(v.p))
+    b = s.ball(v)
+    with_ends = float(b.lower().mid()), float(b.upper().mid())
+    return float(np.nextafter(with_ends[0], -np.inf)), float(np.nextafter(with_ends[1], np.inf))
+
+
+def most(primal: Array) -> Any:
+    """The most that the magnitude of each entry can be."""
+    lower, upper = span(primal)
+    return np.maximum(np.abs(lower), np.abs(upper))
+
+
+def middle(primal: Array) -> tuple[Any, Any]:
+    """A float in each entry's interval and a radius around it."""
+    lower, upper = span(primal)
+    with np.errstate(all="ignore"):
+        mid = np.where(np.isfinite(lower) & np.isfinite(upper), lower / 2 + upper / 2, 0.0)
+        radius = np.maximum(upper - mid, mid - lower)
+    return mid, np.where(radius == 0, 0.0, np.nextafter(radius, np.inf))
+
+
+def widened(x: Rounded) -> Array:
+    """What is computed lies in these intervals, and so does what is exact."""
+    assert x.error is not None
+    size = x.error.size
+
+    def one(v: Any, e: float) -> Any:
+        if e == 0:
+            return v
+        return s.UNKNOWN if not np.isfinite(e) or not s.finite(v) else s.ball(v) + arb(0, e)
+
+    return boxed(np.frompyfunc(one, 2, 1)(x.primal, size))
