@@ -3,6 +3,7 @@
 found = conform(registry.get("softmax"), ["float32"])
 """
 
+from certgrad.conform._bounds import Bounded, Proved, bounded
 from certgrad.conform._measure import DTYPES, LIMIT, PARTS, Conformity, Hard, Measured, conform, devices, explained
 from certgrad.conform._reasons import REASONS, reason
 
@@ -11,9 +12,12 @@ __all__ = [
     "LIMIT",
     "PARTS",
     "REASONS",
+    "Bounded",
     "Conformity",
     "Hard",
     "Measured",
+    "Proved",
+    "bounded",
     "conform",
     "devices",
     "explained",

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from certgrad.cli._app import app
-from certgrad.conform import Conformity, Hard, Measured
-from certgrad.report import floats
+from certgrad.conform import Bounded, Conformity, Hard, Measured, Proved
+from certgrad.report import floats, rounding
 
 
 def test_ops_are_measured_and_a_page_is_written(tmp_path: Path) -> None:
@@ -42,3 +42,21 @@ def test_what_has_no_reason_is_named() -> None:
     one.reason = "because"
     assert not one.problems()
     assert "- `cube`: jvp 50, vjp 7, NaN below; because" in floats.as_markdown([one], "jax 0")
+
+
+def test_bounds_are_proved_and_a_page_is_written(tmp_path: Path) -> None:
+    page = tmp_path / "rounding.md"
+    asked = ["conform", "exp", "lgamma", "--bounds", "--dtype", "float32", "-o", str(page), "--jobs", "1"]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0, found.output
+    assert "exp (2)  float32: forward 2.44 (" in found.stdout
+    text = page.read_text(encoding="utf-8")
+    assert "| `exp` | (2) | 2.44 / " in text
+    assert "- `lgamma`, float32 forward: nothing is assumed of how lgamma is rounded" in text
+    assert "A sum, also in a product of matrices or a convolution, is taken in any order" in text
+
+
+def test_a_measured_error_beyond_its_bound_is_named() -> None:
+    one = Bounded("cube", "(2)", {"float32": {"forward": Proved(2.0, 3.0), "vjp": Proved(reason="why")}})
+    assert rounding.beyond(one) == ["forward in float32: 3 beyond 2"]
+    assert "vjp not bounded: why" in rounding.as_text([one])

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from certgrad.conform import PARTS, conform, devices, explained
+from certgrad.conform import PARTS, bounded, conform, devices, explained
 from certgrad.conform._measure import apart
 from certgrad.ops import registry
 
@@ -57,3 +57,16 @@ def test_what_has_no_kernel_is_said() -> None:
 
 def test_devices() -> None:
     assert "cpu" in devices()
+
+
+@pytest.mark.parametrize("name", ["softmax", "matmul", "relu", "logsumexp", "cross_entropy_labels"])
+def test_proved_bounds_hold_of_what_is_measured(name: str) -> None:
+    found = bounded(registry.get(name), ["float32"], points=10)
+    for proved in found.parts["float32"].values():
+        assert not proved.reason
+        assert proved.measured <= proved.bound < 50
+
+
+def test_what_has_no_bound_says_why() -> None:
+    found = bounded(registry.get("lgamma"), ["float32"], points=2)
+    assert found.parts["float32"]["forward"].reason == "nothing is assumed of how lgamma is rounded"

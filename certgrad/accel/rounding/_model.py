@@ -25,7 +25,6 @@ MODEL = (
 
 ACCURACY = {
     "exp": 2,
-    "exp2": 2,
     "expm1": 4,
     "log": 2,
     "log1p": 4,
@@ -36,7 +35,7 @@ ACCURACY = {
     "rsqrt": 4,
     "cbrt": 4,
     "erf": 8,
-    "erfc": 16,
+    "erfc": 32,
     "atan": 4,
     "asinh": 16,
     "sinh": 16,

@@ -1,0 +1,130 @@
+"""The proved bound on an op's rounding over a box around an ordinary point, beside what is measured there."""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from certgrad.accel.bounds import Box
+from certgrad.accel.rounding._bound import bound_of
+from certgrad.accel.rounding._measured import measured
+from certgrad.accel.rounding._model import format_of
+from certgrad.conform._points import Call, calls, ordinary
+from certgrad.hypotheses.arithmetic import UnfitError
+from certgrad.obligations.balls._errors import BallError
+from certgrad.obligations.verify._programs import DoesNotTraceError
+from certgrad.ops import Op
+
+RADIUS = 2.0**-5
+"""Of the box: each entry of the arguments, and of the cotangents."""
+POINTS = 25
+
+
+@dataclass
+class Proved:
+    """A part of an op in a dtype: the bound and the largest measured error, in units of the largest value; or why
+    there is no bound."""
+
+    bound: float = np.inf
+    measured: float = np.nan
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """The measured error is within the bound."""
+        return not self.measured > self.bound
+
+
+@dataclass
+class Bounded:
+    """An op: by dtype and part."""
+
+    op: str
+    shapes: str = ""
+    parts: dict[str, dict[str, Proved]] = field(default_factory=dict)
+    without: str = ""
+    """Why nothing was bounded."""
+
+
+def bounded(op: Op, dtypes: Sequence[str] = ("float64", "float32", "bfloat16"), points: int = POINTS) -> Bounded:
+    """Bound what rounding does to an op's forward and VJP in these dtypes, and measure it at points of the box."""
+    out = Bounded(op.name)
+    rng = np.random.default_rng(zlib.crc32(op.name.encode()))
+    with jax.enable_x64(True):
+        found: tuple[Call, list[Any]] | None = None
+        for call in calls(op, rng):
+            with suppress(DoesNotTraceError, UnfitError, StopIteration):
+                found = call, next(itertools.islice(ordinary(call, rng, jnp.float32), 1)).arrays
+                break
+        if found is None:
+            out.without = "no small shape was found at which it traces"
+            return out
+        call, middle = found
+        out.shapes = ", ".join(f"({' '.join(map(str, shape))})" for shape in call.shapes)
+        for dtype in dtypes:
+            out.parts[dtype] = {part: _proved(call, middle, part, dtype, rng, points) for part in ("forward", "vjp")}
+    return out
+
+
+def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, points: int) -> Proved:
+    kind = jnp.dtype(dtype)
+    arrays = [_box(x, kind) if x.dtype.kind == "f" else x for x in middle]
+    rules, params = call.op.rules(call.statics), list(call.parameters)
+    typed = [jax.ShapeDtypeStruct(x.shape, kind if x.dtype.kind == "f" else x.dtype) for x in middle]
+    flat, count = list(arrays), len(arrays)
+
+    def forward(*given: Any) -> Any:
+        return rules.forward(list(given), params)
+
+    function: Callable[..., Any] = forward
+    try:
+        if part == "vjp":
+            outs = jax.tree.leaves(jax.eval_shape(forward, *typed))
+            seeds = [_box(rng.uniform(-1, 1, size=y.shape), kind) for y in outs]
+
+            def vjp(*given: Any) -> Any:
+                found = rules.vjp(list(given[:count]), list(given[count:]), params)
+                return [x for x in found if x is not None]
+
+            function, flat = vjp, [*arrays, *seeds]
+            typed = [*typed, *(jax.ShapeDtypeStruct(y.shape, y.dtype) for y in outs)]
+        bound = bound_of(function, flat, typed, dtype)
+        if not bound.bounded:
+            return Proved(reason=bound.reason or "; ".join(bound.notes) or "a value is not known well enough")
+        largest = [max(np.abs(a).max(initial=0), np.abs(b).max(initial=0)) for a, b in _pairs(bound.lower, bound.upper)]
+        errors = measured(function, flat, typed, dtype, points)
+        over = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
+        at = _units([m.max(initial=0.0) for m in errors], largest, dtype)
+        if over is not None:
+            return Proved(bound.units, max(at, np.nextafter(bound.units, np.inf)), f"output {over} is beyond its bound")
+        return Proved(bound.units, at)
+    except (BallError, UnfitError) as error:
+        return Proved(reason=str(error))
+    except Exception as error:  # what has no kernel in a dtype
+        return Proved(reason=f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}")
+
+
+def _pairs(a: Any, b: Any) -> list[tuple[Any, Any]]:
+    return list(zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+
+
+def _box(x: Any, kind: Any) -> Box:
+    """Around numbers of the dtype, its ends too."""
+    middle = np.asarray(jnp.asarray(x, kind), np.float64)
+    lower, upper = (np.asarray(jnp.asarray(middle + side * RADIUS, kind), np.float64) for side in (-1, 1))
+    return Box(np.minimum(lower, middle), np.maximum(upper, middle))
+
+
+def _units(errors: Sequence[float], largest: Sequence[float], dtype: str) -> float:
+    format = format_of(dtype)
+    tops = [max(x, format.tiny / format.u) for x in largest]
+    units = [2 * format.u * 2.0 ** np.floor(np.log2(x)) if np.isfinite(x) else np.inf for x in tops]
+    return max((e / unit for e, unit in zip(errors, units, strict=True)), default=0.0)

@@ -1,0 +1,83 @@
+"""Proved bounds on rounding beside measured errors: lines for a terminal, and the page `reports/rounding.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from certgrad.conform import Bounded
+
+PARTS = ("forward", "vjp")
+INTRODUCTION = """\
+What is computed is within this bound of the exact value, for every input of a box: each entry of the arguments, and of
+the cotangents, within 1/32 of an ordinary number. It is proved from the model below, by intervals and affine
+arithmetic, and holds for every arithmetic that is as the model says. Beside it stands the largest error that was
+measured at 25 points of the box. Both are in units in the last place of the largest value that the output has over the
+box: *bound / measured*. An entry is empty where there is no bound; the reasons are listed."""
+
+
+def beyond(one: Bounded) -> list[str]:
+    """Parts whose measured error is beyond the bound: then the model does not hold there, or the bound is wrong."""
+    return [
+        f"{part} in {dtype}: {p.measured:.3g} beyond {p.bound:.3g}"
+        for dtype, parts in one.parts.items()
+        for part, p in parts.items()
+        if not p.holds
+    ]
+
+
+def as_text(found: Sequence[Bounded]) -> str:
+    """A line an op and dtype."""
+    lines = []
+    for one in found:
+        for dtype, parts in one.parts.items():
+            shown = "  ".join(
+                f"{part} {p.bound:.3g} ({p.measured:.3g} measured)"
+                if not p.reason
+                else f"{part} not bounded: {p.reason}"
+                for part, p in parts.items()
+            )
+            lines.append(f"{one.op} {one.shapes}  {dtype}: {shown}")
+        if one.without:
+            lines.append(f"{one.op}: not bounded: {one.without}")
+        lines += [f"    {line}" for line in beyond(one)]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(found: Sequence[Bounded], versions: str) -> str:
+    """The page."""
+    from certgrad.accel.rounding import ACCURACY, MODEL
+
+    dtypes = list(dict.fromkeys(dtype for one in found for dtype in one.parts))
+    closed = {d: sum(all(not p.reason for p in one.parts[d].values()) for one in found if one.parts) for d in dtypes}
+    counts = ", ".join(f"{n} in {d}" for d, n in closed.items())
+    lines = [
+        "# Rounding",
+        "",
+        INTRODUCTION,
+        "",
+        f"Measured on a cpu, {versions}. Of {len(found)} ops forward and VJP are",
+    ]
+    lines += [f"bounded of {counts}.", "Made by `certgrad conform --bounds --output reports/rounding.md`."]
+    lines += ["", "## What is assumed", "", *(f"- {line}" for line in MODEL)]
+    table = ", ".join(f"{name} {units}" for name, units in ACCURACY.items())
+    lines += [f"- `ACCURACY`, in units in the last place: {table}.", "", "## Bounds", ""]
+    lines.append("| op | shapes | " + " | ".join(f"{d} {part}" for d in dtypes for part in PARTS) + " |")
+    lines.append("|---|---|" + "---:|" * (len(dtypes) * len(PARTS)))
+    for one in found:
+        if any(not p.reason for parts in one.parts.values() for p in parts.values()):
+            cells = [one.parts[d][part] for d in dtypes for part in PARTS]
+            shown = ["" if p.reason else f"{p.bound:.3g} / {p.measured:.2g}" for p in cells]
+            lines.append(f"| `{one.op}` | {one.shapes} | {' | '.join(shown)} |")
+    lines += ["", "## Not bounded", ""]
+    for one in found:
+        if one.without:
+            lines.append(f"- `{one.op}`: {one.without}")
+        why: dict[str, list[str]] = {}
+        for dtype, parts in one.parts.items():
+            for part, p in parts.items():
+                if p.reason:
+                    why.setdefault(p.reason, []).append(f"{dtype} {part}")
+        lines += [f"- `{one.op}`, {', '.join(where)}: {reason}" for reason, where in why.items()]
+    return "\n".join(lines) + "\n"
