@@ -42,7 +42,7 @@ def as_text(found: Sequence[Conformity]) -> str:
 
 
 def _clear() -> str:
-    return f"In float32 none is above {LIMIT} units at ordinary arguments without a reason, and none is NaN."
+    return f"In float32 none is above {LIMIT} units at ordinary arguments, or NaN, without a reason."
 
 
 def as_markdown(found: Sequence[Conformity], versions: str) -> str:
