@@ -28,6 +28,17 @@ def mlp(params, x, target):
     return jnp.mean((jax.nn.relu(x @ params["W1"] + params["b1"]) @ params["W2"] - target) ** 2)
 
 
+def sharded(params, x, target):
+    """The perceptron with its sum over the data's axis written out."""
+
+    def part(params, x, target):
+        return jax.lax.psum(jnp.sum((jnp.tanh(x @ params["W1"]) @ params["W2"] - target) ** 2), "data")
+
+    rows = PartitionSpec("data")
+    run = jax.shard_map(part, mesh=MESH, in_specs=(PartitionSpec(), rows, rows), out_specs=PartitionSpec())
+    return run(params, x, target) / target.size
+
+
 def transformer(params, rows):
     return jnp.mean(jax.vmap(lambda row: gpt(params, row, 2))(rows))
 
@@ -98,6 +109,16 @@ def main():
         out["guard"] = ""
     except GuardError as error:
         out["guard"] = str(error)
+    try:
+        huge = dict(params, W2=params["W2"] * 1e30)
+        checked.value_and_grad(placed(huge, over_model), *placed((x, target), over_data))
+        out["not finite"] = ""
+    except GuardError as error:
+        out["not finite"] = str(error)
+    in_parts = compile_graph(certgrad.trace(sharded, params, x, target))
+    given = placed(params, over_model), *placed((x, target), over_data)
+    found, wanted = in_parts.value_and_grad(*given), jax.value_and_grad(sharded)(params, x, target)
+    out["shard_map"] = apart(jax.device_get((found[0], found[1][0])), jax.device_get(wanted))
     try:
         rows = jax.device_put(x, NamedSharding(EXPLICIT, PartitionSpec("data")))
         checked.forward(params, rows, target)

@@ -9,7 +9,7 @@ import pytest
 from certgrad.accel import CompiledGraph, GuardError, NotCertifiedError, compile_graph
 from certgrad.graph import trace
 from certgrad.graph._certify import certification
-from certgrad.training import SGD, training_step
+from certgrad.training import SGD, curves, train, training_step
 from examples.models import Draw
 from examples.models.transformers import block, gpt_parameters
 
@@ -128,6 +128,44 @@ def test_what_is_not_finite_is_followed_to_its_node() -> None:
     assert jnp.isfinite(found.value_and_grad(jnp.array([1.0, 2, 3]))[0])
     with pytest.raises(GuardError, match=r"%\d+ exp at test_guards.py:\d+ is the first that is infinite"):
         found.value_and_grad(jnp.array([1.0, 2, 1000]))
+
+
+def test_what_is_not_finite_is_followed_inside_jit_vmap_and_scan() -> None:
+    def large(x):
+        return jnp.sum(jnp.tanh(x) * jnp.exp(x) - x)
+
+    found = compile_graph(trace(large, "x: n"), checked=True, monitor=True)
+    rows = jnp.array([[1.0, 2], [1, 1000]])
+    for run in (
+        lambda: jax.jit(found.value_and_grad)(rows[1]),
+        lambda: jax.vmap(found.value_and_grad)(rows),
+        lambda: jax.lax.scan(lambda c, x: (c, found.value_and_grad(x)), 0, rows),
+    ):
+        with pytest.raises(Exception, match=r"not finite: %\d+ exp at test_guards\.py:\d+ is the first"):
+            finished(run)
+    assert max(found.monitor.series("not finite")) == 1
+
+
+def test_counts_inside_jit_vmap_and_scan() -> None:
+    rows = jnp.array([[1.0, 2, 3], [1, -2, -3], [0, 1, 1]])
+    for run in (
+        lambda found: [jax.jit(found.value_and_grad)(row) for row in rows],
+        lambda found: jax.vmap(found.value_and_grad)(rows),
+        lambda found: jax.lax.scan(lambda c, x: (c, found.value_and_grad(x)), 0, rows),
+    ):
+        found = compile_graph(trace(logs, "x: n"), monitor=True)
+        finished(lambda f=found, r=run: r(f))
+        assert sorted(found.monitor.series(found.monitor.names[0])) == [0, 1, 2]
+
+
+def test_counts_go_into_the_log_of_a_run_and_its_curves(tmp_path) -> None:
+    step = training_step(trace(logs, "x: n"), SGD, ["x"], monitor=True)
+    start = step.start({"x": jnp.array([1.0, 0.5])}, hyperparameters={"lr": 0.3})
+    run = train(step, start, [{}], steps=2, log_every=1, progress=False)
+    name = step.monitor.names[0]
+    assert [e.metrics[name] for e in run.log.entries] == [0, 1]
+    pytest.importorskip("matplotlib")
+    assert "<svg" in curves(run.log, tmp_path / "counts.svg", [name]).read_text()
 
 
 def test_a_training_step_is_guarded_and_counted() -> None:

@@ -38,5 +38,7 @@ def test_gradients_on_a_mesh_are_those_of_one_device() -> None:
     assert found["training, resumed"] == 0
     assert found["training, one device"] < 1e-4
     assert "relu" in found["guard"]
+    assert "is the first that is infinite" in found["not finite"]
+    assert found["shard_map"] < 2e-6
     assert "x is on a mesh whose axes are explicit" in found["explicit"]
     assert all(count == 0 for count in found["monitored"].values())

@@ -35,10 +35,14 @@ _CALLS = {"jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "r
 """Primitives that run an inner program and return what it returns."""
 
 
-def enclose(jaxpr: Any, arguments: Sequence[Value]) -> list[Array]:
-    """Enclosures of a program's outputs over the arguments. Raises BallError where there is none."""
+def enclose(jaxpr: Any, arguments: Sequence[Value], decided: bool = False) -> list[Array]:
+    """Enclosures of a program's outputs over the arguments; with `decided`, each comparison must fall one way.
+
+    Raises BallError where there is none.
+    """
     with np.errstate(all="ignore"):
-        return [_plain(out).primal for out in _run(jaxpr, list(arguments))]
+        outs = _run_closed(jaxpr, list(arguments)) if decided else _run(jaxpr, list(arguments))
+        return [_plain(out).primal for out in outs]
 
 
 def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
@@ -53,24 +57,40 @@ def _run(jaxpr: Any, arguments: list[Value]) -> list[Value]:
     return [memory[slot] for slot in compiled.outputs]
 
 
+def _run_closed(jaxpr: Any, arguments: list[Value]) -> list[Value]:
+    """As `_run`; a comparison that is open is an error."""
+    compiled = program(jaxpr)
+    memory: list[Any] = list(compiled.initial)
+    for slot, value in zip(compiled.inputs, arguments, strict=True):
+        memory[slot] = value
+    for step in compiled.steps:
+        out = _one(step, [memory[slot] for slot in step.operands], _CLOSED)
+        found = [out] if isinstance(out, Value) else out
+        if any(isinstance(x, Truths) for x in found):
+            raise Undecided(f"{step.name} is open over the box")
+        for slot, value in zip(step.results, found, strict=False):
+            memory[slot] = value
+    return [memory[slot] for slot in compiled.outputs]
+
+
 def _run_decided(jaxpr: Any, arguments: list[Value]) -> list[Value]:
     """For loops and branches, which read the truth values that an inner program returns."""
     return [_plain(out) for out in _run(jaxpr, arguments)]
 
 
-_CALLING, _DECIDED = (Context(run=run, keep_stopped=True) for run in (_run, _run_decided))
+_CALLING, _DECIDED, _CLOSED = (Context(run=run, keep_stopped=True) for run in (_run, _run_decided, _run_closed))
 
 
-def _one(step: Step, operands: list[Value]) -> Value | list[Value]:
+def _one(step: Step, operands: list[Value], calling: Context = _CALLING) -> Value | list[Value]:
     rule = _RULES.get(step.name)
     if rule is not None and (found := rule(*operands)) is not None:
         return found
     if step.rule is None:
         raise Unsupported(f"primitive {step.name}")
     if step.name in _CALLS:
-        return step.rule(_CALLING, step.params, *operands)
+        return step.rule(calling, step.params, *operands)
     if not any(isinstance(x, Truths) for x in operands):
-        return step.rule(_DECIDED, step.params, *operands)
+        return step.rule(_CLOSED if calling is _CLOSED else _DECIDED, step.params, *operands)
     if step.name == "convert_element_type" and np.dtype(step.params["new_dtype"]).kind == "f":
         return Value(_entries(_as_number, operands[0].primal))
     if step.name not in _MOVED:

@@ -123,8 +123,8 @@ def bound_of(function: Callable[..., Any], flat: Sequence[Any], typed: Sequence[
                 _started(_box(x, f"argument {k}"), t, format) for k, (x, t) in enumerate(zip(flat, typed, strict=True))
             ]
             found = run.run(of_reals(jaxpr, typed), arguments)
-    except BallError as error:
-        return RoundingBound(dtype, None, None, None, list(run.notes), str(error))
+    except BallError as problem:
+        return RoundingBound(dtype, None, None, None, list(run.notes), str(problem))
     parts: list[list[Any]] = [[], [], []]
     for x in found:
         lower, upper = span(x.primal) if x.error is not None else (x.primal, x.primal)

@@ -1,0 +1,86 @@
+"""What a monitor costs: steps of a transformer with `monitor=True` against the same steps without, in turn, in one run.
+
+The transformer is a block of GPT-2 with its loss over a batch, and in it what users write that asks for something: the
+log of an array, a root, a division, a relu, a look-up of labels. Each hypothesis of its certificate is counted.
+
+Run from anywhere: `python benchmarks/monitor.py [--rounds 30]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import jax
+import jax.numpy as jnp
+
+import certgrad
+from benchmarks.train_vs_jax import MODELS, _Draw, _steps, device_text
+from certgrad.graph._certify import certification
+from certgrad.training import ADAM, training_step
+from examples.models.transformers import block, gpt_parameters
+
+LIMIT = 1.05
+
+
+def task(s: dict[str, int]) -> tuple[Any, Any, Any]:
+    """The loss, its parameters and its data."""
+    draw = _Draw()
+    params = gpt_parameters(draw, s["vocabulary"], s["length"], s["width"], 1)
+    own = {name: jnp.ones(s["width"]) for name in ("gate", "rates", "scale", "spread")}
+
+    def row(p: Any, w: Any, tokens: Any) -> Any:
+        x = block(p["layers"][0], p["tokens"][tokens[:-1]] + p["positions"], s["heads"])
+        x = x + jax.nn.relu(w["gate"]) + jnp.log(w["rates"]) / w["scale"] + jnp.sqrt(w["spread"])
+        log_probabilities = jax.nn.log_softmax(x @ p["tokens"].T)
+        return -jnp.mean(jnp.take_along_axis(log_probabilities, tokens[1:, None], axis=-1))
+
+    def loss(params: Any, tokens: Any) -> Any:
+        return jnp.mean(jax.vmap(lambda tokens: row(params["model"], params["own"], tokens))(tokens))
+
+    return loss, {"model": params, "own": own}, draw.integers(s["vocabulary"], s["n"], s["length"] + 1)
+
+
+def measured(sizes: dict[str, int], rounds: int) -> tuple[float, float, float, int]:
+    """Seconds a step with and without the monitor, the median ratio of the rounds, and how many are counted."""
+    loss, params, tokens = task(sizes)
+    graph = certification(certgrad.trace(loss, params, tokens))
+    sides = []
+    for monitor in (True, False):
+        step = training_step(graph, ADAM, ["params"], keep_gradients=False, monitor=monitor)
+        sides.append(_Side(step, step.start({"params": params}), tokens))
+    times, ratio = _steps(sides[0].take, sides[1].take, rounds)
+    assert sides[0].step.monitor is not None
+    rows = sides[0].step.monitor.rows
+    assert len(rows) >= rounds
+    return *times, ratio, len(sides[0].step.monitor.columns)
+
+
+class _Side:
+    def __init__(self, step: Any, context: Any, tokens: Any) -> None:
+        self.step, self.context, self.tokens = step, context, tokens
+
+    def take(self) -> None:
+        self.context, _ = self.step(self.context, tokens=self.tokens)
+        jax.block_until_ready(self.context.parameters)
+
+
+def main() -> None:
+    """Measure and print. Exit code 1 above the limit at the large size."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args()
+    print(device_text())
+    for name, sizes in MODELS["gpt2 block"][1].items():
+        with_it, without, ratio, counted = measured(sizes, options.rounds)
+        times = f"{with_it * 1e6:8.0f} µs with a monitor of {counted}, {without * 1e6:8.0f} µs without"
+        print(f"{name:6} {times}: {ratio:.3f}", flush=True)
+    sys.exit(ratio > LIMIT)
+
+
+if __name__ == "__main__":
+    main()
