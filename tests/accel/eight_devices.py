@@ -28,15 +28,17 @@ def mlp(params, x, target):
     return jnp.mean((jax.nn.relu(x @ params["W1"] + params["b1"]) @ params["W2"] - target) ** 2)
 
 
+def on_mesh(body, inputs, output):
+    return jax.shard_map(body, mesh=MESH, in_specs=inputs, out_specs=output)
+
+
 def sharded(params, x, target):
-    """The perceptron with its sum over the data's axis written out."""
-
-    def part(params, x, target):
-        return jax.lax.psum(jnp.sum((jnp.tanh(x @ params["W1"]) @ params["W2"] - target) ** 2), "data")
-
-    rows = PartitionSpec("data")
-    run = jax.shard_map(part, mesh=MESH, in_specs=(PartitionSpec(), rows, rows), out_specs=PartitionSpec())
-    return run(params, x, target) / target.size
+    """The perceptron with what each device does written out: products over the model's axis, sums over the data's."""
+    rows, columns, whole = PartitionSpec("data"), PartitionSpec(None, "model"), PartitionSpec()
+    hidden = on_mesh(lambda x, w: jnp.tanh(x @ w), (rows, whole), rows)(x, params["W1"])
+    product = on_mesh(lambda h, w: jax.lax.psum(h @ w, "model"), (columns, PartitionSpec("model")), whole)
+    squares = (product(hidden, params["W2"]) - target) ** 2
+    return on_mesh(lambda y: jax.lax.psum(jnp.sum(y), "data"), (rows,), whole)(squares) / target.size
 
 
 def transformer(params, rows):
@@ -116,8 +118,7 @@ def main():
     except GuardError as error:
         out["not finite"] = str(error)
     in_parts = compile_graph(certgrad.trace(sharded, params, x, target))
-    given = placed(params, over_model), *placed((x, target), over_data)
-    found, wanted = in_parts.value_and_grad(*given), jax.value_and_grad(sharded)(params, x, target)
+    found, wanted = in_parts.value_and_grad(params, x, target), jax.value_and_grad(sharded)(params, x, target)
     out["shard_map"] = apart(jax.device_get((found[0], found[1][0])), jax.device_get(wanted))
     try:
         rows = jax.device_put(x, NamedSharding(EXPLICIT, PartitionSpec("data")))
