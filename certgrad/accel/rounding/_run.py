@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from flint import arb, fmpq
 
+from certgrad._jax_compat import LINEAR as OF_TANGENTS
+from certgrad._jax_compat import program_of
 from certgrad.accel.bounds._enclose import _CALLS, _DECIDED, Truths, _one
 from certgrad.accel.rounding._error import Error, Noise, remainder, zero
 from certgrad.accel.rounding._model import FAR, UP, Format, format_of
@@ -16,11 +19,22 @@ from certgrad.accel.rounding._values import Rounded, known, middle, most, span, 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import BallError, Undecided, Unsupported
 from certgrad.obligations.balls._evaluate import Step, program
+from certgrad.obligations.balls._jaxpr import of_reals
 from certgrad.obligations.balls._values import Array, Context, Value, boxed, is_float
 
 MOVES = (
     *("broadcast_in_dim", "reshape", "squeeze", "transpose", "expand_dims", "slice", "concatenate", "rev", "pad"),
-    *("gather", "dynamic_slice", "dynamic_update_slice", "split", "copy_p", "stop_gradient", "optimization_barrier"),
+    *(
+        "stack",
+        "unstack",
+        "gather",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "split",
+        "copy_p",
+        "stop_gradient",
+        "optimization_barrier",
+    ),
 )
 _STEPPING = {"max", "min", "abs", "sign", "floor", "ceil", "round", "clamp"}
 _TRUTHS = {"eq", "ne", "lt", "gt", "le", "ge"}
@@ -55,6 +69,10 @@ class Rounding:
         if step.name in _LOOPS:
             return _LOOPS[step.name](self, step, operands)
         given = [known(x, self.format) for x in operands]
+        if step.name == OF_TANGENTS:
+            types = [jax.ShapeDtypeStruct(x.primal.shape, x.format.name if x.format else x.primal.dtype) for x in given]
+            inner = program_of({name: step.params[name] for name in ("linear", "count")}, types)
+            return self.run(of_reals(inner, types), given)
         if not any(x.real for x in given) and all(x.sure is None for x in given):
             return [_plain(x, self.format) for x in _listed(_one(step, list(operands)))]
         return self._rule(step, given)
@@ -82,6 +100,8 @@ class Rounding:
                     step, [Value(widened(x)) if x.real else _value(x) for x in given]
                 )  # decided all the same, or raises
             return [_plain(x, format) for x in exact]
+        if len(exact) > 1:
+            raise Unsupported(f"nothing is assumed of how {name} is rounded")
         (out,) = exact
         if name == "integer_pow":
             out = Value(_entries(lambda v: _power(v, int(step.params["y"])), given[0].primal))
@@ -108,7 +128,10 @@ class Rounding:
             added = np.where((size == 0) | (np.asarray(roundings) == 0), 0.0, format.gamma(roundings) * size)
             over = ~((size + added) * UP < format.most)
         if over.any():
-            self.notes[f"{name} may overflow in {format.name}"] = None
+            if np.isfinite(reach).all():
+                self.notes[f"{name} may overflow in {format.name}"] = None
+            elif not self.notes:
+                self.notes[f"the value of {name} is not known over the box"] = None
             added = np.where(over, np.inf, added)
         least = np.where((lower > 0) | (upper < 0), np.minimum(np.abs(lower), np.abs(upper)), 0.0) - error.size
         small = (least < format.tiny * UP) & (size > 0) & (np.asarray(roundings) > 0)
