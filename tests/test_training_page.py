@@ -24,7 +24,7 @@ def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/training.md").read_text(encoding="utf-8")
     blocks = _BLOCK.findall(page)
-    assert len(blocks) == 12
+    assert len(blocks) == 14
     scope: dict = {}
     for program, quoted in blocks:
         needed = {"import optax": "optax", 'folder="run"': "orbax"}

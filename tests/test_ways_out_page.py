@@ -17,7 +17,7 @@ def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     scope: dict = {}
     blocks = _BLOCK.findall((ROOT / "docs/ways_out.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for program, quoted in blocks:
         printed = io.StringIO()
         with redirect_stdout(printed):

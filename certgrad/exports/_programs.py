@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -17,7 +17,7 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.exports._flat import NODE, Flat, Step, flatten
 from certgrad.graph._certify import Certification
 from certgrad.graph._numbers import Numbers, OwnNumbers
-from certgrad.graph._run import Run
+from certgrad.graph._run import Key, Place, Run
 from certgrad.graph._trace import TracedGraph
 from certgrad.graph.ir import Node, Ref
 from certgrad.obligations.tracing.jax_internals import kind_of, program_of, symbols, wide_floats
@@ -146,17 +146,17 @@ def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> 
 class _PlacedRun(Run):
     """Each node's equations are traced in a scope that says which node it is."""
 
-    def _node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Any) -> list[Any]:
+    def node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place = ()) -> list[Any]:
         with jax.named_scope(f"{NODE}{node.id}"):
-            return super()._node(traced, node, values, place)
+            return super().node(traced, node, values, place)
 
 
 class _Placed(Sweep):
     """A sweep that says of each equation which node it is of."""
 
-    @property
-    def run(self) -> Run:
-        return _PlacedRun(self.sizes, self.numbers)
+    def running(self, wanted: Collection[Key] = frozenset()) -> Run:
+        """Nothing is kept of the steps of loops: they are written once."""
+        return _PlacedRun(self.sizes, self.numbers, wanted)
 
     def node_vjp(self, node: Node, values: Any, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
         with jax.named_scope(f"{NODE}{node.id}"):
