@@ -47,8 +47,8 @@ class Loop:
         inner = self.body.induction
         return [inner.is_moving(o) for o in inner.traced.ir.outputs[self._scan.carries :]]
 
-    def kept(self, consts: list[Any], carry: list[Any], row: list[Any]) -> list[Any]:
-        """What the sweep needs of one step, computed in it."""
+    def kept(self, consts: list[Any], carry: list[Any], row: list[Any]) -> tuple[list[Any], list[Any]]:
+        """What one step returns, and what the sweep needs of it."""
         return self._split(consts, carry, row).before(consts, carry, row)
 
     def backward(self, operands: Sequence[Any], seeds: Sequence[Any], kept: Sequence[Any] | None) -> list[Any]:
@@ -78,7 +78,7 @@ class Loop:
             carry, row, kept, given = here
             cotangents = [*handed, *given]
             if step is None:
-                found = self._reverse(*consts, *carry, *row, *cotangents)
+                found = self._reverse(*consts, *carry, *row, *cotangents)[len(self.body.induction.traced.ir.outputs) :]
             else:
                 found = step.after(consts, row, kept, cotangents)
             ends = len(added), len(added) + len(handed)
@@ -97,19 +97,20 @@ class Loop:
         out = jax.eval_shape(self._outputs, *types)
         handed = [x for x, m in zip(out[: self._scan.carries], self._moving[first:last], strict=True) if m]
         given = [x for x, m in zip(out[self._scan.carries :], self._swept, strict=True) if m]
-        return split(self._reverse, types[:first], types[first:last], types[last:], [*handed, *given])
+        return split(self._reverse, types[:first], types[first:last], types[last:], [*handed, *given], len(out))
 
     def _outputs(self, *inputs: Any) -> list[Any]:
         return self.body.outputs(self.body.run.values(self.body.induction.traced, inputs))
 
     def _reverse(self, *given: Any) -> list[Any]:
-        """One step in reverse: of its arguments and the cotangents that move, the cotangents of the arguments."""
+        """One step and its reverse: what it returns, then the cotangents of the arguments that move."""
         inputs = self.body.induction.traced.ir.inputs
         arguments, rest = list(given[: len(inputs)]), iter(given[len(inputs) :])
         first, last = self._ends
         seeds = [next(rest) if m else None for m in (*self._moving[first:last], *self._swept)]
-        found = self.body.backward(self.body.forward(arguments), seeds)
-        return [
+        values = self.body.forward(arguments)
+        found = self.body.backward(values, seeds)
+        return self.body.outputs(values) + [
             found.get((n.id, 0), jnp.zeros_like(x))
             for n, x, m in zip(inputs, arguments, self._moving, strict=True)
             if m

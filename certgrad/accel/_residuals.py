@@ -40,13 +40,14 @@ class Split:
     kept: Sequence[Any]
     first: Sequence[Any]
     second: Sequence[Any]
+    ahead: Sequence[Any]
     outputs: Sequence[Any]
 
-    def before(self, fixed: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> list[Any]:
-        """What is kept of one step."""
+    def before(self, fixed: Sequence[Any], carry: Sequence[Any], row: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """What one step returns, and what is kept of it."""
         env = self._start([*fixed, *carry, *row])
         _evaluate(self.first, env)
-        return [env[v] for v in self.kept]
+        return [_read(v, env) for v in self.ahead], [env[v] for v in self.kept]
 
     def after(
         self, fixed: Sequence[Any], row: Sequence[Any], kept: Sequence[Any], cotangents: Sequence[Any]
@@ -73,15 +74,20 @@ def split(
     carry: Sequence[Any],
     row: Sequence[Any],
     cotangents: Sequence[Any],
+    ahead: int,
 ) -> Split:
-    """Split `reverse`, a function of these in turn, at arrays or types of arrays."""
+    """Split `reverse`, a function of these in turn, at arrays or types of arrays.
+
+    Its first `ahead` results do not depend on the cotangents: they are what the step forward returns.
+    """
     closed = jax.make_jaxpr(reverse)(*fixed, *carry, *row, *cotangents)
     jaxpr = jaxpr_of(closed)
     counts = len(fixed), len(carry), len(row)
     when = dict.fromkeys(jaxpr.constvars, _FIXED)
     for k, v in enumerate(jaxpr.invars):
         when[v] = _FIXED if k < counts[0] else _KNOWN if k < sum(counts) else _WAITS
-    equations, outputs = _distinct(jaxpr)
+    equations, found = _distinct(jaxpr)
+    forward, outputs = found[:ahead], found[ahead:]
     levels = [_when(eqn, when) for eqn in equations]
     given = {*jaxpr.constvars, *jaxpr.invars[: counts[0]], *jaxpr.invars[counts[0] + counts[1] :]}
     makers = {v: eqn for eqn in equations for v in eqn.outvars}
@@ -102,8 +108,9 @@ def split(
         getattr(closed, "consts", ()),
         counts,
         ordered,
-        _towards(equations, set(ordered), set()),
+        _towards(equations, {*ordered, *(v for v in forward if not is_literal(v))}, set()),
         _towards(equations, {v for v in outputs if not is_literal(v)}, kept),
+        forward,
         outputs,
     )
 

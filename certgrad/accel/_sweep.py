@@ -163,12 +163,13 @@ class _Keeping(Run):
 
     sweep: Sweep | None = field(default=None, kw_only=True)
 
-    def beside(self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]) -> Sequence[Any]:
+    def beside(
+        self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
+    ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
         assert self.sweep is not None
-        if place or not any(
-            self.sweep.induction.is_moving(Ref(node=node.id, output=k)) for k in range(len(node.outputs))
-        ):
-            return ()
+        moving = self.sweep.induction.is_moving
+        if place or not any(moving(Ref(node=node.id, output=k)) for k in range(len(node.outputs))):
+            return None, ()
         return self.sweep.loop(node).kept(consts, carry, row)
 
 

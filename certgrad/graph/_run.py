@@ -109,7 +109,8 @@ class Run:
             inner.taken[inner_place] = jnp.asarray(True)
             kept = (list(inner.kept.items()), list(inner.taken.items()))
             keys[:] = [[k for k, _ in part] for part in kept]
-            beside = self.beside(node, place, consts, carry, row)
+            again, beside = self.beside(node, place, consts, carry, row)
+            out = out if again is None else list(again)
             return out[: loop.carries], (out[loop.carries :], [[v for _, v in part] for part in kept], beside)
 
         keys: list[list[Any]] = []
@@ -121,9 +122,12 @@ class Run:
         self.taken.update(zip(keys[1], kept[1], strict=True))
         return [*carry, *ys]
 
-    def beside(self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]) -> Sequence[Any]:
-        """What else is computed in each step of a loop, and stacked; nothing, unless a kind of run says otherwise."""
-        return ()
+    def beside(
+        self, node: Node, place: Place, consts: list[Any], carry: list[Any], row: list[Any]
+    ) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+        """What a step of a loop returns, if it is computed on the way, and what else is, which is stacked; nothing,
+        unless a kind of run says otherwise."""
+        return None, ()
 
     def _cond(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place) -> list[Any]:
         index, args = jnp.asarray(operands[0]).astype(jnp.int32), list(operands[1:])
