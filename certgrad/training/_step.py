@@ -57,6 +57,8 @@ class TrainingStep:
         self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
         self._program = options.jit(self._take, donated=[0, 1])
+        self._seen: set[tuple[Any, ...]] = set()
+        """Names of data and parameters that were looked at: arrays by name, all there, none twice."""
 
     def start(
         self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
@@ -108,7 +110,10 @@ class TrainingStep:
             found = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
         return replace(context, hyperparameters=found)
 
-    def _data(self, context: Context, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _data(self, context: Context, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        key = (*data, None, *context.parameters)
+        if key in self._seen:
+            return data
         given = self.arguments.named(data)
         missing = [n for n in self.arguments.names if n not in given and n not in context.parameters]
         if missing:
@@ -118,6 +123,8 @@ class TrainingStep:
         both = [n for n in given if n in context.parameters]
         if both:
             raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
+        if given.keys() == data.keys():
+            self._seen.add(key)
         return given
 
     def program(self, context: Context, /, **data: Any) -> Any:
