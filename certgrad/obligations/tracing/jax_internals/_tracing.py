@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import api_util, export
+from jax._src import core as _core
 from jax.core import ShapedArray
 from jax.extend import linear_util
 from jax.extend.core import ClosedJaxpr
@@ -91,6 +92,10 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
 
     What other threads ask meanwhile is answered, and not recorded.
     Order comparisons need no record: JAX raises where it cannot decide them.
+
+    JAX asks each size of a shape for its integer, and keeps the error that a symbolic one raises in the frame that
+    caught it: a circle that holds all frames of the trace, and their values, until the collector comes. Here a symbolic
+    size is passed on as it is, which is what becomes of it there.
     """
     record: list[tuple[Any, Any, str]] = []
     thread = get_ident()
@@ -162,7 +167,9 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         return order
 
     orders = {name: getattr(DimExpr, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")}
+    canonical = _core._canonicalize_dimension
     try:
+        _core._canonicalize_dimension = lambda size: size if type(size) is DimExpr else canonical(size)
         for name, compare in orders.items():
             setattr(DimExpr, name, recording_order(compare))
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
@@ -175,6 +182,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
         DimExpr.__getattr__ = record_attribute
         yield record
     finally:
+        _core._canonicalize_dimension = canonical
         for name, compare in orders.items():
             setattr(DimExpr, name, compare)
         DimExpr.__str__, DimExpr.__repr__ = text, shown
