@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from certgrad.obligations.terms.atoms import Access
 from certgrad.obligations.terms.determinants import explicit_determinant
@@ -69,7 +70,7 @@ class Facts(LinearSigns):
             found = self._known[poly] = self._signs(poly)
         return found
 
-    @property
+    @cached_property
     def contradictory(self) -> bool:
         """The assumptions contradict each other in a way that linear arithmetic sees."""
         if any(not self.signs(f.poly) & f.signs for f in self.facts):

@@ -21,6 +21,10 @@ from .linear import Constraint, infeasible
 from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
 
+LONGEST = 40
+"""Terms of more monomials are no part of linear arithmetic: it seldom decides one, and takes long to find that out."""
+
+
 class LinearSigns(FormSigns):
     """Signs of terms by linear arithmetic over their monomials, from assumptions and what holds of each monomial."""
 
@@ -36,6 +40,8 @@ class LinearSigns(FormSigns):
         return not infeasible(constraints + self._side_constraints([c.poly for c in constraints]))
 
     def by_linear(self, poly: Poly, possible: int) -> int:
+        if len(poly) > LONGEST:
+            return possible
         relevant = self.relevant(poly)
         if not relevant and not any(_bounded(a) for m in poly for a, _ in m):
             return possible  # signs of the monomials alone: `by_form` has used them
@@ -58,7 +64,7 @@ class LinearSigns(FormSigns):
         return out
 
     def _constraints(self, fact: Fact) -> list[Constraint]:
-        if fact.signs == NONZERO:
+        if fact.signs == NONZERO or len(fact.poly) > LONGEST:
             return []
         poly = self._without_positive_divisors(fact.poly)
         out = []

@@ -355,7 +355,7 @@ def _select(ctx: Context, params: Params, shapes: list[tuple], which: Tensor, *c
 
     # What the guard discharges is settled here for definedness. Differentiability keeps its guarded clauses: whether
     # the branches are smooth across the seam is asked of them later.
-    defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts()))
+    defined = tuple(c for c in _either(which.body, no.defined, yes.defined) if not discharged(c, Facts(), cases=False))
     smooth = _either(which.body, no.smooth, yes.smooth)
     defined, smooth = merged(which.defined, defined), merged(which.smooth, smooth)
     out = Tensor(shape, body, no.kind, defined, smooth, no.signs | yes.signs)
