@@ -20,7 +20,6 @@ from .form_signs import FormSigns
 from .linear import Constraint, infeasible
 from .signs import ANY, NEG, NONNEG, NONPOS, NONZERO, POS, ZERO
 
-
 LONGEST = 40
 """Terms of more monomials are no part of linear arithmetic: it seldom decides one, and takes long to find that out."""
 

@@ -169,7 +169,7 @@ def recorded_decisions() -> Iterator[list[tuple[Any, Any, str]]]:
     orders = {name: getattr(DimExpr, name) for name in ("__lt__", "__le__", "__gt__", "__ge__")}
     canonical = _core._canonicalize_dimension
     try:
-        _core._canonicalize_dimension = lambda size: size if type(size) is DimExpr else canonical(size)
+        _core._canonicalize_dimension = lambda dim: dim if type(dim) is DimExpr else canonical(dim)
         for name, compare in orders.items():
             setattr(DimExpr, name, recording_order(compare))
         DimExpr.__eq__, DimExpr.__ne__, DimExpr.__hash__, DimExpr.__bool__ = (
