@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache, reduce
 from itertools import product
-from math import prod
+from math import isqrt, prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -338,7 +338,7 @@ class _Reader:
     def matrix(self, p: t.Matrix) -> Read:
         values, sizes = self.values(p.over, p.body, ()), [self.term(r.size) for r in p.over]
         places = [self.term(ix) for ix in p.index]
-        if p.kind not in ("determinant", "smallest minor", "inverse", "discriminant"):
+        if p.kind not in ("determinant", "smallest minor", "inverse", "discriminant", "pivot gap"):
             raise UnfitError(f"the {p.kind} of a matrix")
 
         def value(scope: Scope) -> Any:
@@ -353,6 +353,8 @@ class _Reader:
                 return self.inverse(rows, *(self.a.index(place(scope)) for place in places))
             if p.kind == "discriminant":
                 return self.discriminant(rows)
+            if p.kind == "pivot gap":
+                return self.eliminated(rows)[1]
             minors = [self.determinant([row[:k] for row in rows[:k]]) for k in range(1, n + 1)]
             minus = self.a.number(-1)
             return self.a.mul(minus, self.greatest([self.a.mul(minus, x) for x in minors]))
@@ -382,6 +384,29 @@ class _Reader:
             ]
         return self.determinant([traces[i : i + n] for i in range(n)])
 
+    def eliminated(self, rows: list[list[Any]]) -> tuple[list[int], Any]:
+        """Elimination with pivots: the row that comes to each place, and the least gap between the modulus of a pivot
+        and that of another entry which could be taken (1 if there is none). The first of equal ones is taken.
+        """
+        n, left, gaps = len(rows), [list(row) for row in rows], []
+        order, minus = list(range(n)), self.a.number(-1)
+        for k in range(n):
+            sizes = [self.a.apply("abs", [row[k]]) for row in left[k:]]
+            best = 0
+            for i, x in enumerate(sizes):
+                best = i if self.order(x, sizes[best]) > 0 else best
+            gaps += [self.a.add(sizes[best], self.a.mul(minus, x)) for i, x in enumerate(sizes) if i != best]
+            best += k
+            left[k], left[best], order[k], order[best] = left[best], left[k], order[best], order[k]
+            if self.order(left[k][k], self.a.number(0)) == 0:
+                continue  # a column of zeros
+            for i in range(k + 1, n):
+                factor = self.a.mul(minus, self.a.mul(left[i][k], self.a.power(left[k][k], Fraction(-1))))
+                left[i] = [self.a.add(x, self.a.mul(factor, y)) for x, y in zip(left[i], left[k], strict=True)]
+        return order, self.a.mul(minus, self.greatest([self.a.mul(minus, g) for g in gaps])) if gaps else self.a.number(
+            1
+        )
+
     def inverse(self, rows: list[list[Any]], i: int, j: int) -> Any:
         """An entry of the inverse, by Cramer's rule."""
         minor = [[x for k, x in enumerate(row) if k != i] for r, row in enumerate(rows) if r != j]
@@ -402,6 +427,13 @@ class _Reader:
                 found.append(([body(inner) for body in bodies], inner.indices[variable]))
             if not found:
                 raise UndefinedError
+            if p.kind in ("pivots", "pivoted"):
+                n, place = isqrt(len(found)), self.a.index(places[0](scope))
+                if not 0 <= place < n:
+                    raise UnfitError(f"no row comes to the place {place}")
+                values = [x for (x,), _ in found]
+                order = self.eliminated([values[n * i : n * (i + 1)] for i in range(n)])[0]
+                return self.a.number(order[place] if p.kind == "pivots" else order.index(place))
             if p.kind in ("order", "rank"):
                 found.sort(key=cmp_to_key(before))
                 place = self.a.index(places[0](scope))

@@ -368,6 +368,8 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
         values = jnp.linalg.eigvalsh(rows, symmetrize_input=False)
         gaps = values[..., :, None] - values[..., None, :]
         return jnp.prod(jnp.where(jnp.tril(jnp.ones_like(gaps), -1) > 0, gaps**2, 1.0), axis=(-2, -1))
+    if p.kind == "pivot gap":
+        return _eliminated(rows)[1]
     if p.kind == "inverse":
         i, j = (jnp.broadcast_to(jnp.asarray(_term(ix, scope), int), scope.shape)[..., None, None] for ix in p.index)
         row = jnp.take_along_axis(jnp.linalg.inv(rows), jnp.broadcast_to(i, (*scope.shape, 1, rows.shape[-1])), -2)
@@ -375,11 +377,39 @@ def _matrix(p: t.Matrix, scope: Scope) -> Any:
     raise UnfitError(f"the {p.kind} of a matrix")
 
 
+def _eliminated(rows: Any) -> tuple[Any, Any]:
+    """Elimination with pivots, of matrices side by side: which row comes to each place, and the least gap between the
+    modulus of a pivot and that of another entry which could be taken (1 if there is none).
+    """
+    n = rows.shape[-1]
+    order, gap = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1]), jnp.ones(rows.shape[:-2])
+    if n > 1:
+        gap = jnp.full(rows.shape[:-2], jnp.inf)
+    for k in range(n):
+        sizes = jnp.abs(rows[..., k:, k])
+        best = jnp.argmax(sizes, axis=-1)
+        other = jnp.where(jnp.arange(n - k) == best[..., None], -jnp.inf, sizes)
+        gap = jnp.minimum(gap, sizes.max(-1) - other.max(-1))
+        places = jnp.broadcast_to(jnp.arange(n), rows.shape[:-1])
+        swapped = jnp.where(places == k, k + best[..., None], jnp.where(places == k + best[..., None], k, places))
+        order = jnp.take_along_axis(order, swapped, -1)
+        rows = jnp.take_along_axis(rows, swapped[..., None], -2)
+        pivot = rows[..., k, k][..., None]
+        factor = jnp.where(pivot == 0, 0, rows[..., k + 1 :, k] / jnp.where(pivot == 0, 1, pivot))
+        rows = rows.at[..., k + 1 :, :].add(-factor[..., None] * rows[..., k : k + 1, :])
+    return order, gap
+
+
 def _chosen(p: t.Chosen, scope: Scope) -> Any:
     """The first place of the greatest values; or which comes to a place in their order; or to which place one comes."""
     values, kept = _flat(p.over, p.bodies, p.where, scope)
     undefined = jnp.stack([x != x for x in values]).any((0, -1)) | ~kept.any(-1)
     lengths = scope.within(p.over).shape[len(scope.axes) :]
+    if p.kind in ("pivots", "pivoted"):
+        order = _eliminated(values[0].reshape(*scope.shape, *lengths))[0]
+        order = order if p.kind == "pivots" else jnp.argsort(order, axis=-1)
+        place = jnp.broadcast_to(jnp.asarray(_term(p.place[0], scope), int), scope.shape)
+        return jnp.where(undefined, jnp.nan, _real(jnp.take_along_axis(order, place[..., None], -1)[..., 0]))
     if p.kind in ("order", "rank"):
         order = jnp.lexsort([*reversed(values), ~kept])
         order = order if p.kind == "order" else jnp.argsort(order, axis=-1)

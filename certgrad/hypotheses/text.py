@@ -207,6 +207,13 @@ class Printer:
                 if self.latex
                 else f"the matrix {inside} has no repeated eigenvalue"
             )
+        if isinstance(matrix, t.Matrix) and matrix.kind == "pivot gap" and relation == ">" and s.right == t.ZERO:
+            inside = self.matrix_inside(matrix)
+            return (
+                rf"{inside}\text{{ has no pivot with the modulus of another candidate}}"
+                if self.latex
+                else f"the matrix {inside} has no pivot with the modulus of another candidate"
+            )
         if s.right != t.ZERO:
             return f"{self.term(s.left)} {self.sign(relation)} {self.term(s.right)}"
         left, relation, right = self.balanced(s)

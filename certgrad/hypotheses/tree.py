@@ -122,7 +122,7 @@ class Matrix(Node, frozen=True, tag="matrix"):
 
 class Chosen(Node, frozen=True, tag="chosen"):
     """An index that a comparison chooses: where terms are greatest (`argmax`), which comes to a place (`order`), or to
-    which place one comes (`rank`)."""
+    which place one comes (`rank`); and which row of a matrix elimination puts into a place (`pivots`, `pivoted`)."""
 
     kind: str
     over: tuple[Range, ...]

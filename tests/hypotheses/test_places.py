@@ -96,6 +96,28 @@ def test_the_first_failing_place_is_told() -> None:
     assert one.axes == (("i", 6),)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_elimination_with_pivots(seed: int) -> None:
+    """The two evaluators agree, where pivots are tied or the matrix is singular too."""
+    rng = np.random.default_rng(seed)
+    over = (t.Range("k", t.Axis("x", 0)), t.Range("l", t.Axis("x", 1)))
+    entry, place = t.Entry("x", (t.Index("k"), t.Index("l"))), t.Index("j")
+    statements: list[t.Statement] = [t.Compare(">", t.Matrix("pivot gap", over, entry), t.ZERO)]
+    for kind in ("pivots", "pivoted"):
+        there = t.Compare("=", t.Chosen(kind, over, (entry,), (), 0, (place,)), place)
+        statements.append(t.ForAll((t.Range("j", t.Axis("x", 0)),), there))
+    seen = set()
+    with jax.enable_x64(True):
+        for _ in range(8):
+            x = rng.integers(-2, 3, (2, 2)).astype(float) if seed % 2 else rng.normal(size=(3, 3))
+            for statement in statements:
+                failing = list(evaluate.question(statement, Floats()).failing({"x": x.astype(object)}, {}))
+                holds = np.asarray(places.question(statement, {"x": x}, {}).holds())
+                assert holds.all() == (not failing), x
+                seen.add(bool(failing))
+    assert seen == {True, False}
+
+
 def test_an_entry_that_does_not_exist_is_undefined() -> None:
     """Where an index leads outside, nothing holds, not even a difference."""
     index = t.Entry("k", (t.Index("i"),))

@@ -17,7 +17,7 @@ from certgrad.obligations.terms.polynomials import ONE, Atom, Poly, current, mon
 from certgrad.obligations.terms.power import cleared, content
 from certgrad.obligations.terms.rational import factored
 from certgrad.obligations.terms.session import Memo
-from certgrad.obligations.terms.spectra import apart, determinants, of_spectrum
+from certgrad.obligations.terms.spectra import apart, determinants, of_matrix, of_spectrum
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .fact import Fact, instances
@@ -129,6 +129,11 @@ class Facts(LinearSigns):
         """It is a singular value of a matrix that is assumed to have full rank: a square one has a determinant."""
         return a.name == "singular value" and any(self._says(_number(p), NONZERO) for p in determinants(a))
 
+    def _has_determinant(self, a: Matrix) -> bool:
+        """The determinant of the matrix inside is assumed not to be 0."""
+        sides = (a.vars, a.vars[::-1])
+        return any(self._says(_number(of_matrix("determinant", a.body, *v, a.ranges, ())), NONZERO) for v in sides)
+
     def atom_signs(self, a: Atom) -> int:
         out = super().atom_signs(a)
         if isinstance(a, Matrix):
@@ -136,6 +141,8 @@ class Facts(LinearSigns):
                 out &= POS if self._of_full_rank(a) else NONNEG
             elif self._of_positive_definite(a):
                 out &= POS
+            elif a.name == "lu" and a.index[0] == a.index[1] and self._has_determinant(a):
+                out &= NONZERO  # the diagonal of U: their product is the determinant, up to its sign
         return out
 
     def _of_positive_definite(self, a: Matrix) -> bool:

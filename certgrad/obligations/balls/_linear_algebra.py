@@ -7,7 +7,7 @@ import numpy as np
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
-from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._functions import FUNCTIONS
 from certgrad.obligations.balls._registry import Params, primitive
 from certgrad.obligations.balls._scalars import ZERO, Real
@@ -152,6 +152,21 @@ def _lu(ctx: Context, params: Params, a: Value) -> list[Value]:
     pivots = np.array([f[1] for f in found], dtype=np.int32).reshape((*shape[:-2], count))
     order = np.array([f[2] for f in found], dtype=np.int32).reshape(shape[:-1])
     return [factors, Value(pivots), Value(order)]
+
+
+@primitive("lu_pivots_to_permutation")
+def _lu_pivots_to_permutation(ctx: Context, params: Params, pivots: Value) -> Value:
+    """The permutation that interchanges make: each row with its pivot's, one after the other."""
+    lead, size = pivots.primal.shape[:-1], params["permutation_size"]
+    out = np.empty((*lead, size), dtype=np.int32)
+    for at in np.ndindex(lead):
+        order = list(range(size))
+        for k, best in enumerate(int(x) for x in pivots.primal[at]):
+            if not 0 <= best < size:
+                raise Undecided("a pivot beyond the matrix")
+            order[k], order[best] = order[best], order[k]
+        out[at] = order
+    return Value(out)
 
 
 @primitive("custom_linear_solve")

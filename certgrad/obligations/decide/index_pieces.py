@@ -12,7 +12,7 @@ from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import IntegerAtom, Ix, bound_key, of_const, of_term, of_var, whole_number
-from certgrad.obligations.terms.integers import RANK, Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
+from certgrad.obligations.terms.integers import PIVOTED, RANK, Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
 from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred, Side
 from certgrad.obligations.terms.session import Memo
@@ -97,7 +97,7 @@ class Piece:
 
 def _defining(a: IntegerAtom, arguments: tuple[Ix, ...], value: Ix) -> Factor:
     """That the integer has the value: σ⁻¹(i) = t says of a permutation what σ(t) = i says."""
-    if isinstance(a, Chosen) and a.comparison.kind == RANK:
+    if isinstance(a, Chosen) and a.comparison.kind in (RANK, PIVOTED):
         index, *others = arguments
         return Factor(f"{a.comparison.inverse().key}.{a.component}", 1, [value, *others, index])
     return Factor(_function_text(a), 1, [*arguments, value])

@@ -33,7 +33,7 @@ from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
-from .matrices import DERIVATIVES, FURTHER, MADE, Factors, Ranges, at, delta, matrix
+from .matrices import DERIVATIVES, FURTHER, MADE, Derivative, Factors, Ranges, at, delta, matrix
 
 VALUE, VECTOR = "eigenvalue", "eigenvector"
 SINGULAR, LEFT, RIGHT = "singular value", "left singular vector", "right singular vector"
@@ -242,14 +242,23 @@ WHOLE = (VALUE, VECTOR, SINGULAR, LEFT, RIGHT, ORTHOGONAL, UPPER)
 PRODUCTS = {(VALUE, VECTOR, VECTOR), (SINGULAR, LEFT, RIGHT), (ORTHOGONAL, UPPER)}
 ORTHONORMAL = {VECTOR, LEFT, RIGHT, ORTHOGONAL}
 
+
+def _noted(derivative: Derivative) -> Derivative:
+    def of(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+        applied(Law.DERIVATIVE_OF_FACTORS)
+        return derivative(a, k, m, inner)
+
+    return of
+
+
 DERIVATIVES |= {
-    VALUE: _of_value,
-    VECTOR: _of_vector,
-    SINGULAR: _of_singular_value,
-    LEFT: _of_singular_vector,
-    RIGHT: _of_singular_vector,
-    ORTHOGONAL: _of_orthogonal,
-    UPPER: _of_upper,
+    VALUE: _noted(_of_value),
+    VECTOR: _noted(_of_vector),
+    SINGULAR: _noted(_of_singular_value),
+    LEFT: _noted(_of_singular_vector),
+    RIGHT: _noted(_of_singular_vector),
+    ORTHOGONAL: _noted(_of_orthogonal),
+    UPPER: _noted(_of_upper),
 }
 MADE |= dict.fromkeys(WHOLE, made)
 FURTHER.append(contracted)

@@ -52,10 +52,13 @@ INVARIANT = frozenset({"determinant"})
 Made = Callable[[str, Poly, Var, Var, tuple[Poly, Poly], tuple[Ix, ...]], Poly]
 MADE: dict[str, Made] = {}
 """How atoms are made whose laws stand elsewhere, by name: of matrices that need not be square."""
-DERIVATIVES: dict[str, Callable[[Matrix, Var, Var, Poly], Poly]] = {}
+Derivative = Callable[[Matrix, Var, Var, Poly], Poly]
+DERIVATIVES: dict[str, Derivative] = {}
 """Their derivatives, where the matrix inside has a differential at a row and column."""
 FURTHER: list[Callable[[Factors, Ranges], Poly | None]] = []
 """Their laws for sums over a shared row or column."""
+SEEN_THROUGH: list[Callable[[Poly, Var, Var], tuple[Poly, Var, Var] | None]] = []
+"""Matrices that have an inverse exactly where another has one: its entry, row and column."""
 
 
 def matrix(name: str, body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
@@ -233,6 +236,9 @@ def invertible(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Cl
         whole = (inner.body, *inner.vars)
         square = inner.ranges[0] == inner.ranges[1]
         return invertible(*(whole + (inner.ranges[0],) if square else gram(*whole, inner.ranges)), origin)
+    for other in SEEN_THROUGH:
+        if (found := other(body, row, column)) is not None:
+            return invertible(*found, size, origin)
     if is_triangular(body, row, column) or is_triangular(body, column, row):
         place = of_const(ZERO) if size == ONE else of_var(fresh("q"))
         return condition("!= 0", substitute(body, {row: place, column: place}), origin)
@@ -252,7 +258,6 @@ def derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly | None:
     if inner.is_zero:
         return ZERO
     if a.name in DERIVATIVES:
-        applied(Law.DERIVATIVE_OF_FACTORS)
         return DERIVATIVES[a.name](a, k, m, inner)
     size = a.ranges[0]
     dummies = [(k, size), (m, size)]

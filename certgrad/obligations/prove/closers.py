@@ -15,6 +15,7 @@ from certgrad.obligations.decide.correspondence import Relation, summed, unfolde
 from certgrad.obligations.decide.implicit import solution_forms
 from certgrad.obligations.decide.induction import by_induction, oriented
 from certgrad.obligations.decide.matrix_forms import vanishes_in_another_form
+from certgrad.obligations.decide.off_zero import off_zero
 from certgrad.obligations.decide.pairing import paired, paired_by_coordinates
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.roots_of_unity import carried_out
@@ -131,9 +132,17 @@ def _from_above(closing: Closing, difference: Poly) -> Iterator[Form]:
         yield form, ()
 
 
+def _off_zero(closing: Closing, difference: Poly) -> Iterator[Form]:
+    """With the two sides of what is not 0, at each value of a summed index."""
+    form = off_zero(difference, closing.region.facts)
+    if form != difference:
+        yield form, ()
+
+
 CLOSERS: tuple[Callable[[Closing, Poly], Iterator[Form]], ...] = (
     _step_by_step,
     _transposed_otherwise,
     _by_equations,
     _from_above,
+    _off_zero,
 )

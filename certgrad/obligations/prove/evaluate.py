@@ -19,7 +19,17 @@ from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.functions import UndecidedError
 from certgrad.obligations.terms.functions import whole as integer_of
 from certgrad.obligations.terms.index import IntegerAtom, Ix, IxTerm
-from certgrad.obligations.terms.integers import ORDER, Chosen, Entry, Quotient, Remainder, Rounded, RowMajor
+from certgrad.obligations.terms.integers import (
+    ORDER,
+    PIVOTED,
+    PIVOTS,
+    Chosen,
+    Entry,
+    Quotient,
+    Remainder,
+    Rounded,
+    RowMajor,
+)
 from certgrad.obligations.terms.polynomials import ONE, Atom, Poly
 from certgrad.obligations.terms.predicates import PREDICATES, IxEq, IxPred, Pred
 from certgrad.obligations.terms.variables import Var
@@ -163,6 +173,12 @@ class _Evaluation:
         places = sorted(columns[0])
         if not places:
             raise UndecidedError("an arg-maximum over nothing")
+        if rule.kind in (PIVOTS, PIVOTED):
+            n = max(k[0] for k in places) + 1
+            found = self.eliminated(arb_mat([[columns[0][i, j] for j in range(n)] for i in range(n)]))[0]
+            if not 0 <= place < n:
+                raise UndecidedError("a place beyond the axis")
+            return found[place] if rule.kind == PIVOTS else found.index(place)
         if rule.permutes:
             if not 0 <= place < len(places):
                 raise UndecidedError("a place beyond the axis")
@@ -185,6 +201,25 @@ class _Evaluation:
 
         return sorted(range(len(rows)), key=cmp_to_key(order))
 
+    def eliminated(self, a: arb_mat) -> tuple[list[int], list[list[arb]], arb]:
+        """Elimination with pivots: which row comes to each place, both factors in one matrix, and the least gap between
+        the modulus of a pivot and that of another entry that could be taken (1 if there is none).
+        """
+        n, gaps = a.nrows(), []
+        rows, order = [[a[i, j] for j in range(n)] for i in range(n)], list(range(n))
+        for k in range(n):
+            best = k
+            for i in range(k + 1, n):
+                best = i if self.before(abs(rows[best][k]), abs(rows[i][k])) else best
+            gaps += [abs(rows[best][k]) - abs(rows[i][k]) for i in range(k, n) if i != best]
+            rows[k], rows[best], order[k], order[best] = rows[best], rows[k], order[best], order[k]
+            if rows[k][k] == 0:
+                continue  # a column of zeros is left as it is
+            for row in rows[k + 1 :]:
+                row[k] = row[k] / rows[k][k]
+                row[k + 1 :] = [x - row[k] * y for x, y in zip(row[k + 1 :], rows[k][k + 1 :], strict=True)]
+        return order, rows, reduce(arb.min, gaps) if gaps else arb(1)
+
     @staticmethod
     def before(x: arb, y: arb) -> bool:
         if x < y:
@@ -206,6 +241,11 @@ class _Evaluation:
         if a.name == "discriminant":
             traces = [sum(((inside**k)[i, i] for i in range(n)), arb(0)) for k in range(2 * n - 1)]
             return arb_mat([traces[i : i + n] for i in range(n)]).det()
+        if a.name == "pivot gap":
+            return self.eliminated(inside)[2]
+        if a.name == "lu":
+            i, j = where
+            return self.eliminated(inside)[1][i][j]
         if a.name in FACTORS:
             return self.factor(a, inside, env)[where]
         if a.name == "inverse":

@@ -81,10 +81,15 @@ class RowMajor(IntegerAtom):
 
 ORDER, RANK = "order", "rank"
 """Which entry comes to a place, and to which place an entry comes: a permutation of an axis, and its inverse."""
+PIVOTS, PIVOTED = "pivots", "pivoted"
+"""Which row of a matrix elimination with pivots puts into a place, and into which place it puts a row."""
+INVERSES = {ORDER: RANK, RANK: ORDER, PIVOTS: PIVOTED, PIVOTED: PIVOTS}
+"""The kinds that are permutations of an axis, and those of their inverses."""
 
 
 class Comparison(Holder):
-    """A rule that chooses integers by comparing real numbers: an arg-maximum, or the order of the entries of an axis.
+    """A rule that chooses integers by comparing real numbers: an arg-maximum, the order of the entries of an axis, or
+    the pivots of a matrix.
 
     `variables` run over `ranges`; `bodies` are the numbers that are compared, and `where` (0 or 1) says which of them
     take part. Variables `(p, k, 0)` stand for the arguments. Nothing else is free, so that a rule is a constant.
@@ -104,19 +109,19 @@ class Comparison(Holder):
     @property
     def permutes(self) -> bool:
         """It is a permutation of an axis, whose first argument is a place or an index there."""
-        return self.kind in (ORDER, RANK)
+        return self.kind in INVERSES
 
     def inverse(self) -> Comparison:
         """The inverse permutation."""
-        kind = RANK if self.kind == ORDER else ORDER
-        return Comparison(kind, self.variables, self.ranges, self.bodies, self.where)
+        return Comparison(INVERSES[self.kind], self.variables, self.ranges, self.bodies, self.where)
 
 
 class Chosen(IntegerAtom):
     """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
 
     Of an order, the first argument is a place, and the value is the index of the entry that comes to that place:
-    sorting is stable, so that this is a permutation of the axis. Of a rank it is the other way round.
+    sorting is stable, so that this is a permutation of the axis. Of a rank it is the other way round. Of pivots, the
+    value is the row that elimination puts into the place.
     """
 
     __slots__ = ("arguments", "comparison", "component")

@@ -42,6 +42,7 @@ class Law(Enum):
     # predicates
     IDEMPOTENT = "conditions are 0 or 1", "[φ]² = [φ]", ""
     OPPOSITES = "opposite signs", "[p > 0]·[−p > 0] = 0", ""
+    OFF_ZERO = "sides of a number that is not 0", "[−p > 0] = 1 − [p > 0], and 1/sign(p) = sign(p)", "p ≠ 0"
     POSITIVE_FACTOR = "positive factors of a sign", "[a·p > 0] = [p > 0]", "a > 0"
     EXP_OF_CHOSEN = (
         "exponentials in a selection",
@@ -111,6 +112,11 @@ class Law(Enum):
         "update of rank one",
         "det(M + u·vᵀ) = det(M)·s, (M + u·vᵀ)⁻¹ = M⁻¹ − M⁻¹·u·vᵀ·M⁻¹/s, with s = 1 + vᵀ·M⁻¹·u",
         "det(M) ≠ 0, s ≠ 0",
+    )
+    PIVOTED = (
+        "factors by elimination with pivots",
+        "Σ_k L[i, k]·U[k, j] = A[σ(i), j], Σ_k (U⁻¹)[i, k]·(L⁻¹)[k, j] = (A⁻¹)[i, σ(j)]",
+        "L, U and σ are those of A, and for the second det(A) ≠ 0",
     )
     EQUAL_INVERSES = "inverses of equal matrices", "A⁻¹ = B⁻¹/c", "A = c·B, which is proved entry by entry, and c ≠ 0"
     ORTHONORMAL = "orthonormal columns", "XᵀX = I, and XXᵀ = I for a square X", "X is a factor of eigh, svd or qr"
@@ -207,6 +213,11 @@ class Law(Enum):
         "derivatives of factors",
         "dλ_k = (VᵀdA·V)_kk, dV = V·(F∘VᵀdA·V), and those of svd and qr",
         "no eigenvalue or singular value is repeated",
+    )
+    DERIVATIVE_OF_PIVOTED = (
+        "derivatives of factors by elimination with pivots",
+        "dL = L·(W below the diagonal), dU = (W on and above the diagonal)·U, with W = L⁻¹·P·dA·U⁻¹",
+        "det(A) ≠ 0, and no two candidates for a pivot have the same modulus",
     )
 
     # how a difference is shown to vanish

@@ -8,7 +8,7 @@ from .atoms import Sum
 from .exponents import Exponent
 from .index import IntegerAtom, Ix, of_atom, of_const, of_var
 from .index_terms import index_condition, within
-from .integers import ORDER, Chosen, undone
+from .integers import ORDER, PIVOTS, Chosen, undone
 from .law import Law, applied
 from .naming import canonical_order
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
@@ -186,7 +186,9 @@ def _in_another_order(body: Poly, ranges: dict[Var, Poly]) -> Summed | None:
             place = undone(t, of_var(w))
             place = place if t.arguments[0].coefficient(v) == 1 else place.scaled(-1).shifted(n - ONE)
             moved = Rewriter({v: place})(body)
-            if t.comparison.kind == ORDER or not any(w in a.free for ix in indices_of(moved) for a in ix.atoms):
+            if t.comparison.kind in (ORDER, PIVOTS) or not any(
+                w in a.free for ix in indices_of(moved) for a in ix.atoms
+            ):
                 return moved, [*((u, m) for u, m in ranges.items() if u != v), (w, n)]
     return None
 

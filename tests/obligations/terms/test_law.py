@@ -203,6 +203,13 @@ def _(draw: Draw) -> Sides:
     yield holds(p > 0) * holds(-p > 0), np.zeros(9)
 
 
+@of(Law.OFF_ZERO)
+def _(draw: Draw) -> Sides:
+    p = draw.normal(size=9)
+    yield -p > 0, 1 - (p > 0)
+    yield 1 / np.sign(p), np.sign(p)
+
+
 @of(Law.POSITIVE_FACTOR)
 def _(draw: Draw) -> Sides:
     p, a = draw.integers(-2, 3, size=9), positive(draw, 9)
@@ -395,6 +402,26 @@ def _(draw: Draw) -> Sides:
     yield factor @ factor.T, s
     yield inverse.T @ inverse, np.linalg.inv(s)
     yield np.linalg.inv(s) @ factor, inverse.T
+
+
+def pivoted(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """L, U and the order of the rows, by elimination with pivots."""
+    n, u, lower, order = len(a), a.copy(), np.zeros_like(a), np.arange(len(a))
+    for k in range(n):
+        best = k + np.argmax(np.abs(u[k:, k]))
+        for x in (u, lower, order):
+            x[[k, best]] = x[[best, k]]
+        lower[k + 1 :, k] = u[k + 1 :, k] / u[k, k]
+        u[k + 1 :] -= np.outer(lower[k + 1 :, k], u[k])
+    return lower + np.eye(n), u, order
+
+
+@of(Law.PIVOTED)
+def _(draw: Draw) -> Sides:
+    a = draw.normal(size=(4, 4))
+    lower, upper, order = pivoted(a)
+    yield lower @ upper, a[order]
+    yield np.linalg.inv(upper) @ np.linalg.inv(lower), np.linalg.inv(a)[:, order]
 
 
 @of(Law.TRIANGULAR)
@@ -671,6 +698,15 @@ def _(draw: Draw) -> Sides:
     inside = inverse @ ds @ inverse.T
     kept = np.tril(inside, -1) + np.diag(np.diag(inside)) / 2
     yield slope(lambda t: np.linalg.cholesky(s + t * ds)), factor @ kept
+
+
+@of(Law.DERIVATIVE_OF_PIVOTED)
+def _(draw: Draw) -> Sides:
+    a, da = draw.normal(size=(2, 3, 3))
+    lower, upper, order = pivoted(a)
+    inside = np.linalg.inv(lower) @ da[order] @ np.linalg.inv(upper)
+    yield slope(lambda t: pivoted(a + t * da)[0], 1e-6), lower @ np.tril(inside, -1)
+    yield slope(lambda t: pivoted(a + t * da)[1], 1e-6), np.triu(inside) @ upper
 
 
 @of(Law.DERIVATIVE_OF_FACTORS)

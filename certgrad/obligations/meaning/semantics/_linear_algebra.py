@@ -11,16 +11,18 @@ from typing import Any
 from flint import fmpq
 
 from certgrad.obligations.assume.conditions import Clauses, merged
-from certgrad.obligations.assume.signs import ANY
+from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import without_stops
 from certgrad.obligations.laws.matrices import invertible, matrix, positive_definite, triangle
+from certgrad.obligations.laws.pivots import INTERCHANGES, factors, permutation_of, pivot, told_apart
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_var
-from certgrad.obligations.terms.index_terms import index_equal
+from certgrad.obligations.terms.index_terms import index_equal, index_number
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.power import log_of, sign_of
 from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.tracing.jax_internals import LuSolve, identity, is_det, is_slogdet, lu_solve, program_of
@@ -43,18 +45,37 @@ def _square(x: Tensor) -> tuple[Poly, Var, Var]:
 
 @rule("lu")
 def _lu(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
-    """The factors as they are: opaque, recognised by what solves with them."""
+    """Both factors in one matrix, the interchanges, and the permutation that they make. (See `laws/pivots.py`.)
+
+    Its derivative is written with inverses of the factors, so it is claimed where there are some.
+    """
     if x.shape[-1] != x.shape[-2]:
         raise UnprovedError("the LU factors of a matrix that is not square")
     body, row, column = _square(x)
-    axes = [x.rank - 2, x.rank - 1]
-    defined, smooth = everywhere(x.defined, axes), everywhere(x.smooth, axes)
-    out = []
-    for name, shape, kind in zip(("lu", "lu pivots", "lu permutation"), shapes, "fii", strict=True):
-        where = own_index(shape)[len(shape) - (2 if kind == "f" else 1) :]
-        entry = matrix(name, body, row, column, x.shape[-1], where)
-        out.append(Tensor(shape, entry, kind, defined, smooth, ANY))  # type: ignore[arg-type]
-    return out
+    size, axes = x.shape[-1], [x.rank - 2, x.rank - 1]
+    steady = told_apart(body, row, column, size, "lu")
+    defined, smooth = everywhere(x.defined, axes), merged(everywhere(x.smooth, axes), steady)
+    entry = factors(body, row, column, size, own_index(shapes[0])[-2:])
+    interchange = of_matrix(INTERCHANGES, body, row, column, (size, size), own_index(shapes[1])[-1:])
+    place = index_number(pivot(body, row, column, size, own_index(shapes[2])[-1]))
+    both = merged(smooth, invertible(body, row, column, size, "lu"))
+    return [
+        Tensor(shapes[0], entry, "f", defined, both, ANY),
+        Tensor(shapes[1], interchange, "i", defined, smooth, ANY),
+        Tensor(shapes[2], place, "i", defined, smooth, NONNEG),
+    ]
+
+
+@rule("lu_pivots_to_permutation")
+def _lu_pivots_to_permutation(ctx: Context, params: Params, shapes: Shapes, x: Tensor) -> list[Tensor]:
+    """The permutation that the interchanges of an LU factorisation make, one after the other."""
+    (shape,) = shapes
+    found = permutation_of(x.body, own_index(x.shape)[-1])
+    if found is None or shape[-1] != x.shape[-1]:
+        raise UnprovedError("the permutation of interchanges that are not those of an LU factorisation")
+    axes = [x.rank - 1]
+    body = index_number(pivot(*found, own_index(shape)[-1]))
+    return [Tensor(shape, body, "i", everywhere(x.defined, axes), everywhere(x.smooth, axes), NONNEG)]
 
 
 @rule("custom_linear_solve")
@@ -127,13 +148,16 @@ def _operator(
 def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
     """The solver's tensors are the LU factors and the permutation of the operator's matrix, or of its transpose."""
     row, column = places[::-1] if own.transposed else places
-    for name, held in zip(("lu", "lu permutation"), solver, strict=True):
-        axes = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
-        where = own_index(held.shape)[len(own.batch) :]
-        moved = substitute(without_stops(held.body), axes)
-        if held.shape[-1] != size or moved != matrix(name, without_stops(body), row, column, size, where):
-            return False
-    return True
+    body, axes = without_stops(body), {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+    wheres = [own_index(held.shape)[len(own.batch) :] for held in solver]
+    wanted = (
+        factors(body, row, column, size, wheres[0]),
+        index_number(pivot(body, row, column, size, wheres[1][-1])),
+    )
+    return all(
+        held.shape[-1] == size and substitute(without_stops(held.body), axes) == entry
+        for held, entry in zip(solver, wanted, strict=True)
+    )
 
 
 def _of_held(held: Tensor, own: LuSolve) -> tuple[Clauses, Clauses]:

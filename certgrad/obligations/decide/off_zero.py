@@ -1,0 +1,71 @@
+"""Predicates under sums, on terms that the hypotheses say are not 0: there are two sides of such a term, and no third.
+
+Outside of sums the regions of a sign are looked at one by one; at each summed index the term has a sign of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
+from certgrad.obligations.terms.atoms import Base, Sum
+from certgrad.obligations.terms.index import Ix
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, Atom, Mono, Poly, poly_of
+from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.variables import Var
+from certgrad.obligations.terms.walk import deep_atoms
+
+
+def off_zero(poly: Poly, facts: Facts) -> Poly:
+    """The term with [−p > 0] as 1 − [p > 0] where p is not 0, and 1/sign(p) as sign(p)."""
+    inside = [b for a in deep_atoms(poly) if isinstance(a, Sum) and a.piecewise for b in deep_atoms(poly_of(a))]
+    if not any(isinstance(b, Pred) and _opposite(b, facts) is not None for b in inside):
+        return poly
+    return _OffZero(facts)(poly)
+
+
+def _opposite(a: Pred, facts: Facts) -> Poly | None:
+    """−p, where the term p of the predicate is not 0 and −p comes first."""
+    other = -a.poly
+    return other if other.key < a.poly.key and not facts.signs(a.poly) & SIGN_ZERO else None
+
+
+class _OffZero(Rewriter):
+    def __init__(self, facts: Facts, names: Mapping[Var, Ix] | None = None) -> None:
+        super().__init__(names, replace=self._value)
+        self.facts = facts
+
+    def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
+        return _OffZero(self.facts, {**self.indices, **names})
+
+    def mono(self, mono: Mono) -> Poly:
+        factor, rest = ONE, []
+        for a, e in mono:
+            sign = self(a.poly) if type(a) is Base and isinstance(e, int) and e < 0 else None
+            if sign is not None and _is_sign(sign):
+                factor = factor * sign if e % 2 else factor
+            else:
+                rest.append((a, e))
+        return factor * super().mono(tuple(rest))
+
+    def _value(self, a: Atom) -> Poly | None:
+        if not a.piecewise:
+            return poly_of(a)
+        if isinstance(a, Pred) and (other := _opposite(a, self.facts)) is not None:
+            applied(Law.OFF_ZERO)
+            return ONE - pred(other)
+        return None
+
+
+def _is_sign(poly: Poly) -> bool:
+    """The term is 2·[φ] − 1 or its opposite, which is 1 or −1."""
+    return any(
+        poly in (p, -p)
+        for m in poly
+        for a, _ in m
+        if isinstance(a, Pred) and (p := poly_of(a).scale(2) - ONE) is not None
+    )

@@ -1,0 +1,204 @@
+"""Elimination with pivots: A[σ(i), j] = Σ_k L[i, k]·U[k, j], where σ puts the pivots' rows in order.
+
+LAPACK returns both factors in one matrix F: L is what is below its diagonal, with ones on the diagonal, and U is the
+rest. At step k the pivot is the first of the entries of column k, from row k on, whose modulus is greatest. Where no
+other one has that modulus, at no step, σ is locally constant, the leading minors of P·A but the last are not 0, and F
+is a rational function of A. Where det(A) ≠ 0 too, differentiating the equation determines dF: with
+W = L⁻¹·P·dA·U⁻¹,
+
+    dL = L·(W below the diagonal)          dU = (W on and above the diagonal)·U
+"""
+
+from __future__ import annotations
+
+from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.index_terms import index_condition, index_equal
+from certgrad.obligations.terms.integers import PIVOTS, chosen
+from certgrad.obligations.terms.law import Law, applied
+from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
+from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.spectra import of_matrix
+from certgrad.obligations.terms.sums import sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+
+from .matrices import DERIVATIVES, FURTHER, SEEN_THROUGH, Factors, Ranges, at, matrix
+from .order import comparison, without_stops
+
+FACTORS, GAP = "lu", "pivot gap"
+
+
+def factors(body: Poly, row: Var, column: Var, size: Poly, index: tuple[Ix, ...]) -> Poly:
+    """An entry of F. That of one number is the number."""
+    if size == ONE:
+        return substitute(body, {row: of_const(ZERO), column: of_const(ZERO)})
+    return of_matrix(FACTORS, body, row, column, (size, size), index)
+
+
+def pivot(body: Poly, row: Var, column: Var, size: Poly, place: Ix) -> Ix:
+    """σ(place): the row that comes to the place."""
+    if size == ONE:
+        return of_const(ZERO)
+    body = without_stops(body)
+    bound: tuple[Var, Var] = (("b", 1 + body.level, 0), ("b", 1 + body.level, 1))
+    inside = substitute(body, {row: of_var(bound[0]), column: of_var(bound[1])})
+    rule, free = comparison(PIVOTS, bound, (size, size), (inside,))
+    return chosen(rule, 0, (place, *free))
+
+
+def told_apart(body: Poly, row: Var, column: Var, size: Poly, origin: str) -> Clauses:
+    """No pivot has the modulus of another entry that could be taken: the least gap between them is positive."""
+    if size == ONE:
+        return ()
+    return (Clause((Atomic("> 0", of_matrix(GAP, body, row, column, (size, size), ())),), origin=origin),)
+
+
+def _lower(a: Matrix, i: Ix, k: Ix) -> Poly:
+    """L[i, k] of the matrix in `a`."""
+    below = index_condition(i.minus(k).shifted(-ONE))
+    return below * factors(a.body, *a.vars, a.ranges[0], (i, k)) + index_equal(i.minus(k))
+
+
+def _upper(a: Matrix, k: Ix, j: Ix) -> Poly:
+    """U[k, j] of the matrix in `a`."""
+    return index_condition(j.minus(k)) * factors(a.body, *a.vars, a.ranges[0], (k, j))
+
+
+def _permuted(a: Matrix, i: Ix, j: Ix) -> Poly:
+    """A[σ(i), j]."""
+    return at(a, pivot(a.body, *a.vars, a.ranges[0], i), j)
+
+
+def upper_of(body: Poly, row: Var, column: Var) -> Matrix | None:
+    """F where the term is the entry of U at the row and column."""
+    single = body.single()
+    for a, e in single[0] if single is not None else ():
+        if isinstance(a, Matrix) and a.name == FACTORS and e == 1 and not a.body.free & {row, column}:
+            return a if body == _upper(a, of_var(row), of_var(column)) else None
+    return None
+
+
+def _lower_of(body: Poly, row: Var, column: Var) -> Matrix | None:
+    """F where the term is the entry of L at the row and column."""
+    for mono, _ in body.items():
+        for a, e in mono:
+            if isinstance(a, Matrix) and a.name == FACTORS and e == 1 and not a.body.free & {row, column}:
+                return a if body == _lower(a, of_var(row), of_var(column)) else None
+    return None
+
+
+def seen_through(body: Poly, row: Var, column: Var) -> tuple[Poly, Var, Var] | None:
+    """The matrix A where the term is U: one has an inverse where the other has."""
+    for places in ((row, column), (column, row)):
+        found = upper_of(body, *places)
+        if found is not None:
+            return found.body, *found.vars
+    return None
+
+
+def _derivative(a: Matrix, k: Var, m: Var, inner: Poly) -> Poly:
+    """dF, where the matrix inside has the differential `inner` at row k and column m."""
+    applied(Law.DERIVATIVE_OF_PIVOTED)
+    size, (i, j) = a.ranges[0], a.index
+    p, q, r, s, between = (fresh() for _ in range(5))
+    lower, upper = _lower(a, of_var(p), of_var(q)), _upper(a, of_var(p), of_var(q))
+    moved = substitute(inner, {k: pivot(a.body, *a.vars, size, of_var(r)), m: of_var(s)})
+
+    def turned(x: Ix, y: Ix) -> Poly:
+        """W."""
+        left = matrix("inverse", lower, p, q, size, (x, of_var(r)))
+        right = matrix("inverse", upper, p, q, size, (of_var(s), y))
+        return sum_over(left * moved * right, [(r, size), (s, size)])
+
+    v = of_var(between)
+    below = index_condition(v.minus(j).shifted(-ONE)) * _lower(a, i, v) * turned(v, j)
+    above = index_condition(v.minus(i)) * turned(i, v) * _upper(a, v, j)
+    return index_condition(i.minus(j).shifted(-ONE)) * sum_over(below, [(between, size)]) + index_condition(
+        j.minus(i)
+    ) * sum_over(above, [(between, size)])
+
+
+# --- sums over a shared row or column ------------------------------------------------------------------------------
+
+
+def contracted(given: Factors, ranges: Ranges) -> Poly | None:
+    """Σ_k L[i, k]·U[k, j] without what is on L's diagonal, and Σ_k U⁻¹[i, k]·L⁻¹[k, j]; None where there is neither."""
+    for k, size in ranges.items():
+        beside = [(a, e) for a, e in given if k in a.free]
+        matrices = [a for a, e in beside if isinstance(a, Matrix) and e in (1, 2) for _ in range(int(e))]
+        if len(matrices) != 2 or any(a.ranges != (size, size) for a in matrices):
+            continue
+        if any(k in a.body.free or len(a.index) != 2 for a in matrices):
+            continue
+        guards = {a for a, e in beside if not isinstance(a, Matrix)}
+        found = None
+        for one, other in (matrices, matrices[::-1]):
+            found = found or _product(one, other, k, guards) or (None if guards else _inverses(one, other, k))
+        if found is not None:
+            applied(Law.PIVOTED)
+            rest = monomial({a: e for a, e in given if k not in a.free})
+            return sum_over(found * rest, [(v, n) for v, n in ranges.items() if v != k])
+    return None
+
+
+def _product(one: Matrix, other: Matrix, k: Var, guards: set[Atom]) -> Poly | None:
+    """Σ_k [k < i]·[k ≤ j]·F[i, k]·F[k, j] = A[σ(i), j] − [i ≤ j]·F[i, j]; the sum over more values of k by this one."""
+    if one.name != FACTORS or other.name != FACTORS or one.body != other.body:
+        return None
+    (i, here), (there, j) = one.index, other.index
+    if here.variable() != k or there.variable() != k or k in {*i.free, *j.free}:
+        return None
+    before, until = index_condition(i.minus(here).shifted(-ONE)), index_condition(j.minus(here))
+    whole = _permuted(one, i, j) - _upper(one, i, j)
+    if _all_of(before * until, guards):
+        return whole
+    if _all_of(before, guards):
+        left = before * index_condition(here.minus(j).shifted(-ONE))
+    elif _all_of(until, guards):
+        left = until * index_condition(here.minus(i))
+    else:
+        return None
+    return whole + sum_over(left * poly_of(one) * poly_of(other), [(k, one.ranges[0])])
+
+
+def _all_of(condition: Poly, guards: set[Atom]) -> bool:
+    """The condition is the product of the guards."""
+    single = condition.single()
+    return single is not None and single[1] == 1 and dict(single[0]) == dict.fromkeys(guards, 1)
+
+
+def _inverses(one: Matrix, other: Matrix, k: Var) -> Poly | None:
+    """Σ_k U⁻¹[i, k]·L⁻¹[k, j] = A⁻¹[i, σ(j)]."""
+    if one.name != "inverse" or other.name != "inverse":
+        return None
+    for turned_one in (False, True):
+        upper = upper_of(one.body, *(one.vars[::-1] if turned_one else one.vars))
+        i, here = one.index[::-1] if turned_one else one.index
+        if upper is None or here.variable() != k or k in i.free:
+            continue
+        for turned_other in (False, True):
+            lower = _lower_of(other.body, *(other.vars[::-1] if turned_other else other.vars))
+            there, j = other.index[::-1] if turned_other else other.index
+            if lower is None or there.variable() != k or k in j.free or upper.body != lower.body:
+                continue
+            place = pivot(upper.body, *upper.vars, upper.ranges[0], j)
+            return matrix("inverse", upper.body, *upper.vars, upper.ranges[0], (i, place))
+    return None
+
+
+def permutation_of(entry: Poly, place: Ix) -> tuple[Poly, Var, Var, Poly] | None:
+    """The matrix of which the term is the pivot at the place, as LAPACK numbers them; with its row, column and size."""
+    a = entry.atom()
+    if not isinstance(a, Matrix) or a.name != INTERCHANGES or a.index != (place,):
+        return None
+    row, column = fresh(), fresh()
+    return at(a, of_var(row), of_var(column)), row, column, a.ranges[0]
+
+
+INTERCHANGES = "lu pivots"
+"""With which row each row is exchanged, one after the other."""
+
+DERIVATIVES[FACTORS] = _derivative
+FURTHER.append(contracted)
+SEEN_THROUGH.append(seen_through)
