@@ -10,13 +10,14 @@ from typing import Any
 
 from flint import fmpq
 
-from certgrad.obligations.assume.conditions import Clauses, merged
+from certgrad.obligations.assume.conditions import Clause, Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.differentiate.derivative import without_stops
-from certgrad.obligations.laws.matrices import invertible, matrix, positive_definite, triangle
-from certgrad.obligations.laws.pivots import INTERCHANGES, factors, permutation_of, pivot, told_apart
+from certgrad.obligations.laws.matrices import at, invertible, matrix, positive_definite, triangle
+from certgrad.obligations.laws.pivots import FACTORS, GAP, INTERCHANGES, factors, permutation_of, pivot, told_apart
 from certgrad.obligations.terms.atoms import access
+from certgrad.obligations.terms.determined import Matrix
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_number
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
@@ -93,15 +94,13 @@ def _custom_linear_solve(ctx: Context, params: Params, shapes: Shapes, *args: Te
     if own is None or len(solver) != 2:
         return [_by_a_users_solver(ctx, jaxprs, matvec, solver, b)]
     row, column = fresh(), fresh()
-    body, defined, smooth = _operator(ctx, jaxprs.matvec, matvec, b, own.axis, row, column)
+    body, defined, smooth = _operator(ctx, jaxprs.matvec, matvec, b, (row, column), solver, own)
     size = b.shape[own.axis]
-    if not _factors_of(body, (row, column), size, solver, own):
-        raise UnprovedError("a linear solve whose solver holds the factors of another matrix")
     condition = invertible(body, row, column, size, "linear solve")
     dummy, here = fresh(), own_index(b.shape)[own.axis]
     right = substitute(b.body, {template(own.axis): of_var(dummy)})
     inverse = matrix("inverse", body, row, column, size, (here, of_var(dummy) if size != ONE else here))
-    factored = [_of_held(held, own) for held in solver]
+    factored = [_of_held(held, own, _pivoted(solver[0], own)) for held in solver]
     return [
         Tensor(
             shapes[0],
@@ -133,16 +132,63 @@ UNKNOWN = "unknown of a linear solve"
 
 
 def _operator(
-    ctx: Context, jaxpr: Any, consts: list[Tensor], b: Tensor, axis: int, row: Var, column: Var
+    ctx: Context,
+    jaxpr: Any,
+    consts: list[Tensor],
+    b: Tensor,
+    places: tuple[Var, Var],
+    solver: list[Tensor],
+    own: LuSolve,
 ) -> tuple[Poly, Clauses, Clauses]:
-    """The matrix of a linear map along one axis, read off its value at an arbitrary tensor, and its conditions."""
+    """The matrix of a linear map along one axis, of which the solver holds the factors, and the map's conditions.
+
+    It is read off the map's value at an arbitrary tensor; or it is the matrix with the factors, if the product with
+    that has the same value there.
+    """
     from ._interpreter import interpret  # the interpreter imports the table of rules
 
+    axis, size = own.axis, b.shape[own.axis]
     unknown = Tensor(b.shape, access(UNKNOWN, own_index(b.shape)))
     (image,) = interpret(ctx, program_of(jaxpr), [*consts, unknown], [True])
     assert image is not None
-    total = along_an_axis(image.body, b.shape, UNKNOWN, axis, row, column)
-    return total, everywhere(image.defined, [axis]), everywhere(image.smooth, [axis])
+    conditions = everywhere(image.defined, [axis]), everywhere(image.smooth, [axis])
+    reason = "a linear solve whose solver holds the factors of another matrix"
+    try:
+        body = along_an_axis(image.body, b.shape, UNKNOWN, axis, *places)
+        if _factors_of(body, places, size, solver, own):
+            return body, *conditions
+    except UnprovedError as error:
+        reason = str(error)
+    held = _held_matrix(solver[0], places, own)
+    if held is None or not _factors_of(held, places, size, solver, own):
+        raise UnprovedError(reason)
+    v, (row, column) = fresh(), places
+    index = list(own_index(b.shape))
+    index[axis] = of_var(v)
+    entry = substitute(held, {row: own_index(b.shape)[axis], column: of_var(v)})
+    product = sum_over(entry * access(UNKNOWN, tuple(index)), [(v, size)])
+    if not within(image.body - product, b.shape, {}).is_zero:
+        raise UnprovedError(reason)
+    return held, *conditions
+
+
+def _held_matrix(held: Tensor, places: tuple[Var, Var], own: LuSolve) -> Poly | None:
+    """The entry, at the row and column, of the matrix whose equation a solver solves that holds these factors.
+
+    Solvers hold them behind a `stop_gradient`; it is the map whose derivative is that of the solution.
+    """
+    found = _pivoted(held, own)
+    if found is None:
+        return None
+    row, column = places[::-1] if own.transposed else places
+    return without_stops(at(found, of_var(row), of_var(column)))
+
+
+def _pivoted(held: Tensor, own: LuSolve) -> Matrix | None:
+    """The factors that a tensor holds, at the batch of the right-hand side."""
+    axes = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
+    found = substitute(held.body, axes).atom()
+    return found if isinstance(found, Matrix) and found.name == FACTORS else None
 
 
 def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Tensor], own: LuSolve) -> bool:
@@ -160,10 +206,20 @@ def _factors_of(body: Poly, places: tuple[Var, Var], size: Poly, solver: list[Te
     )
 
 
-def _of_held(held: Tensor, own: LuSolve) -> tuple[Clauses, Clauses]:
-    """The conditions of what the solver holds: in `a + 0·log(a)` its matrix may have more than the equal operator."""
+def _of_held(held: Tensor, own: LuSolve, factors_of: Matrix | None) -> tuple[Clauses, Clauses]:
+    """The conditions of what the solver holds: in `a + 0·log(a)` its matrix may have more than the equal operator.
+
+    But not that no pivot is tied: what solves the equation does not depend on which rows are taken.
+    """
     batch = {template(k): of_var(template(x)) for k, x in enumerate(own.batch)}
-    return held.conditions_over(range(len(own.batch), held.rank), batch)
+    defined, smooth = held.conditions_over(range(len(own.batch), held.rank), batch)
+    return defined, tuple(c for c in smooth if factors_of is None or not _of_its_pivots(c, factors_of))
+
+
+def _of_its_pivots(clause: Clause, factors_of: Matrix) -> bool:
+    """The clause says that no pivot of this very matrix is tied."""
+    gap = clause.alternatives[0].poly.atom() if len(clause.alternatives) == 1 else None
+    return isinstance(gap, Matrix) and (gap.name, gap.body, gap.ranges) == (GAP, factors_of.body, factors_of.ranges)
 
 
 @rule("triangular_solve")
