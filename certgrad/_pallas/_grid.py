@@ -30,16 +30,15 @@ def in_order(params: Mapping[str, Any]) -> bool:
     kernel = _Kernel(params)
     if kernel.named:
         return False
-    at = [[one.at(place) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
-    shared = any(len({row[k] for row in at}) < len(at) for k in range(len(kernel.outputs)))
+    unread = [Cell(np.zeros(aval.shape, aval.dtype)) for aval in kernel.prefetched]
+    at = [[_known(one.at(place, unread)) for one in kernel.outputs] for place in np.ndindex(*kernel.grid)]
+    shared = any(len({row[k] for row in at} - {None}) < len(at) for k in range(len(kernel.outputs)))
     return len(at) > 1 and (shared or bool(kernel.scratch))
 
 
 class _Kernel:
     def __init__(self, params: Mapping[str, Any]) -> None:
         mapping = params["grid_mapping"]
-        if mapping.num_index_operands:
-            raise KernelError("operands that are prefetched for the index maps")
         if mapping.local_grid_env is not None or params.get("mesh") is not None:
             raise KernelError("a mesh of cores")
         own = [axis for axis in range(len(mapping.grid)) if axis not in mapping.vmapped_dims]
@@ -49,7 +48,11 @@ class _Kernel:
         self.inputs, self.outputs = blocks[: mapping.num_inputs], blocks[mapping.num_inputs :]
         self.beside = _beside(params.get("compiler_params"), len(mapping.grid))
         self.body = params["jaxpr"]
-        self.scratch = [v.aval for v in self.body.invars[len(blocks) :]]
+        avals, ahead = [v.aval for v in self.body.invars], mapping.num_index_operands
+        self.prefetched, self.scratch = avals[:ahead], avals[ahead + len(blocks) :]
+        """What the index maps may read too: it stands before the other operands."""
+        if self.prefetched and self.aliases:
+            raise KernelError("operands that are written to, and others that are prefetched for the index maps")
         self.grid = tuple(mapping.grid)
         self.computed = [axis for axis, n in enumerate(self.grid) if not isinstance(n, int)]
         """Axes whose extent is an operand too, as JAX has it where it is a name."""
@@ -61,9 +64,11 @@ class _Kernel:
             raise KernelError(f"a grid of more than {MAX_STEPS} steps")
 
     def run(self, operands: Sequence[Any]) -> list[Any]:
-        count = len(self.computed)
-        given, operands = operands[:count], operands[count:]
-        found = self.at_once(operands) if self.named else self.step_by_step(operands)
+        count, ahead = len(self.computed), len(self.computed) + len(self.prefetched)
+        given, read, operands = operands[:count], [Cell(x) for x in operands[count:ahead]], operands[ahead:]
+        if self.named and read:
+            raise KernelError("operands that are prefetched for the index maps, and sizes that are names")
+        found = self.at_once(operands) if self.named else self.step_by_step(read, operands)
         for axis, n in zip(self.computed, given, strict=True):
             fits = n == jnp.asarray(self.grid[axis], jnp.int32)
             found = [jnp.where(fits, x, no_number((), x.dtype)) for x in found]
@@ -84,7 +89,7 @@ class _Kernel:
             made = [no_number(one.inner_shape, one.dtype) for one in self.outputs]
             scratch = [new_cell(aval) for aval in self.scratch]
             body = Body([Value(place[a]) for a in self.own_axes], [sizes[a] for a in self.own_axes], [MAX_EQUATIONS])
-            return self.after(body, given, made, scratch)
+            return self.after(body, (), given, made, scratch)
 
         every: Any = step
         for axis in reversed(range(len(self.grid))):
@@ -92,22 +97,26 @@ class _Kernel:
         found = every(*(jnp.arange(n, dtype=jnp.int32) for n in self.grid))
         return [one.laid_out(x, own) for one, x, own in zip(self.outputs, found, axes, strict=True)]
 
-    def after(self, body: Body, given: Sequence[Any], made: Sequence[Any], scratch: Sequence[Cell]) -> list[Any]:
+    def after(
+        self, body: Body, ahead: Sequence[Cell], given: Sequence[Any], made: Sequence[Any], scratch: Sequence[Cell]
+    ) -> list[Any]:
         """What a step leaves in the blocks of the outputs."""
-        read, written = [Cell(x) for x in given], [Cell(x) for x in made]
-        body.run(self.body, (), [*read, *written, *scratch])
-        if any(cell.holds is not x for cell, x in zip(read, given, strict=True)):
+        read, written, held = [Cell(x) for x in given], [Cell(x) for x in made], [cell.holds for cell in ahead]
+        body.run(self.body, (), [*ahead, *read, *written, *scratch])
+        if any(cell.holds is not x for cell, x in zip([*ahead, *read], [*held, *given], strict=True)):
             raise KernelError("a kernel that writes to its operands")
         return [cell.holds for cell in written]
 
-    def _look_at_aliases(self, at: Sequence[Index], read: Sequence[Index], left: Sequence[Mapping[Index, Any]]) -> None:
+    def _look_at_aliases(
+        self, at: Sequence[Index], read: Sequence[Index | None], left: Sequence[Mapping[Index, Any]]
+    ) -> None:
         """An operand that an output is written over has to be read before, in the same blocks."""
         for k, given in self.aliases.items():
             same = self.inputs[given].block == self.outputs[k].block and read[given] == at[k]
             if not same or at[k] in left[k]:
                 raise KernelError("an operand that may be read after an output was written over it")
 
-    def step_by_step(self, operands: Sequence[Any]) -> list[Any]:
+    def step_by_step(self, ahead: Sequence[Cell], operands: Sequence[Any]) -> list[Any]:
         inputs = [one.padded(x) for one, x in zip(self.inputs, operands, strict=True)]
         scratch: list[Cell] = []
         left: list[dict[Index, Any]] = [{} for _ in self.outputs]
@@ -115,9 +124,9 @@ class _Kernel:
         before: tuple[Index, list[Index]] | None = None
         budget = [MAX_EQUATIONS]
         for place in np.ndindex(*self.grid):
-            at = [one.at(place) for one in self.outputs]
-            read = [one.at(place) for one in self.inputs]
-            self._look_at_aliases(at, read, left)
+            at = [one.known_at(place, ahead) for one in self.outputs]
+            read = [one.at(place, ahead) for one in self.inputs]
+            self._look_at_aliases(at, [_known(index) for index in read], left)
             here = tuple(place[axis] for axis in self.beside)
             if any(known.setdefault(index, here) != here for known, index in zip(core, at, strict=True)):
                 raise KernelError("steps of its grid that run beside each other share a block")
@@ -131,12 +140,18 @@ class _Kernel:
                 scratch = [new_cell(aval) for aval in self.scratch]
             given = [one.read(x, index) for one, x, index in zip(self.inputs, inputs, read, strict=True)]
             own, sizes = ([number(np.int32(of[a])) for a in self.own_axes] for of in (place, self.grid))
-            found = self.after(Body(own, sizes, budget), given, made, scratch)
+            found = self.after(Body(own, sizes, budget), ahead, given, made, scratch)
             for done, index, x in zip(left, at, found, strict=True):
                 done[index] = x
             before = here, at
         initial = [operands[self.aliases[k]] if k in self.aliases else None for k in range(len(self.outputs))]
         return [one.joined(blocks, x) for one, blocks, x in zip(self.outputs, left, initial, strict=True)]
+
+
+def _known(index: Sequence[Value]) -> Index | None:
+    """The numbers of a block, if all are known."""
+    numbers = [one.number for one in index]
+    return None if any(k is None for k in numbers) else tuple(k for k in numbers if k is not None)
 
 
 def _beside(compiler_params: Any, rank: int) -> list[int]:
@@ -224,15 +239,19 @@ class _Blocks:
             order += [steps + axis] if along is None else [along, steps + axis]
         return lax.reshape(lax.transpose(x, order), self.shape)
 
-    def at(self, place: Sequence[int]) -> Index:
-        """The block of a step of the grid."""
+    def at(self, place: Sequence[int], ahead: Sequence[Cell]) -> list[Value]:
+        """The block of a step of the grid, by what is prefetched."""
         numbers = [Value(np.int32(k), np.asarray(k, np.int32)) for k in place]
-        found = Body((), (), [MAX_EQUATIONS]).closed(self.index_map, numbers)
-        index = tuple(one.number for one in found[: len(self.shape)])
-        if any(k is None for k in index):
+        index = Body((), (), [MAX_EQUATIONS]).closed(self.index_map, [*numbers, *ahead])[: len(self.shape)]
+        if any(one.number is not None and not 0 <= one.number < n for one, n in zip(index, self.counts, strict=True)):
+            raise KernelError(f"block {[one.number for one in index]} lies outside of the array")
+        return index
+
+    def known_at(self, place: Sequence[int], ahead: Sequence[Cell]) -> Index:
+        """As `at`, where that is known."""
+        index = _known(self.at(place, ahead))
+        if index is None:
             raise KernelError("blocks at places that are computed")
-        if any(not 0 <= k < n for k, n in zip(index, self.counts, strict=True)):
-            raise KernelError(f"block {list(index)} lies outside of the array")
         return index
 
     def padded(self, x: Any) -> Any:
@@ -240,8 +259,19 @@ class _Blocks:
         beyond = [(0, n * b - have, 0) for n, b, have in zip(self.counts, self.block, self.shape, strict=True)]
         return lax.pad(x, no_number((), x.dtype), beyond) if any(high for _, high, _ in beyond) else x
 
-    def read(self, x: Any, index: Index) -> Any:
-        """A block of the padded array."""
+    def read(self, x: Any, index: Sequence[Value]) -> Any:
+        """A block of the padded array; no number at places that turn out to lie outside of it."""
+        known = _known(index)
+        if known is not None:
+            return self.block_of(x, known)
+        at = [jnp.asarray(one.traced, jnp.int32) for one in index]
+        found = lax.dynamic_slice(x, [k * np.int32(b) for k, b in zip(at, self.block, strict=True)], self.block)
+        for k, one, count in zip(at, index, self.counts, strict=True):
+            if one.number is None:
+                found = jnp.where((k >= 0) & (k < count), found, no_number((), x.dtype))
+        return lax.squeeze(found, self.squeezed)
+
+    def block_of(self, x: Any, index: Index) -> Any:
         start = [k * b for k, b in zip(index, self.block, strict=True)]
         return lax.squeeze(lax.slice(x, start, [s + b for s, b in zip(start, self.block, strict=True)]), self.squeezed)
 
@@ -254,7 +284,7 @@ class _Blocks:
         def block(index: Index) -> Any:
             if index not in blocks and before is None:
                 return no_number(self.block, self.dtype)
-            return lax.expand_dims(blocks[index] if index in blocks else self.read(before, index), self.squeezed)
+            return lax.expand_dims(blocks[index] if index in blocks else self.block_of(before, index), self.squeezed)
 
         def joined(index: Index) -> Any:
             axis = len(index)

@@ -9,6 +9,10 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from jax.experimental.pallas import triton as plgpu
 from jax.experimental.pallas.ops.gpu import attention, layer_norm, rms_norm
+from jax.experimental.pallas.ops.tpu import flash_attention as tpu_flash
+from jax.experimental.pallas.ops.tpu.megablox import ops as megablox
+from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
+from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
 
 from certgrad import check
 
@@ -202,6 +206,7 @@ def planted(monkeypatch, module, name, old, new):
     scope = vars(module).copy()
     exec(compile(source.replace(old, new), module.__file__, "exec"), scope)
     monkeypatch.setattr(module, name, scope[name])
+    jax.clear_caches()  # of kernels under `jit`, traced before
 
 
 @pytest.mark.slow
@@ -213,8 +218,11 @@ def test_layer_norm_of_jax(monkeypatch):
 
 
 @pytest.mark.slow
-def test_rms_norm_of_jax():
-    assert check(normalised(rms_norm.rms_norm), "1 2 3, 3, 3 -> 1 2 3").verdict == "proved"
+def test_rms_norm_of_jax(monkeypatch):
+    f = normalised(rms_norm.rms_norm)
+    assert check(f, "1 2 3, 3, 3 -> 1 2 3").verdict == "proved"
+    planted(monkeypatch, rms_norm, "rms_norm_backward_kernel_dw_db", "(dout * a_hat).sum(axis=0)", "(dout * a).sum(0)")
+    assert check(f, "1 2 3, 3, 3 -> 1 2 3").verdict == "refuted"
 
 
 @pytest.mark.slow
@@ -234,3 +242,152 @@ def test_flash_attention_of_jax(monkeypatch):
         "dp = jnp.zeros((block_q_dq, block_kv_dq), dtype=jnp.float32) + di[:, None]",
     )
     assert check(f, signature).verdict == "refuted"
+
+
+def in_blocks_of_two(kind, **others):
+    """A kernel's sizes of blocks, all 2 but for these."""
+    return kind(**{**dict.fromkeys(kind.__dataclass_fields__, 2), **others})
+
+
+def in_small_registers(monkeypatch, module, *names):
+    """As if a TPU's registers had rows of two numbers, of which the kernels for it ask for whole ones."""
+    for name in ("NUM_LANES", "NUM_SUBLANES", *names):
+        monkeypatch.setattr(module, name, 2)
+    jax.clear_caches()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True])
+def test_flash_attention_of_jax_for_tpus(monkeypatch, causal):
+    in_small_registers(monkeypatch, tpu_flash, "MIN_BLOCK_SIZE")
+    sizes = in_blocks_of_two(tpu_flash.BlockSizes, block_b=1)
+
+    def f(q, keys, v):
+        return tpu_flash.flash_attention(q, keys, v, causal=causal, block_sizes=sizes)
+
+    signature = "1 1 4 2, 1 1 4 2, 1 1 4 2 -> 1 1 4 2"
+    assert check(f, signature).verdict == "proved"
+    kernel = "_flash_attention_dkv_kernel" if causal else "_flash_attention_dq_kernel"
+    old = "ds = (dp - jnp.tile(di, (1, block_k // MIN_BLOCK_SIZE))) * p"
+    planted(monkeypatch, tpu_flash, kernel, old, "ds = dp * p")
+    assert check(f, signature).verdict == "refuted"
+
+
+def splashed(mask, fused, **options):
+    """JAX's splash attention, of which the index maps read which blocks come next from arrays that are prefetched."""
+    others = {"use_fused_bwd_kernel": fused, **({"block_q_dq": None, "block_kv_dq": None} if fused else {})}
+    layouts = dict.fromkeys(("q_layout", "k_layout", "v_layout"), splash.QKVLayout.HEAD_DIM_MINOR)
+    sizes = in_blocks_of_two(splash.BlockSizes, **others, **layouts)
+    kernel = splash.make_splash_mha_single_device(
+        masks.MultiHeadMask([mask]), block_sizes=sizes, interpret=True, **options
+    )
+    return lambda q, keys, v: kernel(q, keys, v)
+
+
+SPLASHED = "1 4 2, 1 4 2, 1 4 2 -> 1 4 2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fused", [False, True])
+def test_splash_attention_of_jax(monkeypatch, fused):
+    in_small_registers(monkeypatch, splash)
+    assert check(splashed(masks.FullMask((4, 4)), fused), SPLASHED).verdict == "proved"
+    causal = masks.CausalMask((4, 4))
+    assert check(splashed(causal, fused, mask_value=-jnp.inf), SPLASHED).verdict == "proved under hypotheses"
+    # A mask of −2·10³⁸ is a number: over ℝ its exponential is not 0, and the backward is off by that.
+    assert check(splashed(causal, fused), SPLASHED).verdict not in ("proved", "proved under hypotheses")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["_flash_attention_dq_kernel", "_flash_attention_dkv_kernel"])
+def test_splash_attention_of_jax_with_a_mistake(monkeypatch, kernel):
+    in_small_registers(monkeypatch, splash)
+    planted(monkeypatch, splash, kernel, "ds = (dp - di) * p", "ds = dp * p")
+    assert check(splashed(masks.FullMask((4, 4)), False), SPLASHED).verdict == "refuted"
+
+
+@pytest.mark.slow
+def test_the_reference_of_jax_for_flash_attention():
+    f = partial(tpu_flash.mha_reference, ab=None)
+    assert check(f, "b h n d, b h m d, b h m d -> b h n d").verdict == "proved"
+
+
+# --- operands that are prefetched for the index maps
+
+
+def by_order(order, step):
+    """A kernel that works on the rows of x in an order that stands in an array."""
+
+    def kernel(where, x, o):
+        o[...] = step(x[...], where[pl.program_id(0)])
+
+    def forward(x):
+        spec = pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(x.shape[0],),
+            in_specs=[pl.BlockSpec((1, x.shape[1]), lambda i, where: (where[i], 0))],
+            out_specs=pl.BlockSpec((1, x.shape[1]), lambda i, where: (i, 0)),
+        )
+        out = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return pl.pallas_call(kernel, grid_spec=spec, out_shape=out, interpret=True)(jnp.array(order), x)
+
+    return forward
+
+
+ORDER, BACK = [2, 0, 1], [1, 2, 0]
+
+
+def ordered(backward):
+    f = jax.custom_vjp(by_order(ORDER, lambda x, k: x * x * (k + 1)))
+    f.defvjp(lambda x: (f(x), x), backward)
+    return f
+
+
+@pytest.mark.one_in(2)
+def test_blocks_at_places_that_are_prefetched():
+    def right(x, g):
+        return (by_order(BACK, lambda y, k: y)(g * 2 * x[jnp.array(ORDER)] * (jnp.array(ORDER) + 1.0)[:, None]),)
+
+    def turned(x, g):
+        return (by_order(ORDER, lambda y, k: y)(g * 2 * x[jnp.array(ORDER)] * (jnp.array(ORDER) + 1.0)[:, None]),)
+
+    found = check(ordered(right), "3 2 -> 3 2")
+    assert found.verdict == "proved", found.reason
+    assert check(ordered(turned), "3 2 -> 3 2").verdict == "refuted"
+
+
+def test_a_block_beyond_the_array_is_no_number():
+    """The interpret mode moves it back; on a TPU it lies somewhere else."""
+    f = jax.custom_vjp(by_order([0, 3, 1], lambda x, k: x))
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (jnp.stack([g[0], g[2], g[1]]),))
+    assert check(f, "3 2 -> 3 2", conformance=False).verdict == "unproved"
+
+
+def test_where_outputs_go_is_no_matter_of_prefetched_numbers():
+    def kernel(where, x, o):
+        o[...] = x[...]
+
+    def forward(x):
+        spec = pltpu.PrefetchScalarGridSpec(
+            num_scalar_prefetch=1,
+            grid=(3,),
+            in_specs=[pl.BlockSpec((1, 2), lambda i, where: (i, 0))],
+            out_specs=pl.BlockSpec((1, 2), lambda i, where: (where[i], 0)),
+        )
+        out = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return pl.pallas_call(kernel, grid_spec=spec, out_shape=out, interpret=True)(jnp.array([0, 0, 1]), x)
+
+    found = check(rule(forward, lambda r, g: (g,)), "3 2 -> 3 2", conformance=False)
+    assert found.verdict == "unproved"
+    assert "blocks at places that are computed" in found.reason
+
+
+def test_grouped_products_of_jax_are_not_read():
+    """How many tiles there are is computed from the sizes of the groups: no grid is known."""
+    sizes = jnp.array([1, 3], jnp.int32)
+
+    def f(a, b):
+        return megablox.gmm(a, b, sizes, jnp.float32, (2, 2, 2), None, None, False, True)
+
+    found = check(f, "4 2, 2 2 2 -> 4 2", conformance=False)
+    assert found.verdict == "unproved"
