@@ -233,6 +233,8 @@ def _absolute_tangent(out: Real, x: Real, dx: Tangent) -> Tangent:
     if dx is None or dx is KINK:
         return dx
     side = _sign(x)
+    if side == 0:
+        side = fmpq(t.later(dx, None))
     return KINK if side == 0 else s.mul(side, dx)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from certgrad._jax_lowerings import lowered
 from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
 from certgrad.obligations.balls._registry import RULES, Rule
 from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, is_float, tangent_or_none
@@ -146,12 +147,14 @@ def evaluate(
     precision: int = PRECISION,
     keep_stopped: bool = False,
     loose: bool = False,
+    side: int = 0,
 ) -> Evaluation:
     """Run a traced program on rigorous reals.
 
     `arguments` are arrays (or nested lists) of ints, Fractions, fmpq or balls for floats; numpy arrays for the rest.
     `tangents` has one array for each argument, or None where the argument is held constant. With `keep_stopped`,
     stop_gradient is the identity; without, it makes constants and is recorded. With `loose`, long literals are balls.
+    With a `side`, values and derivatives are the limits from just after the point (1) or just before it (−1).
 
     Raises:
         Unsupported: a primitive without semantics here.
@@ -159,7 +162,7 @@ def evaluate(
         NotDifferentiable: the exit of a while loop jumps at this point.
     """
     compiled = program(jaxpr, loose)
-    with s.precision(precision), np.errstate(all="ignore"):
+    with s.precision(precision), beyond(side), np.errstate(all="ignore"):
         values = [argument(x, dtype) for x, dtype in zip(arguments, compiled.dtypes, strict=True)]
         if tangents is not None:
             values = [_with_tangent(x, dx) for x, dx in zip(values, tangents, strict=True)]

@@ -13,6 +13,7 @@ from math import inf, nan
 from flint import acb, arb, fmpq
 
 from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._beyond import here
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._scalars import HALF, ONE, TWO, UNKNOWN, ZERO, Real
 
@@ -160,7 +161,8 @@ def _rational_exp2(x: fmpq) -> fmpq | None:
 def _side(x: Real) -> Real:
     """The derivative of |x|."""
     try:
-        return fmpq(s.sign(x)) if s.finite(x) and s.sign(x) else nan
+        sign = s.sign(x) or here.toward if s.finite(x) else 0
+        return fmpq(sign) if sign else nan
     except Undecided:
         return UNKNOWN
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import NotDifferentiable, Undecided
@@ -82,18 +82,99 @@ def named_place(output: int, index: tuple[int, ...]) -> str:
 
 
 def derivative(
-    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False
+    programs: Programs, point: Point, precision: int = PRECISION, loose: bool = False, strict: bool = False
 ) -> tuple[list[Array], bool]:
     """The derivative of the forward's float outputs along the point's tangent; whether stop_gradient mattered.
+
+    Where branches meet it is what both sides give, if they agree along all directions that are looked at, unless
+    `strict`.
 
     Raises:
         NotDifferentiable: the forward has no derivative or no finite value at the point.
     """
+    try:
+        return _along(programs, point, point.tangents, precision, loose)
+    except NotDifferentiable:
+        if strict:
+            raise
+        return _from_both_sides(programs, point, precision, loose)
+
+
+def _along(
+    programs: Programs, point: Point, direction: Sequence[Array], precision: int, loose: bool, side: int = 0
+) -> tuple[list[Array], bool]:
     tangents: list[Any] = [None] * len(programs.inputs)
-    for i, dx in zip(programs.moving, point.tangents, strict=True):
+    for i, dx in zip(programs.moving, direction, strict=True):
         tangents[i] = dx
-    got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose)
+    got = evaluate(programs.forward, point.inputs, tangents, precision=precision, loose=loose, side=side)
+    if side:
+        at_point = evaluate(programs.forward, point.inputs, precision=precision, loose=loose).values
+        for i in programs.floats:
+            if not all(_same_value(x, y) for x, y in zip(got.values[i].flat, at_point[i].flat, strict=True)):
+                raise NotDifferentiable("the forward jumps")
     return [_slopes(got, i) for i in programs.floats], got.used_stop_gradient
+
+
+def _same_value(x: Real, y: Real) -> bool:
+    exact = isinstance(x, fmpq) and isinstance(y, fmpq)
+    return x == y if exact else x is not UNKNOWN and y is not UNKNOWN and bool(s.overlap(x, y))
+
+
+MOST_DIRECTIONS = 12
+"""So many entries of inputs may move where branches meet: each is a direction of its own."""
+
+
+def _from_both_sides(programs: Programs, point: Point, precision: int, loose: bool) -> tuple[list[Array], bool]:
+    """The derivative where branches meet: the slopes before and after the point agree along the tangent, along each
+    axis and along two directions more, and those along the axes add up to the others.
+
+    Raises:
+        NotDifferentiable: they do not.
+    """
+    shapes = [dx.shape for dx in point.tangents]
+    count = sum(int(np.prod(shape, dtype=int)) for shape in shapes)
+    if not 0 < count <= MOST_DIRECTIONS:
+        raise NotDifferentiable("branches meet")
+
+    def split(entries: Sequence[Any]) -> list[Array]:
+        left, out = list(entries), []
+        for shape in shapes:
+            one = np.empty(shape, dtype=object)
+            for at in np.ndindex(shape):
+                one[at] = left.pop(0)
+            out.append(one)
+        return out
+
+    def slopes(direction: Sequence[Any]) -> tuple[list[Any], bool]:
+        after, stopped = _along(programs, point, split(direction), precision, loose, 1)
+        before, _ = _along(programs, point, split(direction), precision, loose, -1)
+        pairs = [(x, y) for a, b in zip(after, before, strict=True) for x, y in zip(a.flat, b.flat, strict=True)]
+        if not all(_same_value(x, y) for x, y in pairs):
+            raise NotDifferentiable("branches meet at different slopes")
+        return [x for x, _ in pairs], stopped
+
+    along = [x for dx in point.tangents for x in dx.flat]
+    found, stopped = slopes(along)
+    axes = [slopes([Fraction(int(j == k)) for j in range(count)])[0] for k in range(count)]
+    others = [
+        [Fraction((5 * k * k + seed * k + 3) % 7 - 3) + Fraction(1, 2 + k) for k in range(count)] for seed in (1, 4)
+    ]
+    with s.precision(precision):
+        for direction, at_once in [(along, found), *((d, slopes(d)[0]) for d in others)]:
+            for place, x in enumerate(at_once):
+                total: Real = ZERO
+                for c, axis in zip(direction, axes, strict=True):
+                    total = s.add(total, s.mul(s.rational(c), axis[place]))
+                if not _same_value(total, x):
+                    raise NotDifferentiable("slopes that are not linear in the direction")
+    out, left = [], list(found)
+    for i in programs.floats:
+        shape = programs.forward.out_avals[i].shape
+        one = np.empty(shape, dtype=object)
+        for at in np.ndindex(shape):
+            one[at] = left.pop(0)
+        out.append(one)
+    return out, stopped
 
 
 def _slopes(got: Evaluation, output: int) -> Array:
@@ -135,7 +216,10 @@ def jvp_gap(programs: Programs, point: Point, precision: int = PRECISION, loose:
     """The rule's jvp against the derivative of the forward, entry by entry."""
     sides, stopped = jvp_sides(programs, point, precision, loose)
     with s.precision(precision):
-        return _first_gap(sides, stopped)
+        gap = _first_gap(sides, stopped)
+    if gap is not None and gap.undefined:
+        derivative(programs, point, precision, loose, strict=True)
+    return gap
 
 
 def adjoint_sides(
@@ -172,7 +256,7 @@ def adjoint_gap(programs: Programs, point: Point, precision: int = PRECISION, lo
     with s.precision(precision):
         gap = _first_gap(sides, stopped)
     if gap is not None and gap.undefined:
-        derivative(programs, _moved(programs, point), precision, loose)
+        derivative(programs, _moved(programs, point), precision, loose, strict=True)
     return gap
 
 

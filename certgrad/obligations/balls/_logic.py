@@ -10,6 +10,7 @@ from flint import fmpq
 
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls import _tangents as t
+from certgrad.obligations.balls._beyond import here
 from certgrad.obligations.balls._elementwise import elementwise, pointwise
 from certgrad.obligations.balls._errors import Undecided, Unsupported
 from certgrad.obligations.balls._registry import Params, primitive
@@ -31,11 +32,14 @@ def _tie_mark(a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 
 def _comparison(names: tuple[str, ...], holds: Callable[[int | None], bool], integer: Any) -> None:
     value = lifted(lambda a, b: holds(s.compare(a, b)), 2)
+    beyond = lifted(lambda a, b, da, db: holds(s.compare(a, b) or t.later(da, db)), 4)
 
     def rule(ctx: Context, params: Params, a: Value, b: Value) -> Value:
         if not a.real:
             return pointwise(names[0], _refused, _refused, integer, a, b)
         out = value(a.primal, b.primal).astype(bool)
+        if here.side and a is not b and not (a.tangent is None and b.tangent is None):
+            out = beyond(a.primal, b.primal, filled(a), filled(b)).astype(bool)
         if a is b or (a.tangent is None and b.tangent is None):
             return Value(out)
         return Value(out, tangent_or_none(lifted(_tie_mark, 4)(a.primal, b.primal, a.tangent, b.tangent)))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._beyond import here, toward
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls._functions import Function
 from certgrad.obligations.balls._scalars import ONE, UNKNOWN, ZERO, Real
@@ -80,7 +81,10 @@ def chain(function: Function) -> Callable[[Real, Real, Tangent], Tangent]:
     """The tangent of f(x): f'(x) dx."""
 
     def tangent(y: Real, x: Real, dx: Tangent) -> Tangent:
-        return by_partial(lambda: function.derivative(x, y), dx)
+        if not here.side or not tied(x, ZERO):
+            return by_partial(lambda: function.derivative(x, y), dx)
+        with toward(later(dx, None)):
+            return by_partial(lambda: function.derivative(x, y), dx)
 
     return tangent
 
@@ -93,6 +97,17 @@ def product(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
 def quotient(out: Real, a: Real, b: Real, da: Tangent, db: Tangent) -> Tangent:
     """(da - (a/b) db) / b."""
     return by_partial(lambda: s.div(ONE, b), minus(da, scaled(out, db)))
+
+
+def later(da: Tangent, db: Tangent) -> int:
+    """Of two numbers that are equal at the point, the order just beyond it; 0 if that is not looked at, or open."""
+    if not here.side or any(d is KINK or d is UNKNOWN for d in (da, db)):
+        return 0
+    try:
+        order = s.compare(ZERO if da is None else da, ZERO if db is None else db)
+    except Undecided:
+        return 0
+    return order * here.side if order in (1, -1) else 0
 
 
 def alike(da: Tangent, db: Tangent) -> bool:
@@ -117,6 +132,8 @@ def extremum(side: int) -> Callable[..., Tangent]:
             order = s.compare(a, b)
         except Undecided:
             return UNKNOWN
+        if order == 0:
+            order = later(da, db)
         if order == 0 or order is None:
             return UNKNOWN if alike(da, db) else KINK
         return da if order * side > 0 else db
@@ -138,6 +155,8 @@ def spread(*tangents: Tangent) -> Tangent:
 
 def comparison(tie: bool | None, da: Tangent, db: Tangent) -> Tangent:
     """The mark of a comparison: as `crossing`, but UNKNOWN at a tie of what moves alike."""
+    if tie and later(da, db):
+        return None
     if tie and (da is not None or db is not None) and alike(da, db):
         return UNKNOWN
     return crossing(tie, da, db)
