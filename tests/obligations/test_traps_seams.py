@@ -36,7 +36,7 @@ ONE_VARIABLE = [
         "Huber's seam needs no hypothesis; a rule wrong on it alone is wrong",
         piecewise(huber, lambda x: where(x > 1, 1.0, where(x < -1, -1.0, where(x == 1, 2.0, x)))),
         at=(1.0,),
-        verdict="unproved",
+        verdict="refuted",
         right=piecewise(huber, lambda x: jnp.clip(x, -1, 1)),
     ),
     Trap(
@@ -57,14 +57,14 @@ ONE_VARIABLE = [
         "the derivative of the value on the seam is not the derivative",
         piecewise(lambda x: where(x == 0, 0.0, x), lambda x: where(x == 0, 0.0, 1.0)),
         at=(0.0,),
-        verdict="unproved",
+        verdict="refuted",
         right=piecewise(lambda x: where(x == 0, 0.0, x), lambda x: 1.0),
     ),
     Trap(
         "where(x > 0, x**2, 0) is C¹",
         piecewise(lambda x: where(x > 0, x * x, 0.0), lambda x: where(x >= 0, 2 * x + where(x == 0, 1.0, 0.0), 0.0)),
         at=(0.0,),
-        verdict="unproved",
+        verdict="refuted",
         right=piecewise(lambda x: where(x > 0, x * x, 0.0), lambda x: where(x > 0, 2 * x, 0.0)),
     ),
     Trap(
@@ -77,7 +77,7 @@ ONE_VARIABLE = [
         "x |x| is C¹, and its derivative is 2 |x|",
         piecewise(lambda x: x * jnp.abs(x), lambda x: where(x == 0, 1.0, 2 * jnp.abs(x))),
         at=(0.0,),
-        verdict="unproved",
+        verdict="refuted",
         right=piecewise(lambda x: x * jnp.abs(x), lambda x: 2 * jnp.abs(x)),
     ),
     Trap(
@@ -96,7 +96,7 @@ ONE_VARIABLE = [
             lambda x: where(x > 0, where(x == 1, 3.0, where(x > 1, 2.0, 2 * x)), 0.0),
         ),
         at=(1.0,),
-        verdict="unproved",
+        verdict="refuted",
         right=piecewise(
             lambda x: where(x > 0, where(x > 1, 2 * x - 1, x * x), 0.0),
             lambda x: where(x > 0, where(x > 1, 2.0, 2 * x), 0.0),
@@ -221,7 +221,7 @@ TWO_VARIABLES = [
         "max(x, y) + min(x, y) is x + y",
         of_two(lambda x, y: jnp.maximum(x, y) + jnp.minimum(x, y), lambda x, y: (where(x == y, 0.0, 1.0), 1.0)),
         at=(1.0, 1.0),
-        verdict="unproved",
+        verdict="refuted",
         right=of_two(lambda x, y: jnp.maximum(x, y) + jnp.minimum(x, y), lambda x, y: (1.0, 1.0)),
     ),
     Trap(

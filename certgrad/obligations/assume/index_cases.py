@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from certgrad.obligations.terms.atoms import Access, IndexNumber, access
+from certgrad.obligations.terms.atoms import Access, IndexNumber, Sum, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_term, of_var
 from certgrad.obligations.terms.index_terms import as_index, divided, index_condition, index_equal, index_number
 from certgrad.obligations.terms.integers import Entry, Rounded, row_major
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
-from certgrad.obligations.terms.predicates import IxEq, IxPred
+from certgrad.obligations.terms.power import pred
+from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
 from certgrad.obligations.terms.ranges import divisors_of, in_rows_and_columns
 from certgrad.obligations.terms.rewriting import Rewriter, replaced
 from certgrad.obligations.terms.rounded import as_rounded_index
@@ -34,6 +35,8 @@ class Indices:
     facts: Facts = field(default_factory=Facts)
     clauses: tuple[Clause, ...] = ()
     """Of these, those that say which of several conditions on one entry holds are used."""
+    sizes: Mapping[str, tuple[Poly, ...]] = field(default_factory=dict)
+    """The shapes of tensors: what stands at a variable in one of them is an entry of it."""
 
     def known_of(self, entry: Entry | Rounded) -> list[tuple[Condition, ...]]:
         """What the facts and clauses say of an entry of an integer tensor, or of a rounded number.
@@ -125,6 +128,48 @@ def failing(a: IxPred | IxEq) -> Condition:
     return (a.ix.scaled(-1).shifted(-ONE), ">=") if isinstance(a, IxPred) else (a.ix, "!=")
 
 
+def counts(a: Pred) -> bool:
+    """It says that conditions on indices hold at some values of others: [Σ_j [i(j) = i(k)] > 0]."""
+    return all(
+        c > 0 and all(isinstance(b, Sum) and all(isinstance(x, (IxPred, IxEq)) for x, _ in b.body) for b, _ in m)
+        for m, c in a.poly.items()
+    )
+
+
+def _some(poly: Poly, indices: Indices) -> bool:
+    """A term that counts is positive: at the values that stand at the same places in entries of the same tensors.
+
+    Those entries stand in it, or in the conditions that are in force.
+    """
+    for mono, _ in poly.items():
+        if len(mono) != 1 or mono[0][1] != 1 or not isinstance(a := mono[0][0], Sum):
+            continue
+        entries = [e for b, _ in a.body for e in _atoms_in(b.ix) if isinstance(e, Entry)]  # type: ignore[attr-defined]
+        bound = [e for e in entries if e.free & set(a.vars)]
+        entries += [e for ix, _ in indices.conditions for e in _atoms_in(ix) if isinstance(e, Entry)]
+        for one in (e for e in entries if not e.free & set(a.vars)):
+            for pattern in (e for e in bound if e.tensor == one.tensor and len(e.index) == len(one.index)):
+                place = {v: ix for p, ix in zip(pattern.index, one.index, strict=True) if (v := p.variable()) in a.vars}
+                known = indices.sizes.get(one.tensor)
+                whole = known is not None and all(
+                    ix.variable() is not None and dict(zip(a.vars, a.ranges, strict=True)).get(p.variable()) == n  # type: ignore[arg-type]
+                    for p, ix, n in zip(pattern.index, one.index, known, strict=True)
+                )
+                if len(place) == len(a.vars) and _hold_at(a, place, indices, whole):
+                    return True
+    return False
+
+
+def _hold_at(a: Sum, place: Mapping[Var, Ix], indices: Indices, within: bool) -> bool:
+    """The place is in the ranges (known if `within`), and the conditions in the sum hold there."""
+    for v, n in zip(a.vars, a.ranges, strict=True):
+        below, above = place[v].scaled(-1).shifted(-ONE), place[v].shifted(-n)
+        if not within and (indices.feasible((below, ">=")) or indices.feasible((above, ">="))):
+            return False
+    moved = (type(b)(b.ix.subst(place)) for b, _ in a.body if isinstance(b, (IxPred, IxEq)))
+    return all(b.ix.is_zero or indices.decide(b) == ONE for b in moved)
+
+
 class _Deciding(Rewriter):
     """Replaces index conditions that hold throughout, or nowhere, given the ranges of all variables around them."""
 
@@ -136,6 +181,11 @@ class _Deciding(Rewriter):
         if isinstance(a, (IxPred, IxEq)):
             moved = type(a)(a.ix.subst(self.indices))
             return self.context.decide(moved)
+        if isinstance(a, Pred) and a.structured:
+            made = pred(self(a.poly))
+            counted = made.atom()
+            some = isinstance(counted, Pred) and counts(counted) and _some(counted.poly, self.context)
+            return ONE if some else made
         if not a.structured and not a.free & self.indices.keys():
             return poly_of(a)
         return None
@@ -191,8 +241,13 @@ def split(poly: Poly, a: IxPred | IxEq, indices: Indices) -> list[tuple[Poly, In
                 c = zero.coefficient(v)
                 mapping = {v: zero.plus(of_var(v).scaled(-c)).scaled(-c)}
                 part, here = Rewriter(mapping)(part), indices.substituted(mapping, {})
+                if any(ix.atoms for ix, _ in here.conditions) and not here.feasible():
+                    continue  # atoms that are now the same had been told apart
             elif (equal := _named(zero)) is not None:
                 part = at_equal_place(part, *equal)
+                there = tuple((_moved(ix, *equal), r) for ix, r in here.conditions)
+                if there != here.conditions and not replace(here, conditions=(*here.conditions, *there)).feasible():
+                    continue
         out.append((part, here, mapping))
     return out
 
@@ -227,6 +282,19 @@ def _atoms_in(ix: Ix) -> list[IntegerAtom]:
     return [b for a in ix.atoms for b in (a, *(c for part in a.parts() for c in _atoms_in(part)))]
 
 
+def _moved(ix: Ix, atom: IntegerAtom, value: Ix) -> Ix:
+    """The index with the value in place of the integer."""
+    if atom not in _atoms_in(ix):
+        return ix
+    parts = [(1, of_const(ix.const))]
+    for t, c in ix.terms:
+        inner = None
+        if isinstance(t, IntegerAtom):
+            inner = value if t == atom else t.rebuilt(tuple(_moved(p, atom, value) for p in t.parts()))
+        parts.append((c, of_term(t) if inner is None else inner))
+    return combine(parts)
+
+
 def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
     """The term where an integer is equal to another: what stands at the one stands at the other.
 
@@ -234,15 +302,7 @@ def at_equal_place(poly: Poly, atom: IntegerAtom, value: Ix) -> Poly:
     """
 
     def moved(ix: Ix) -> Ix:
-        if atom not in _atoms_in(ix):
-            return ix
-        parts = [(1, of_const(ix.const))]
-        for t, c in ix.terms:
-            inner = (
-                value if t == atom else t.rebuilt(tuple(map(moved, t.parts()))) if isinstance(t, IntegerAtom) else None
-            )
-            parts.append((c, of_term(t) if inner is None else inner))
-        return combine(parts)
+        return _moved(ix, atom, value)
 
     def replace(a: Atom) -> Poly | None:
         if isinstance(a, Access):

@@ -19,7 +19,7 @@ from certgrad.obligations.terms.atoms import Dim
 from certgrad.obligations.terms.budget import budget
 from certgrad.obligations.terms.index import IntegerAtom, Ix, of_atom, whole_number
 from certgrad.obligations.terms.index_terms import at_least, bounds
-from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, where_equal
+from certgrad.obligations.terms.integers import Chosen, Entry, Quotient, Remainder, Rounded, by_entries, where_equal
 from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, mono_positive
 from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.session import Memo
@@ -184,6 +184,8 @@ def conditions_on(a: Chosen) -> list[Ix]:
     single = rule.where.single()
     if rule.kind != "argmax" or single is None or single[1] != 1:
         return []
+    if any(isinstance(b, (IxPred, IxEq)) and by_entries(b.ix) for b, _ in single[0]):
+        return []  # there may be none of them
     place = {v: of_atom(Chosen(rule, k, a.arguments)) for k, v in enumerate(rule.variables)}
     place |= {("p", k, 0): ix for k, ix in enumerate(a.arguments)}
     out: list[Ix] = []

@@ -8,13 +8,13 @@ from typing import Literal
 
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
-from certgrad.obligations.terms.predicates import INDEX_PREDICATES
+from certgrad.obligations.terms.predicates import INDEX_PREDICATES, Pred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import atoms_of
 
 from .conditions import Clause, Clauses
-from .index_cases import Indices, resolved
+from .index_cases import Indices, counts, resolved
 from .signs import ANY
 
 Kind = Literal["f", "i", "b"]
@@ -91,7 +91,9 @@ def _of_entries(shape: Sequence[Poly], clauses: Iterable[Clause]) -> Clauses:
 
 def _on_places(guard: Poly) -> bool:
     """It is about indices alone, those of the entry among them."""
-    return any(v[0] == "t" for v in guard.free) and all(type(a) in INDEX_PREDICATES for a in atoms_of(guard))
+    return any(v[0] == "t" for v in guard.free) and all(
+        type(a) in INDEX_PREDICATES or (isinstance(a, Pred) and counts(a)) for a in atoms_of(guard)
+    )
 
 
 def for_all(clauses: Clauses, variables: Iterable[Var]) -> Clauses:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from flint import fmpq
 
 from certgrad.obligations.laws.matrices import derivative, opened
-from certgrad.obligations.laws.order import argument
+from certgrad.obligations.laws.order import argument, may_be_empty
 from certgrad.obligations.laws.order import opened as opened_extremum
 from certgrad.obligations.laws.range_products import others
 from certgrad.obligations.laws.recurrences import System, fresh_carry, open_loop, solve
@@ -23,6 +23,7 @@ from certgrad.obligations.terms.atoms import Access, Base, Dim, Exp, Fn, Max, Nu
 from certgrad.obligations.terms.determined import Matrix, Rec
 from certgrad.obligations.terms.exponents import Exponent
 from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.index_terms import index_equal
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
 from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
@@ -153,9 +154,13 @@ class Differentiator:
             return self._free_tangent(a, "maximum")
         self.maxima.setdefault(a)
         applied(Law.DERIVATIVE_OF_MAXIMUM)
-        dummies, body, _ = opened_extremum(a)
+        dummies, body, where = opened_extremum(a)
         self.ranges.update(dummies)
         place = {v: ix for (v, _), ix in zip(dummies, argument(a), strict=True)}
+        if may_be_empty(where):  # a value that takes part, if there is one
+            for v, ix in place.items():
+                where = where * index_equal(of_var(v).minus(ix))
+            return sum_over(where * self(body), dummies)
         return Rewriter(place)(self(body))
 
     def _free_tangent(self, a: Atom, why: str) -> Poly:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
-from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum
-from certgrad.obligations.terms.index import Ix, of_atom, of_const, of_var
-from certgrad.obligations.terms.index_terms import as_index, index_equal
-from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, chosen, undone
+from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum, access
+from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_var
+from certgrad.obligations.terms.index_terms import as_index, index_condition, index_equal
+from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, by_entries, chosen, undone
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
@@ -71,8 +71,17 @@ def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:
 
 
 def attained_once(a: Max) -> Clause:
-    """The condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1."""
-    return Clause((Atomic("= 0", _ties(a)),), origin="a unique maximum")
+    """The condition that the arg-maximum is unique: Σ_j [e(j) = max e] = 1, where there is one at all."""
+    clause = Clause((Atomic("= 0", _ties(a)),), origin="a unique maximum")
+    if not may_be_empty(a.where):
+        return clause
+    dummies, _, where = opened(a)
+    return clause.guarded(pred(sum_over(where, dummies)), True)
+
+
+def may_be_empty(where: Poly) -> bool:
+    """Entries of integer tensors say which values take part in a maximum: there may be none, as in a segment."""
+    return any(isinstance(a, (IxPred, IxEq)) and by_entries(a.ix) for a in atoms_of(where))
 
 
 def _ties(a: Max) -> Poly:
@@ -171,7 +180,7 @@ def _primitive(poly: Poly) -> Poly:
 class Unique:
     """A maximum that is attained once, for all arguments of its comparison within the ranges."""
 
-    key: str
+    rule: Comparison
     ranges: tuple[Poly, ...]
 
 
@@ -180,7 +189,35 @@ def unique(a: Max, ranges: Mapping[Var, Poly]) -> Unique | None:
     rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
     variables = [ix.variable() for ix in free]
     found = [ranges[v] for v in variables if v is not None and v in ranges]
-    return Unique(rule.key, tuple(found)) if len(found) == len(free) else None
+    return Unique(rule, tuple(found)) if len(found) == len(free) else None
+
+
+def _arguments(rule: Comparison, a: Max) -> tuple[Ix, ...] | None:
+    """The arguments at which the rule is the one of this maximum; None where no equation in it shows them.
+
+    Over what is in the segment i of entries, at i = s(k): over what is in the segment of k.
+    """
+    own, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
+    if own.key == rule.key:
+        return free
+    if (own.kind, own.variables, own.ranges) != (rule.kind, rule.variables, rule.ranges):
+        return None
+    argument: Var = ("p", 0, 0)
+    if {v for p in (*rule.bodies, rule.where) for v in p.free if v[0] == "p"} != {argument}:
+        return None
+    equations = [b.ix for b in atoms_of(rule.where) if isinstance(b, IxEq) and abs(b.ix.coefficient(argument)) == 1]
+    for pattern in equations:
+        c = pattern.coefficient(argument)
+        rest = pattern.minus(of_var(argument).scaled(c))
+        for found in (b.ix for b in atoms_of(a.where) if isinstance(b, IxEq)):
+            for sign in (1, -1):
+                value = found.scaled(sign).minus(rest).scaled(c)
+                if set(value.free) & set(a.vars):
+                    continue
+                at = {argument: value}
+                if substitute(rule.where, at) == a.where and [substitute(b, at) for b in rule.bodies] == [a.body]:
+                    return (value,)
+    return None
 
 
 def ordered(poly: Poly, indices: Indices, known: Sequence[Unique] = ()) -> Poly:
@@ -221,6 +258,37 @@ def _taking_part(t: Chosen) -> list[Atom]:
     place |= {("p", k, 0): ix for k, ix in enumerate(t.arguments)}
     single = substitute(rule.where, place).single()
     return [a for a, _ in single[0] if isinstance(a, Pred)] if single and single[1] == 1 else []
+
+
+def by_rules(poly: Poly, indices: Indices) -> Poly:
+    """The term with the conditions decided, in the rules by which integers are chosen, that say what takes part."""
+
+    def moved(ix: Ix) -> Ix:
+        parts = [(1, of_const(ix.const))]
+        for t, c in ix.terms:
+            inner = t.rebuilt(tuple(map(moved, t.parts()))) if isinstance(t, IntegerAtom) else of_var(t)
+            one = inner.only_term()
+            if isinstance(one, Chosen) and may_be_empty(one.comparison.where):
+                rule = one.comparison
+                ranges = dict(zip(rule.variables, rule.ranges, strict=True))
+                where = resolved(rule.where, Indices(ranges, facts=indices.facts, clauses=indices.clauses))
+                if not where.is_zero:
+                    rule = Comparison(rule.kind, rule.variables, rule.ranges, rule.bodies, where)
+                inner = of_atom(Chosen(rule, one.component, one.arguments))
+            parts.append((c, inner))
+        return combine(parts)
+
+    def replace(a: Atom) -> Poly | None:
+        if isinstance(a, Access) and any(ix.atoms for ix in a.index):
+            return access(a.tensor, tuple(map(moved, a.index)))
+        if isinstance(a, (IxPred, IxEq)) and a.ix.atoms:
+            return index_condition(moved(a.ix)) if isinstance(a, IxPred) else index_equal(moved(a.ix))
+        return None
+
+    chosen = (t for ix in indices_of(poly) for t in ix.atoms)
+    if not any(isinstance(t, Chosen) and may_be_empty(t.comparison.where) for t in chosen):
+        return poly
+    return Rewriter(replace=replace)(poly)
 
 
 def argument_rule(a: Max) -> str:
@@ -272,9 +340,9 @@ class _Ordered(Rewriter):
             if c < 0:
                 applied(Law.MAXIMUM_ABOVE)
                 return ZERO
-            if self._once(a):
+            if (argument := self._once(a)) is not None:
                 applied(Law.MAXIMUM_ABOVE)
-                return ONE - self._at_argument(a, place)
+                return ONE - self._at_argument(a, argument, place)
         return None
 
     def _takes_part(self, a: Max, place: Mapping[Var, Ix]) -> bool:
@@ -289,16 +357,17 @@ class _Ordered(Rewriter):
         below, above = ix.scaled(-1).shifted(-ONE), ix.shifted(-size)
         return not self.context.feasible((below, ">=")) and not self.context.feasible((above, ">="))
 
-    def _once(self, a: Max) -> bool:
-        rule, free = comparison("argmax", a.vars, a.ranges, (a.body,), a.where)
-        return any(
-            u.key == rule.key and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True))
-            for u in self.known
-        )
+    def _once(self, a: Max) -> tuple[Ix, ...] | None:
+        """Where the maximum is attained, if it is known to be attained once."""
+        for u in self.known:
+            free = _arguments(u.rule, a)
+            if free is not None and all(self._within(ix, n) for ix, n in zip(free, u.ranges, strict=True)):
+                return tuple(of_atom(Chosen(u.rule, k, free)) for k in range(len(a.vars)))
+        return None
 
-    def _at_argument(self, a: Max, place: Mapping[Var, Ix]) -> Poly:
+    def _at_argument(self, a: Max, argument: Sequence[Ix], place: Mapping[Var, Ix]) -> Poly:
         total = ONE
-        for v, ix in zip(a.vars, argument(a), strict=True):
+        for v, ix in zip(a.vars, argument, strict=True):
             total = total * index_equal(place[v].minus(ix))
         return total
 

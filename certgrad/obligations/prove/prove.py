@@ -25,7 +25,7 @@ from certgrad.obligations.certificate import OF_VALUES
 from certgrad.obligations.decide.cases import Region, facts_of
 from certgrad.obligations.decide.implicit import without_repeated
 from certgrad.obligations.decide.products import split_products
-from certgrad.obligations.laws.order import attained, ordered
+from certgrad.obligations.laws.order import attained, by_rules, ordered
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
 from certgrad.obligations.meaning.semantics import UnprovedError
 from certgrad.obligations.terms.atoms import Base
@@ -94,7 +94,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
             obligation = forward_obligation(problem, problem.reference if kind == OF_REFERENCE else problem.primal)
         solvers = [c for c in obligation.conditions if of_solver(c)]
         conditions = [c for c in obligation.conditions if not of_solver(c)]
-        known = Indices(facts=facts, clauses=assumed_clauses)
+        shapes = {name: x.shape for name, x in zip(problem.names, problem.inputs, strict=True)}
+        known = Indices(facts=facts, clauses=assumed_clauses, sizes=shapes)
         asked = [c.rewritten(lambda p: ordered(p, known)) for c in conditions]
         if domain:  # it may decide conditions on integers that stand in the others: t < 2³¹ − 1
             asked = [c.rewritten(lambda p: rounded(resolved(p, known), facts)) for c in asked]
@@ -123,6 +124,8 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
         for left, right, shape in obligation.pairs:
             ranges = {template(k): n for k, n in enumerate(shape)}
             place = Indices(ranges, facts=region.facts, clauses=region.clauses)
+            if domain and obligation.once:  # it may decide over which values maxima are taken
+                left, right = (by_rules(resolved(side, place), place) for side in (left, right))
             left, right = (split_products(ordered(side, place, obligation.once)) for side in (left, right))
             if obligation.derivative:
                 right = sided(right, region.facts, problem.tangents)

@@ -17,6 +17,7 @@ from certgrad.obligations.assume.conditions import (
 from certgrad.obligations.assume.entailment import entailed
 from certgrad.obligations.assume.fact import Fact
 from certgrad.obligations.assume.facts import Facts
+from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.assume.signs import ZERO as SIGN_ZERO
 from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
@@ -26,7 +27,7 @@ from certgrad.obligations.differentiate.derivative import Differentiator, depend
 from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained_once, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
-from certgrad.obligations.terms.atoms import Access, access
+from certgrad.obligations.terms.atoms import Access, Max, access
 from certgrad.obligations.terms.determined import Rec
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
@@ -100,7 +101,9 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
         ranges = {**differentiate.ranges, **dict(out.variables)}
         extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
         stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
-        once += [u for a in (*differentiate.maxima, *stated) if (u := unique(a, ranges)) is not None]
+        there = Indices(ranges, facts=facts, clauses=clauses)
+        decided = [b for a in differentiate.maxima if isinstance(b := resolved(poly_of(a), there).atom(), Max)]
+        once += [u for a in (*differentiate.maxima, *stated, *decided) if (u := unique(a, ranges)) is not None]
         moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
         smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
         if problem.smooth_as_it_is(out):

@@ -116,6 +116,11 @@ class Comparison(Holder):
         return Comparison(INVERSES[self.kind], self.variables, self.ranges, self.bodies, self.where)
 
 
+def by_entries(ix: Ix) -> bool:
+    """An entry of an integer tensor decides the index, or a number that is rounded."""
+    return any(isinstance(a, (Entry, Rounded)) or any(map(by_entries, a.parts())) for a in ix.atoms)
+
+
 class Chosen(IntegerAtom):
     """What a comparison chooses for the arguments: of an arg-maximum, the index along one of its axes (`component`).
 

@@ -47,4 +47,9 @@ def maximum(poly: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tuple[P
 
 @rebuilds(Max)
 def _rebuilt(a: Max, rewrite: Rewriter) -> Poly:
-    return max_over(*rebuilt_inside(a, rewrite))
+    """Over nothing, as it may be in a lane that another term cancels, it is some number: the maximum over all will do.
+
+    That there is something where the value counts is a condition of the program, which is recorded.
+    """
+    body, dummies, where = rebuilt_inside(a, rewrite)
+    return max_over(body, dummies, ONE if where.is_zero else where)

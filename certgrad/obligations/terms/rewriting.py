@@ -12,7 +12,7 @@ from .index import Ix, of_term, of_var
 from .index_terms import index_condition, index_equal, index_number
 from .polynomials import ONE, ZERO, Accumulator, Atom, Mono, Poly, current, is_foreign, monomial, poly_of, renewed
 from .power import UndefinedTermError, exp_of, fn, log_of, power, pred, side
-from .predicates import PREDICATES, IxEq, IxPred, Pred, Side
+from .predicates import INDEX_PREDICATES, PREDICATES, IxEq, IxPred, Pred, Side
 from .session import Memo
 from .variables import Var, fresh
 from .walk import deep_atoms
@@ -146,9 +146,13 @@ def replaced(poly: Poly, replace: Callable[[Atom], Poly | None]) -> Poly:
     return Rewriter(replace=replace)(poly) if any(replace(a) is not None for a in deep_atoms(poly)) else poly
 
 
+_LANES = dict.fromkeys(PREDICATES, 1) | dict.fromkeys(INDEX_PREDICATES, 0)
+"""What says first that a lane is not selected: conditions on indices, which hold no terms, then others."""
+
+
 def _predicates_first(mono: Mono) -> Mono:
     if any(type(a) in PREDICATES for a, _ in mono):
-        return tuple(sorted(mono, key=lambda factor: type(factor[0]) not in PREDICATES))
+        return tuple(sorted(mono, key=lambda factor: _LANES.get(type(factor[0]), 2)))
     return mono
 
 

@@ -329,6 +329,7 @@ STRUCTURE: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
         (np.concatenate([N[:2], N[:1] * N[1:2], N[:1]])[:3], M),
     ),
     "lu": (lambda x: lax.linalg.lu(x)[0], (N,)),
+    "lu_solve": (lambda x, y: jax.scipy.linalg.lu_solve(jax.scipy.linalg.lu_factor(x @ x.T), y), (M[:3], M[:3])),
     "tridiagonal": (
         lambda a, b: lax.linalg.tridiagonal_solve(a, a * a + 9, a - 1, b),
         (V, spread((6, 2), -3, 3, salt=5)),

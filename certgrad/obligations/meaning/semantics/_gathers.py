@@ -13,13 +13,16 @@ from dataclasses import dataclass, replace
 from jax.lax import GatherScatterMode
 
 from certgrad.obligations.assume.conditions import Clauses, Relation, condition, merged
-from certgrad.obligations.assume.isl import Condition, feasible
+from certgrad.obligations.assume.isl import Condition, feasible, inhabited
 from certgrad.obligations.assume.signs import ANY, ZERO, negated
 from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
+from certgrad.obligations.laws.order import may_be_empty
 from certgrad.obligations.terms.index import Ix, of_const, of_var
 from certgrad.obligations.terms.index_terms import index_condition, index_equal, within
+from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
+from certgrad.obligations.terms.power import pred
 from certgrad.obligations.terms.predicates import PREDICATES
 from certgrad.obligations.terms.rewriting import substitute
 from certgrad.obligations.terms.sums import sum_over
@@ -29,6 +32,7 @@ from certgrad.obligations.tracing.jax_internals import dim_poly
 
 from ._elementwise import _max, _min, _mul
 from ._index_numbers import Case, in_range, index_cases
+from ._infinite import finite
 from ._registry import Context, Params, Rule, UnprovedError, rule
 from ._windows import chosen, clamped, guarded, ranges_of
 
@@ -246,8 +250,11 @@ def _scatter_by(name: str, combined: Rule) -> None:
         """Entries combined with updates, where no entry is hit twice."""
         (shape,) = shapes
         hit, twice, conditions = _hits(params, x, indices, update, shape)
+        if twice and combined in EXTREMA:
+            return [_greatest_hit(ctx, x, combined, shape, hit, conditions)]
         if twice:
             raise UnprovedError(f"primitive {name} of several windows, which may hit an entry twice")
+        x = finite(x)
         total, signs = x.body, x.signs
         for guard, entry, dummies in hit:
             (met,) = combined(ctx, {}, [shape], x, entry)
@@ -258,6 +265,32 @@ def _scatter_by(name: str, combined: Rule) -> None:
         return [Tensor(shape, total, x.kind, defined, smooth, signs)]
 
     rule(name)(apply)
+
+
+EXTREMA = {_max: 1, _min: -1}
+
+
+def _greatest_hit(
+    ctx: Context, x: Tensor, combined: Rule, shape: tuple[Poly, ...], hit: list[Hit], conditions: Clauses
+) -> Tensor:
+    """out[v] = max(x[v], max over the windows that hit v), and x[v] where none does."""
+    sign, (_, entry, dummies) = EXTREMA[combined], hit[0]
+    where = NOTHING
+    for guard, _, _ in hit:  # of the cases of a start position one holds
+        where = where + guard
+    defined, smooth = _everywhere(hit)
+    defined, smooth = merged(x.defined, defined, conditions), merged(x.smooth, smooth, conditions)
+    if not may_be_empty(where) and not inhabited(where, dict(dummies), ranges_of(shape)):
+        raise UnprovedError("a scatter-max of several windows that leaves entries out")
+    some = pred(sum_over(where, dummies))
+    found = max_over(entry.body.scale(sign), dummies, where).scale(sign)
+    made = Tensor(shape, found, x.kind, defined, smooth, entry.signs)
+    if x.infinite == -sign and x.kept.is_zero:
+        return replace(made, infinite=x.infinite, kept=some)
+    x = finite(x)
+    (met,) = combined(ctx, {}, [shape], x, made)
+    body = x.body + some * (met.body - x.body)
+    return replace(met, body=body, signs=x.signs | met.signs, defined=defined, smooth=merged(smooth, met.smooth))
 
 
 _scatter_by("scatter-max", _max)

@@ -25,7 +25,7 @@ AWARE = (
     | VANISHING
     | frozenset(
         "select_n max min clamp neg mul add add_any sub eq ne gt lt ge le is_finite reduce_max reduce_min "
-        "convert_element_type scan".split()
+        "convert_element_type scan scatter-max scatter-min".split()
     )
 )
 
