@@ -158,6 +158,8 @@ GATHERS: list[Example] = [
     ),
     example("scatter-sub", lambda a, k, b: a.at[k].subtract(b.T), M, K, N),
     example("scatter-max", lambda x, k, y: x.at[k[0]].max(y[0]), X, K, Y),
+    example("scatter-max", lambda x, k, y: x.at[k].max(y), X, K, Y, name="several"),
+    example("scatter-min", lambda x, k, y: x.at[k].min(y), X, K, Y, name="several"),
     example("scatter-max", lambda a, k, b: a.at[k[0]].max(b[:, 0]), M, K, N, name="a row"),
     example("scatter-min", lambda x, k, y: x.at[k[0]].min(y[0], mode="clip"), X, K, Y, name="clipped"),
     example("scatter-mul", lambda a, k, x: a.at[k[0], 1].mul(x[0]), M, K, X, smallest=2),

@@ -79,6 +79,14 @@ LINEAR_ALGEBRA: list[Example] = [
         M,
         name="undone",
     ),
+    example("lu", lambda a: lax.linalg.lu(a)[0], S, largest=3),
+    example("lu", lambda a: a[lax.linalg.lu(a)[2]] * lax.linalg.lu(a)[0], S, name="rows in order", largest=3),
+    example(
+        "lu_pivots_to_permutation",
+        lambda a: a[:, lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(a)[1], a.shape[0])],
+        S,
+        largest=3,
+    ),
     example("cholesky", lambda a: jnp.linalg.cholesky(gram(a) + jnp.eye(a.shape[0])), S, largest=2),
     example("cholesky", lambda a: gram(jnp.linalg.cholesky(gram(a))), S, name="undone"),
     example(

@@ -23,7 +23,6 @@ def symmetric(s):
 
 
 FACTORISATIONS: list[Example] = [
-    open_example("lu", lambda s: lax.linalg.lu(s)[0], S),
     open_example("qr", lambda a: jnp.linalg.qr(a)[1], M),
     open_example("svd", lambda a: jnp.linalg.svd(a, compute_uv=False), M),
     open_example("eigh", lambda s: jnp.linalg.eigvalsh(symmetric(s)), S),
@@ -33,8 +32,6 @@ FACTORISATIONS: list[Example] = [
 
 SCATTERS: list[Example] = [
     open_example("scatter-mul", lambda x, k, y: x.at[k].multiply(y), X, K, Y, name="several"),
-    open_example("scatter-max", lambda x, k, y: x.at[k].max(y), X, K, Y, name="several"),
-    open_example("scatter-min", lambda x, k, y: x.at[k].min(y), X, K, Y, name="several"),
     open_example(
         "ragged_dot_general", lambda a, t, g: lax.ragged_dot(a, t, g), M, real("t", "2 m k"), whole("g", "2", 0, 1)
     ),

@@ -102,5 +102,4 @@ UNREACHABLE = {
     "empty2",
     "copy_p",  # names of other versions of JAX
     "tridiagonal_solve",  # its example is an open one
-    "lu",  # opaque: recognised by what solves with it
 }
