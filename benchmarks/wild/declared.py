@@ -249,7 +249,7 @@ _approximates(
     "the noncentral χ² quantile",
     static={"tol": 1e-6},
 )
-_say(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", domain="concentration > 0")
+_approximates(f"{_TFP}.distributions.von_mises:von_mises_cdf", "n, n", "von Mises' distribution function")
 _MANUAL = f"{_TFP}.experimental.math.manual_special_functions"
 for _rule, _what in {"_exp_pade_4_4_impl": "exp", "_expm1_pade_4_4_impl": "expm1"}.items():
     _approximates(f"{_MANUAL}:{_rule}", "n -> n", _what)  # these compute the derivative from the value itself
@@ -520,7 +520,7 @@ _ideal(
     _true_anomaly,
     domain=("M > 0", "M < 3", "ecc > 0", "ecc < 1"),
 )
-_say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4}, domain=("x > 0.01", "x < 0.99"))
+_say("e3x.nn.functions.bernstein:_bernstein", "n -> n 4", static={"num": 4})
 _ideal("spexial._src.dtype:ldexp_no_flush", "n -> n", lambda x, exponent: x * 2**exponent, static={"exponent": 3})
 _say("e3x.nn.functions.switch:smooth_switch", "n -> n", static={"x0": 0.0, "x1": 1.0})
 _say("e3x.ops.safe:norm", "n d -> n", static={"axis": -1, "keepdims": False})
@@ -616,6 +616,7 @@ _say("mlip.models.esen.eulers:safe_atan2", "n, n -> n", static={"eps": 1e-7})
 
 # solvers, and what they are made of
 
+_say("jaxmat.tensors.tensor_utils:eigenvalues", "3 3 -> 3")
 _say("jaxfmm.near:_take_sorted", "n d, k:int -> k d")
 _say("jaxnnls.diff_qp:solve_nnls_primal", "2 2, 2 -> 2", static={"target_kappa": 1e-3})
 _say("vmex.core.stability:_top_eigenvalue", "b n+1, b n -> b")
