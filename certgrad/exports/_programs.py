@@ -146,6 +146,9 @@ def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> 
 class _PlacedRun(Run):
     """Each node's equations are traced in a scope that says which node it is."""
 
+    def inner(self, wanted: Collection[Key] = frozenset()) -> Run:
+        return _PlacedRun(self.sizes, self.numbers, wanted)
+
     def node(self, traced: TracedGraph, node: Node, values: Sequence[Any], place: Place = ()) -> list[Any]:
         with jax.named_scope(f"{NODE}{node.id}"):
             return super().node(traced, node, values, place)

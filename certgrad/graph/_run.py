@@ -94,6 +94,10 @@ class Run:
         ]
         return evaluate_equation(equation.eqn, operands, self.sizes, self.numbers)
 
+    def inner(self, wanted: Collection[Key] = frozenset()) -> Run:
+        """An evaluation of a graph inside a node."""
+        return Run(self.sizes, self.numbers, wanted)
+
     def scan(self, traced: TracedGraph, node: Node, operands: Sequence[Any], place: Place = ()) -> list[Any]:
         """A loop's results. What its body keeps is stacked along a first axis."""
         loop = scan_loop(traced.equations[node.id].eqn)
@@ -103,7 +107,7 @@ class Run:
         consts, start, rows = list(operands[:first]), list(operands[first:last]), list(operands[last:])
 
         def step(carry: list[Any], row: list[Any]) -> Any:
-            inner = type(self)(self.sizes, self.numbers, self.wanted)
+            inner = self.inner(self.wanted)
             values = inner.values(body, [*consts, *carry, *row], inner_place)
             out = inner.outputs(body, values)
             inner.taken[inner_place] = jnp.asarray(True)
@@ -137,7 +141,7 @@ class Run:
         for k, branch in enumerate(branches):
             here = (*place, (node.id, k))
             if any(key[0][: len(here)] == here for key in self.wanted):  # run on its own, to see what it keeps
-                inner = type(self)(self.sizes, self.numbers, self.wanted)
+                inner = self.inner(self.wanted)
                 inner.values(branch, args, here)
                 self.kept.update(inner.kept)
                 self.taken.update({p: t & (index == k) for p, t in inner.taken.items()})
@@ -146,7 +150,7 @@ class Run:
 
     def _plain(self, body: TracedGraph) -> Any:
         def run(*args: Any) -> list[Any]:
-            inner = type(self)(self.sizes, self.numbers)
+            inner = self.inner()
             return inner.outputs(body, inner.values(body, args))
 
         return run

@@ -101,7 +101,6 @@ FUNCTIONS = [
             lambda x: jnp.exp(jnp.abs(x)) * (lax.bessel_i1e(x) + where(x == 0, 1.0, 0.0)),
         ),
         at=(0.0,),
-        verdict="unproved",
         right=by(lambda x: jnp.exp(jnp.abs(x)) * lax.bessel_i0e(x), lambda x: jnp.exp(jnp.abs(x)) * lax.bessel_i1e(x)),
     ),
     Trap(

@@ -14,9 +14,10 @@ from .session import intern
 from .walk import atoms_of, tensors_in
 
 
-def as_rounded_index(poly: Poly) -> Ix | None:
+def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
     """The term as an index expression (see `as_index`) that may also be made of rounded numbers.
 
+    Without `quotients` not of ⌊p/2⌋, as integer division makes it, of which signs say more than conditions on indices.
     What a loop carries is not among these: an index is not looked into where a step is put in place of another.
     """
     found = as_index(poly)
@@ -27,6 +28,8 @@ def as_rounded_index(poly: Poly) -> Ix | None:
         return None
     total = Accumulator()
     for mono, c in plain.items():
+        if not quotients and any(_is_rounded(a) and _has_fractions(a) for a, _ in mono):
+            return None
         if len(mono) == 1 and mono[0][1] == 1 and _is_rounded(mono[0][0]):
             total.add_poly(_number(mono[0][0]), c)
         else:
@@ -36,6 +39,10 @@ def as_rounded_index(poly: Poly) -> Ix | None:
 
 def _is_rounded(a: Atom) -> bool:
     return isinstance(a, Fn) and a.name in WHOLE
+
+
+def _has_fractions(a: Atom) -> bool:
+    return any(c.q != 1 for p in a.parts() for _, c in p.items())
 
 
 def _without_stops(poly: Poly) -> Poly:

@@ -265,7 +265,7 @@ def _whole_equal(difference: Poly) -> Poly:
 
 def _index_relation(difference: Poly, relation: Callable[[Ix], Poly]) -> Poly:
     total = NOTHING
-    for case in index_cases(difference):
+    for case in index_cases(difference, quotients=False):
         total = total + case.guard * relation(case.ix)
     return total
 

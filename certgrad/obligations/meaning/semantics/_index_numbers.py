@@ -38,7 +38,7 @@ class Case:
         return Case(self.guard * holds, ix or self.ix, (*self.conditions, condition))
 
 
-def index_cases(poly: Poly) -> list[Case]:
+def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
     """The term as index expressions, each under its guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
 
     Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
@@ -50,7 +50,7 @@ def index_cases(poly: Poly) -> list[Case]:
             return
         choice = next((a for a in atoms_of(p) if isinstance(a, PREDICATES)), None)
         if choice is None:
-            ix = as_rounded_index(p)
+            ix = as_rounded_index(p, quotients)
             if ix is None:
                 raise UnprovedError("an index that is not an integer combination of indices, entries and sizes")
             out.append(Case(guard, ix, conditions))
