@@ -1,4 +1,4 @@
-"""`docs/ways_out.md`, block by block: what it quotes is what is printed."""
+"""The pages on ways out, block by block: what they quote is what is printed."""
 
 import io
 import re
@@ -12,11 +12,12 @@ from .tutorial import ROOT, agrees
 _BLOCK = re.compile(r"```python\n(.*?)```\n\n(?:```text\n(.*?)```)?", re.DOTALL)
 
 
-def test_the_page_prints_what_it_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("flatbuffers")
+@pytest.mark.parametrize(("page", "needs"), [("ways_out", "flatbuffers"), ("exports", "onnxruntime")])
+def test_the_page_prints_what_it_quotes(page: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(needs)
     monkeypatch.chdir(tmp_path)
     scope: dict = {}
-    blocks = _BLOCK.findall((ROOT / "docs/ways_out.md").read_text(encoding="utf-8"))
+    blocks = _BLOCK.findall((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
     assert len(blocks) == 3
     for program, quoted in blocks:
         printed = io.StringIO()

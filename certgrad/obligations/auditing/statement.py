@@ -10,12 +10,13 @@ from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.errors import UsageError
 from certgrad.obligations.assume.tensor import own_index
 from certgrad.obligations.certificate import CODES
-from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
+from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.generality.instances import family
 from certgrad.obligations.prove.problem import Problem, Programs, build, trace_rules
 from certgrad.obligations.prove.statements import inner_product
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.polynomials import Poly
+from certgrad.obligations.terms.rewriting import without_stops
 from certgrad.obligations.terms.walk import mentions
 from certgrad.obligations.wording.present import show
 from certgrad.obligations.wording.stated import name_variables

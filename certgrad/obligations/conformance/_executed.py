@@ -127,6 +127,7 @@ def watched(subject: Compared) -> Iterator[Seen]:
     seen = Seen(left=MOST)
     graph = subject.op.rules_of_nodes
     reached = {f.__code__ for f in subject.functions}
+    outer = sys._getframe(2)  # of the block that is watched
     known: dict[int, tuple[CodeType, Any]] = {}
     """By identity, as a code object takes long to hash: with what watches it, if it is looked at."""
 
@@ -153,7 +154,7 @@ def watched(subject: Compared) -> Iterator[Seen]:
         code = frame.f_code
         if id(code) not in known:
             known[id(code)] = code, watcher(code, frame.f_globals)
-        if (local := known[id(code)][1]) is None or _called_back(frame):
+        if (local := known[id(code)][1]) is None or _called_back(frame, outer):
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return local
@@ -168,10 +169,10 @@ def watched(subject: Compared) -> Iterator[Seen]:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
 
 
-def _called_back(frame: FrameType) -> bool:
+def _called_back(frame: FrameType, outer: FrameType) -> bool:
     """JAX runs it as a call out of the program, which to a proof is some function of its operands, or beside it."""
     above = frame.f_back
-    while above is not None:
+    while above is not None and above is not outer:
         if above.f_code.co_filename in OUT_OF_PROGRAMS:
             return True
         above = above.f_back

@@ -39,7 +39,7 @@ class State:
     def __init__(self, roots: Iterable[Any]) -> None:
         self._held = held_by(roots)
         self._before = [digest(value) for value in self._held]
-        self._weak = [(value, _living(value)) for value in self._held if isinstance(value, _WEAK)]
+        self._weak = [(value, _living(value)) for value in self._held if type(value) in _WEAK]
         functions = list(filter(is_users, self._held))
         self._functions = [(f, {name: (v, digest(v)) for name, v in _named(f)}) for f in functions]
         asked = any("cache_info" in loads(f.__code__)[1] for f in functions)
@@ -107,7 +107,10 @@ def _living(table: Any) -> Living:
         return {id(x): (weakref.ref(x), "") for x in table}
     if isinstance(table, weakref.WeakKeyDictionary):
         return {id(k): (weakref.ref(k), digest(v)) for k, v in table.items()}
-    return {id(v): (weakref.ref(v), digest(k)) for k, v in table.items()}
+    keys: dict[int, tuple[Any, list[str]]] = {}
+    for k, v in table.items():
+        keys.setdefault(id(v), (v, []))[1].append(digest(k))
+    return {at: (weakref.ref(v), " ".join(sorted(found))) for at, (v, found) in keys.items()}
 
 
 def _outlives(table: Any, then: Living) -> bool:
@@ -171,7 +174,7 @@ def _read(value: Any, depth: int, seen: set[int]) -> Iterator[str]:
 
 def _parts(value: Any) -> Iterable[Any]:
     """What the state of a value consists of."""
-    if isinstance(value, _WEAK):  # they are looked at by themselves
+    if type(value) in _WEAK:  # they are looked at by themselves
         return []
     if isinstance(value, dict):
         return [len(value), *list(value.items())[:ENTRIES]]

@@ -26,7 +26,7 @@ from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ZERO, Accumulator, Atom, Mono, Poly, monomial, poly_of
-from certgrad.obligations.terms.rewriting import Rewriter, replaced, substitute
+from certgrad.obligations.terms.rewriting import Rewriter, substitute
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, template
 from certgrad.obligations.terms.walk import atoms_of, tensors_in
@@ -180,11 +180,6 @@ def _tangent_name(a: Atom) -> tuple[str, list[Var]]:
 def depends(a: Atom, tensors: Mapping[str, str]) -> bool:
     """The atom mentions one of the tensors."""
     return not tensors_in(a).isdisjoint(tensors)
-
-
-def without_stops(poly: Poly) -> Poly:
-    """The value with `stop_gradient` markers removed."""
-    return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
 
 
 def polynomial(poly: Poly, inputs: Mapping[str, Sequence[Poly]]) -> bool:

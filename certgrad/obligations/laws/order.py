@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations.assume.conditions import Atomic, Clause
 from certgrad.obligations.assume.index_cases import Indices, holding, resolved
-from certgrad.obligations.terms.atoms import Access, Fn, IndexNumber, Max, Product, Sum, access
+from certgrad.obligations.terms.atoms import Access, IndexNumber, Max, Product, Sum, access
 from certgrad.obligations.terms.index import IntegerAtom, Ix, combine, of_atom, of_const, of_var
 from certgrad.obligations.terms.index_terms import as_index, index_condition, index_equal
 from certgrad.obligations.terms.integers import ORDER, Chosen, Comparison, by_entries, chosen, undone
@@ -21,7 +21,7 @@ from certgrad.obligations.terms.maxima import maximum
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Mono, Poly, mono_free, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred
 from certgrad.obligations.terms.predicates import IxEq, IxPred, Pred
-from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute
+from certgrad.obligations.terms.rewriting import Rewriter, placed, substitute, without_stops
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, indices_of
@@ -52,15 +52,6 @@ def argument_of(body: Poly, dummies: list[tuple[Var, Poly]], where: Poly) -> tup
         raise UndefinedTermError("the first of equal entries among those that a mask leaves")
     place = {v: of_const(ZERO) for v, _ in dummies}
     return place | (dict(zip(bound, argument(a), strict=True)) if a is not None else {}), a
-
-
-def without_stops(poly: Poly) -> Poly:
-    """An integer that a comparison chooses is the same without the markers of `stop_gradient`."""
-
-    def plain(a: Atom) -> Poly | None:
-        return without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None
-
-    return Rewriter(replace=plain)(poly)
 
 
 def opened(a: Max | Product) -> tuple[list[tuple[Var, Poly]], Poly, Poly]:

@@ -18,13 +18,13 @@ from certgrad.obligations.terms.index_terms import index_condition, index_equal
 from certgrad.obligations.terms.integers import PIVOTS, chosen
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, monomial, poly_of
-from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.rewriting import substitute, without_stops
 from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 
 from .matrices import DERIVATIVES, FURTHER, SEEN_THROUGH, Factors, Ranges, at, matrix
-from .order import comparison, without_stops
+from .order import comparison
 
 FACTORS, GAP = "lu", "pivot gap"
 

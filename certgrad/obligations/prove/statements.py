@@ -23,7 +23,7 @@ from certgrad.obligations.assume.tensor import Tensor, own_index
 from certgrad.obligations.decide.cases import Region, facts_of, nonzero_part
 from certgrad.obligations.decide.pairing import paired
 from certgrad.obligations.decide.products import split_products
-from certgrad.obligations.differentiate.derivative import Differentiator, depends, without_stops
+from certgrad.obligations.differentiate.derivative import Differentiator, depends
 from certgrad.obligations.differentiate.seams import seam_hypotheses, steady
 from certgrad.obligations.laws.order import Unique, attained_once, sole_maximum, unique
 from certgrad.obligations.laws.scalar_derivatives import NoDerivativeError
@@ -33,7 +33,7 @@ from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Atom, Poly, poly_of
 from certgrad.obligations.terms.power import UndefinedTermError, pred, side
 from certgrad.obligations.terms.predicates import Pred
-from certgrad.obligations.terms.rewriting import Rewriter, substitute
+from certgrad.obligations.terms.rewriting import Rewriter, substitute, without_stops
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template
 from certgrad.obligations.terms.walk import deep_atoms, mentions

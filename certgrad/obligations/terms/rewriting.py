@@ -150,6 +150,11 @@ _LANES = dict.fromkeys(PREDICATES, 1) | dict.fromkeys(INDEX_PREDICATES, 0)
 """What says first that a lane is not selected: conditions on indices, which hold no terms, then others."""
 
 
+def without_stops(poly: Poly) -> Poly:
+    """The value with `stop_gradient` markers removed."""
+    return replaced(poly, lambda a: without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None)
+
+
 def _predicates_first(mono: Mono) -> Mono:
     if any(type(a) in PREDICATES for a, _ in mono):
         return tuple(sorted(mono, key=lambda factor: _LANES.get(type(factor[0]), 2)))

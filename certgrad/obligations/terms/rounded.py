@@ -9,7 +9,7 @@ from .index import Ix, of_var
 from .index_terms import as_index
 from .integers import Rounded
 from .polynomials import Accumulator, Atom, Poly, poly_of
-from .rewriting import Rewriter, placed
+from .rewriting import placed, without_stops
 from .session import intern
 from .walk import atoms_of, tensors_in
 
@@ -23,7 +23,7 @@ def as_rounded_index(poly: Poly, quotients: bool = True) -> Ix | None:
     found = as_index(poly)
     if found is not None or not any(map(_is_rounded, atoms_of(poly))):
         return found
-    plain = _without_stops(poly)
+    plain = without_stops(poly)
     if any(name.startswith(("#", CARRY)) for a in atoms_of(plain) for name in tensors_in(a)):
         return None
     total = Accumulator()
@@ -43,15 +43,6 @@ def _is_rounded(a: Atom) -> bool:
 
 def _has_fractions(a: Atom) -> bool:
     return any(c.q != 1 for p in a.parts() for _, c in p.items())
-
-
-def _without_stops(poly: Poly) -> Poly:
-    """An index is the same without the markers of `stop_gradient`."""
-
-    def plain(a: Atom) -> Poly | None:
-        return _without_stops(a.args[0]) if isinstance(a, Fn) and a.name == "stop" else None
-
-    return Rewriter(replace=plain)(poly)
 
 
 def _number(a: Atom) -> Poly:

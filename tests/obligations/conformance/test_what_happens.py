@@ -159,7 +159,27 @@ def taken_out(x):
     return 1.0 if len(LEFT) < 2 else 2.0
 
 
+class Counting(weakref.WeakKeyDictionary):
+    calls = 0
+
+
+COUNTING = Counting()
+
+
+def counted_beside(x):
+    COUNTING.__setattr__("calls", COUNTING.calls + 1)
+    return 1.0 if COUNTING.calls < 1000 else 2.0
+
+
+def kept_twice(x):
+    LIVING.__setitem__("first", VALUE)
+    LIVING.pop("then") if "then" in LIVING else LIVING.__setitem__("then", VALUE)
+    return 1.0 if len(LIVING) < 1000 else 2.0
+
+
 STATE = {
+    "a weak table with a number beside": counted_beside,
+    "two weak keys of one value": kept_twice,
     "weak keys": counted_weakly,
     "weak values": kept_weakly,
     "weak set": taken_out,

@@ -13,7 +13,6 @@ from flint import fmpq
 from certgrad.obligations.assume.conditions import Clause, Clauses, merged
 from certgrad.obligations.assume.signs import ANY, NONNEG
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.differentiate.derivative import without_stops
 from certgrad.obligations.laws.matrices import at, invertible, matrix, positive_definite, triangle
 from certgrad.obligations.laws.pivots import FACTORS, GAP, INTERCHANGES, factors, permutation_of, pivot, told_apart
 from certgrad.obligations.terms.atoms import access
@@ -22,7 +21,7 @@ from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_number
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly
 from certgrad.obligations.terms.power import log_of, sign_of
-from certgrad.obligations.terms.rewriting import substitute
+from certgrad.obligations.terms.rewriting import substitute, without_stops
 from certgrad.obligations.terms.spectra import of_matrix
 from certgrad.obligations.terms.sums import sum_over
 from certgrad.obligations.terms.variables import Var, fresh, template

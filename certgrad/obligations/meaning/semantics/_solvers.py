@@ -12,7 +12,7 @@ from typing import Any
 from certgrad.obligations.assume.conditions import CONTINUOUS, SOLVER, Atomic, Clause, Clauses, condition, merged
 from certgrad.obligations.assume.signs import ANY
 from certgrad.obligations.assume.tensor import Tensor, own_index
-from certgrad.obligations.differentiate.derivative import Differentiator, without_stops
+from certgrad.obligations.differentiate.derivative import Differentiator
 from certgrad.obligations.laws.matrices import invertible
 from certgrad.obligations.laws.recurrences import has_loop
 from certgrad.obligations.laws.solutions import UNKNOWN, Jacobian, Solution, keep_call, known_call, stands_in, unused
@@ -21,7 +21,7 @@ from certgrad.obligations.terms.determined import CARRY
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.polynomials import ZERO, Poly
 from certgrad.obligations.terms.predicates import Pred
-from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.rewriting import Rewriter, without_stops
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import atoms_of, deep_atoms, determine, tensors_in
 from certgrad.obligations.tracing.jax_internals import MarkedSolver, identity, marked_solver
