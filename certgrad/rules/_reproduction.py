@@ -115,7 +115,7 @@ def _script(rule: UserRule, kind: str, witness: Witness, statics: Mapping[str, A
         lines += _import("«approximated»", module, name)
     lines.append("")
     for name, spec in zip(rule.arg_names, rule.signature.inputs, strict=True):
-        lines.append(f"{name} = {_array(witness.inputs[name], spec.dtype)}")
+        lines.append(f"{name} = {_array(witness.inputs[name], spec.dtype, spec.exact)}")
     tangents = [f"«d{n}»" for n in moving]
     if kind != "rule_runs_forward":
         lines += [f"{t} = {_array(witness.tangents[n], 'float')}" for t, n in zip(tangents, moving, strict=True)]
@@ -192,8 +192,11 @@ def _structure(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _array(value: Any, dtype: str) -> str:
-    kind = {"int": ", dtype=int", "bool": ", dtype=bool"}.get(dtype, ", dtype=float")
+def _array(value: Any, dtype: str, exact: str = "") -> str:
+    if dtype == "key":
+        seeds = _array(value, "int", "uint32")
+        return f"jax.vmap(jax.random.key)({seeds})" if isinstance(value, list) else f"jax.random.key({value})"
+    kind = {"int": f", dtype={exact!r}" if exact else ", dtype=int", "bool": ", dtype=bool"}.get(dtype, ", dtype=float")
     return f"np.array({_numbers(value, dtype)}{kind})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import jax.numpy as jnp
@@ -193,8 +193,11 @@ def inputs_of(op: Subject, instance: Instance) -> list[Input]:
             "float" if dtype == "held" else dtype,  # type: ignore[arg-type]
             differentiable=dtype == "float",
             told=told(op.domain, (*op.arg_names, *op.params), name) if dtype == "int" else (),
+            exact=exact if dtype == "int" else "",
         )
-        for name, dims, dtype in zip(op.arg_names, instance.inputs, instance.dtypes, strict=True)
+        for name, dims, dtype, exact in zip(
+            op.arg_names, instance.inputs, instance.dtypes, instance.exact or repeat(""), strict=False
+        )
     ] + [Input(p, (), "float", differentiable=False) for p in op.params]
 
 

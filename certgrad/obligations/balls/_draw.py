@@ -106,6 +106,8 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     """One input in a style: `equal` repeats one value, `mixed` chooses a style for each entry; `top` bounds indices."""
     if one.kind == "bool":
         return filled_by(shape, lambda: rng.random() < 0.5).astype(bool)
+    if one.kind == "key":
+        return filled_by(shape, lambda: rng.randint(0, 99)).astype(np.int64)
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
         # Of many numbers that are told one by one, some are outside of the domain.

@@ -14,6 +14,7 @@ from certgrad.obligations.balls import _jaxpr
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._beyond import beyond
 from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._random import drawing
 from certgrad.obligations.balls._registry import RULES, Rule
 from certgrad.obligations.balls._values import Array, Context, Value, argument, constant, is_float, tangent_or_none
 
@@ -99,7 +100,7 @@ def program(jaxpr: Any, loose: bool = False) -> Program:
         name, params = equation.primitive.name, equation.params
         if (runs := lowered(equation)) is not None:
             name, params = "jit", {"jaxpr": runs}
-        steps.append(Step(RULES.get(name), name, params, operands, results))
+        steps.append(Step(drawing(equation) or RULES.get(name), name, params, operands, results))
     outputs = tuple(read(atom) for atom in inner.outvars)
     return Program(tuple(initial), inputs, tuple(var.aval.dtype for var in inner.invars), tuple(steps), outputs)
 

@@ -13,6 +13,7 @@ from jax.extend import core
 
 from certgrad._complex import NoPairsError, on_pairs
 from certgrad._jax_compat import Linear, program_of
+from certgrad._jax_random import is_key, key_dtype
 from certgrad._references import shares_references, without_references
 from certgrad._threads import Kept
 
@@ -85,9 +86,10 @@ def equations(jaxpr: Jaxpr) -> Iterator[Any]:
 
 
 def _held(jaxpr: Jaxpr) -> Iterator[tuple[Any, Any]]:
-    """The constants and literals of a program and its inner ones, with their dtypes."""
+    """The constants and literals of a program and its inner ones, with their dtypes; no random keys."""
     inner, consts = parts(jaxpr)
-    yield from ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True))
+    held = ((c, v.aval.dtype) for c, v in zip(consts, inner.constvars, strict=True))
+    yield from ((c, dtype) for c, dtype in held if not is_key(dtype))
     for eqn in inner.eqns:
         yield from ((v.val, v.aval.dtype) for v in eqn.invars if is_literal(v))
         for program in programs_in(eqn):
@@ -112,13 +114,11 @@ def programs_in(eqn: Any) -> Iterator[Jaxpr]:
                 yield one
 
 
-def placeholder(shape: Sequence[int], kind: str, wide: bool = True) -> jax.ShapeDtypeStruct:
-    """An argument to trace at: a float or integer of 64 bits (of 32, if not `wide`), or bool."""
+def placeholder(shape: Sequence[int], kind: str, wide: bool = True, exact: str = "") -> jax.ShapeDtypeStruct:
+    """An argument to trace at: of 64 bits (32, if not `wide`), or for integers of an `exact` type."""
     real, whole = (np.float64, np.int64) if wide else (np.float32, np.int32)
-    if kind == "key":
-        raise Unsupported("random keys")
-    dtype = {"float": real, "int": whole, "bool": np.bool_}[kind]
-    return jax.ShapeDtypeStruct(tuple(shape), dtype)
+    own = {"float": real, "int": exact or whole, "bool": np.bool_}
+    return jax.ShapeDtypeStruct(tuple(shape), key_dtype() if kind == "key" else np.dtype(own[kind]))
 
 
 @lru_cache(maxsize=256)

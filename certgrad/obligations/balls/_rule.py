@@ -14,7 +14,7 @@ from certgrad.obligations.balls._errors import MalformedRule
 from certgrad.obligations.balls._values import is_float
 from certgrad.ops._signature import evaluate
 
-Kind = Literal["float", "int", "bool"]
+Kind = Literal["float", "int", "bool", "key"]
 Arrays = list[Any]
 MAX_NUMBERS = 24
 LARGEST = 1000
@@ -50,6 +50,8 @@ class Input:
     differentiable: bool = True
     told: tuple[int, ...] = ()
     """Whole numbers that somebody names for its entries, such as a label that is ignored: they are drawn as well."""
+    exact: str = ""
+    """The dtype of its integers, where programs do not trace at others: raw random keys are of uint32."""
 
     @property
     def moves(self) -> bool:
@@ -60,7 +62,7 @@ class Input:
     def parse(cls, name: str, text: str, differentiable: bool = True) -> Input:
         """From the text of an array in a signature: `*a n:int`."""
         body, _, kind = text.partition(":")
-        if kind not in ("", "float", "int", "bool"):
+        if kind not in ("", "float", "int", "bool", "key"):
             raise ValueError(f"{name}: unknown kind {kind!r} in {text!r}")
         return cls(name, tuple(body.split()), kind or "float", differentiable)  # type: ignore[arg-type]
 
@@ -105,15 +107,20 @@ class Programs:
         self.shapes = [dims.shape(one.dims) for one in inputs]
         self.moving = [i for i, one in enumerate(inputs) if one.moves]
         self.missing: frozenset[int] = frozenset()
+        self._own_dtypes = False
 
     def _arguments(self) -> list[Any]:
-        return [self._placeholder(shape, one.kind) for shape, one in zip(self.shapes, self.inputs, strict=True)]
+        own = self._own_dtypes
+        return [
+            self._placeholder(shape, one.kind, one.exact if own else "")
+            for shape, one in zip(self.shapes, self.inputs, strict=True)
+        ]
 
     def _tangents(self) -> list[Any]:
         return [self._placeholder(self.shapes[i], "float") for i in self.moving]
 
-    def _placeholder(self, shape: Sequence[int], kind: str) -> Any:
-        return _jaxpr.placeholder(shape, kind, self.rule.wide)
+    def _placeholder(self, shape: Sequence[int], kind: str, exact: str = "") -> Any:
+        return _jaxpr.placeholder(shape, kind, self.rule.wide, exact)
 
     def _context(self, xs: Arrays) -> Any:
         return xs if self.rule.fwd is None else self.rule.fwd(xs)[1]
@@ -127,8 +134,15 @@ class Programs:
 
     @cached_property
     def forward(self) -> Any:
-        """inputs -> outputs."""
-        return self._trace("forward", lambda *xs: list(self.rule.forward(list(xs))), self._arguments())
+        """inputs -> outputs. Integers have 64 bits, or the dtypes that are named where that does not trace."""
+        run = lambda *xs: list(self.rule.forward(list(xs)))  # noqa: E731
+        try:
+            return self._trace("forward", run, self._arguments())
+        except MalformedRule:
+            if not any(one.exact for one in self.inputs):
+                raise
+        self._own_dtypes = True
+        return self._trace("forward", run, self._arguments())
 
     @cached_property
     def floats(self) -> list[int]:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
+from certgrad._jax_random import is_key, keys_from
 from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Unsupported
 
@@ -24,7 +25,8 @@ Array = np.ndarray[Any, Any]
 class Value:
     """An array and its tangent.
 
-    A float array has dtype object and holds scalars. Integers and booleans keep numpy's own dtype and semantics.
+    A float array has dtype object and holds scalars. Integers and booleans keep numpy's own dtype and semantics; random
+    keys are JAX's.
     `tangent` is None (all constant) or an object array of the same shape; for integers and booleans its entries are
     None or KINK: whether the entry jumps at this very point.
     """
@@ -77,9 +79,11 @@ def filled(value: Value) -> Array:
 
 @cache
 def is_float(dtype: Any) -> bool:
-    """Whether a dtype stands for the reals here. Of random keys the balls know nothing: raises Unsupported."""
+    """Whether a dtype stands for the reals here. Raises Unsupported for one of JAX's own that is not of random keys."""
+    if is_key(dtype):
+        return False
     if jnp.issubdtype(dtype, jax.dtypes.extended):
-        raise Unsupported("random keys")
+        raise Unsupported(f"dtype {dtype}")
     return np.dtype(dtype).kind == "f" or str(dtype) in ("bfloat16",) or str(dtype).startswith("float")
 
 
@@ -115,6 +119,8 @@ def has_long(x: Any, dtype: Any) -> bool:
 
 def constant(x: Any, dtype: Any, loose: bool = False) -> Value:
     """A literal or captured array of a traced program; see `literal`."""
+    if is_key(dtype):
+        return Value(x)
     real = is_float(dtype)
     array = np.asarray(x)
     if real:
@@ -126,7 +132,10 @@ def constant(x: Any, dtype: Any, loose: bool = False) -> Value:
 
 
 def argument(x: Any, dtype: Any) -> Value:
-    """An input, read exactly: for a float, an array or nested list of ints, Fractions, floats or scalars."""
+    """An input, read exactly: for a float, an array or nested list of ints, Fractions, floats or scalars; for a key the
+    number that it is made of."""
+    if is_key(dtype):
+        return Value(x if is_key(getattr(x, "dtype", None)) else keys_from(np.asarray(x)))
     if not is_float(dtype):
         return Value(_discrete(np.asarray(x), dtype))
     array = x if isinstance(x, np.ndarray) else np.array(x, dtype=object)

@@ -171,7 +171,7 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
     if not region.facts.signs(p) & sign:
         return []
     here = region.where(Fact(p, sign, universal=False))
-    if here.facts.contradictory:
+    if here.facts.contradictory or _fails_there(here.facts):
         return []
     try:
         equations = [p]
@@ -195,6 +195,19 @@ def inside(poly: Poly, p: Poly, sign: int, region: Region) -> list[tuple[Poly, R
         return parts
     except UndefinedTermError:
         return [(ONE, here)]  # undefined throughout the region: nothing can be shown there
+
+
+def _fails_there(facts: Facts) -> bool:
+    """An assumption about a piecewise term does not hold of the piece that the assumptions leave of it."""
+    for fact in facts.facts:
+        if fact.poly.piecewise:
+            try:
+                piece = decided(fact.poly, facts)
+            except UndefinedTermError:
+                continue  # it may be what a selection does not take
+            if piece != fact.poly and not facts.signs(piece) & fact.signs:
+                return True
+    return False
 
 
 def _at_entries_of(p: Poly, clause: Clause) -> list[Clause]:

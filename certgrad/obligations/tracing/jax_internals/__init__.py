@@ -5,6 +5,7 @@ dimensions as polynomials.
 """
 
 from certgrad._jax_programs import CALLS
+from certgrad._jax_random import at_least, key_dtype, keys_from, sampler
 
 from ._approximations import approximation, inlined, with_ideals
 from ._constants import keep_widths_apart
@@ -13,14 +14,12 @@ from ._live import ScanLoop, branch_programs, live_equations, live_inputs, part_
 from ._numbering import Numbering, Value, reached, rebuilt
 from ._primitives import (
     ASIDE,
-    at_least,
     equations_of,
     genuine,
     has_effects,
     is_function,
     primitives_of,
     primitives_with_rules,
-    sampler,
     tells,
     versions,
 )
@@ -49,8 +48,6 @@ from ._values import (
     bits_of,
     data_of,
     dim_poly,
-    key_dtype,
-    keys_from,
     kind_of,
     literal_value,
     shape_polys,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import jax
-import numpy as np
 from jax.extend import core as jex
 
 from certgrad._threads import Kept
 
 from ._programs import jaxpr_of, of_equation
-from ._values import kind_of
 
 
 def primitives_with_rules() -> list[str]:
@@ -70,52 +67,6 @@ def equations_of(jaxpr: Any) -> Iterator[Any]:
 
 _DRAWN = frozenset({"rng_uniform"})
 """Primitives that draw from a generator which the machine keeps: JAX counts them as free of effects."""
-
-
-_SAMPLERS = frozenset(
-    "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "
-    "_rademacher _randint _shuffle".split()
-)
-"""The functions of jax.random that return numbers, never NaN or an infinity, whatever the key."""
-_RANDOM = os.path.join(os.path.dirname(jax.__file__), "_src", "random")
-
-
-def sampler(eqn: Any) -> str:
-    """The function of `jax.random` that an equation calls to draw numbers, such as `normal`; empty for any other.
-
-    What it returns is some number for each key: which one, nothing here knows. What is drawn with a probability that is
-    computed is no such number: it is 1 where a number of the key alone is below the probability, as its program says.
-    """
-    name, inner = eqn.params.get("name"), eqn.params.get("jaxpr")
-    if name not in _SAMPLERS or inner is None or eqn.primitive.name not in ("jit", "pjit"):
-        return ""
-    if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
-        return ""
-    info = str(getattr(getattr(jaxpr_of(inner), "debug_info", None), "func_src_info", ""))
-    if not info.startswith(f"{name} at {_RANDOM}") or kind_of(eqn.invars[0].aval.dtype) != "k":
-        return ""
-    if name == "_bernoulli" and not all(isinstance(v, jex.Literal) for v in eqn.invars[1:]):
-        return ""
-    finite = all(np.isfinite(np.asarray(v.val)).all() for v in eqn.invars if isinstance(v, jex.Literal))
-    return str(name).lstrip("_") if finite else ""
-
-
-_HANDED_ON = ("broadcast_in_dim", "convert_element_type")
-
-
-def at_least(eqn: Any) -> int | None:
-    """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
-    jaxpr = jaxpr_of(eqn.params["jaxpr"])
-    made = {v: e for e in jaxpr.eqns for v in e.outvars}
-    last = made.get(jaxpr.outvars[0])
-    if last is None or last.primitive.name != "max":
-        return None
-    for v in last.invars:
-        while not isinstance(v, jex.Literal) and v in made and made[v].primitive.name in _HANDED_ON:
-            v = made[v].invars[0]
-        if v in jaxpr.invars:
-            return int(jaxpr.invars.index(v))
-    return None
 
 
 def is_function(eqn: Any) -> bool:

@@ -14,6 +14,7 @@ from jax._src import dtypes as _dtypes
 from jax._src.export import shape_poly as _shape_poly
 from jax._src.lax import lax as _lax
 
+from certgrad._jax_random import is_key
 from certgrad.obligations.terms.atoms import dimension
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Poly, number
 
@@ -64,23 +65,12 @@ def kind_of(dtype: Any) -> str:
     """`f`, `i`, `b`, `c` for float, integer, boolean, complex; `0` for JAX's float0; `k` for random keys; else `?`."""
     if dtype == jax.dtypes.float0:
         return "0"
-    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+    if is_key(dtype):
         return "k"
     for kind, types in (("f", np.floating), ("i", np.integer), ("c", np.complexfloating), ("b", np.bool_)):
         if jax.dtypes.issubdtype(dtype, types):
             return kind
     return "?"
-
-
-def key_dtype() -> Any:
-    """The dtype of random keys, as `jax.random.key` makes them now."""
-    return jax.eval_shape(jax.random.key, 0).dtype
-
-
-def keys_from(numbers: np.ndarray) -> Any:
-    """Random keys in place of integers."""
-    seeds = np.asarray(numbers).astype(np.uint32)
-    return jax.random.key(seeds) if not seeds.shape else jax.vmap(jax.random.key)(seeds.ravel()).reshape(seeds.shape)
 
 
 def weakly_typed(value: Any) -> Any:

@@ -1,0 +1,62 @@
+"""What is drawn from random keys: the numbers that JAX draws from that very key, taken as they are."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+from flint import fmpq
+
+from certgrad._jax_random import is_key, sampler
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls import _scalars as s
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._registry import Rule
+from certgrad.obligations.balls._values import Context, Value, argument, is_float
+
+
+def drawing(equation: Any) -> Rule | None:
+    """The rule of an equation that draws numbers or makes keys of keys: JAX runs it. None for any other equation."""
+    if not sampler(equation) and not _is_of_keys(equation):
+        return None
+
+    def rule(ctx: Context, params: dict[str, Any], *operands: Value) -> list[Value]:
+        del ctx
+        given = [
+            v.val if _jaxpr.is_literal(v) else _exactly(x, v.aval.dtype)
+            for x, v in zip(operands, equation.invars, strict=True)
+        ]
+        with jax.enable_x64(True):
+            inner = params.get("jaxpr")
+            outs = _jaxpr.run(inner, given) if inner is not None else equation.primitive.bind(*given, **params)
+        outs = outs if isinstance(outs, (list, tuple)) else [outs]
+        return [_read(y, v.aval.dtype) for y, v in zip(outs, equation.outvars, strict=True)]
+
+    return rule
+
+
+def _is_of_keys(equation: Any) -> bool:
+    """An operation on keys themselves, as a split or a choice of one, and no program that also does something else."""
+    values = (*equation.invars, *equation.outvars)
+    return not any(_jaxpr.programs_in(equation)) and any(is_key(v.aval.dtype) for v in values)
+
+
+def _exactly(x: Value, dtype: Any) -> Any:
+    """An operand as an array of JAX's. Raises Unsupported where it moves, or is no float."""
+    if x.tangent is not None:
+        raise Unsupported("what is drawn at a value that moves")
+    if not x.real:
+        return x.primal
+    out = np.empty(x.primal.shape, dtype)
+    for at in np.ndindex(out.shape):
+        entry = x.primal[at]
+        out[at] = float(Fraction(int(entry.p), int(entry.q))) if isinstance(entry, fmpq) else np.nan
+        if not isinstance(entry, fmpq) or s.rational(Fraction(float(out[at]))) != entry:
+            raise Unsupported("what is drawn at a number that is no float")
+    return out
+
+
+def _read(y: Any, dtype: Any) -> Value:
+    return Value(y) if is_key(dtype) else argument(np.asarray(y, float if is_float(dtype) else None), dtype)

@@ -1,0 +1,131 @@
+"""What is drawn from a key: rules that draw other numbers than their function are refuted, at a key that is shown."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import certgrad
+from certgrad.obligations.balls import _jaxpr
+from certgrad.obligations.balls._errors import Unsupported
+from certgrad.obligations.balls._evaluate import evaluate
+
+
+def noisy(factor=1.0, of=lambda key: key, of_backward=None):
+    """x times a normal sample; the backward draws from a key of its own making."""
+    of_backward = of if of_backward is None else of_backward
+
+    @jax.custom_vjp
+    def scaled(x, key):
+        return x * jax.random.normal(of(key), x.shape)
+
+    def backward(key, g):
+        return factor * g * jax.random.normal(of_backward(key), g.shape), None
+
+    scaled.defvjp(lambda x, key: (scaled(x, key), key), backward)
+    return scaled
+
+
+def first(key):
+    return jax.random.split(key)[0]
+
+
+def second(key):
+    return jax.random.split(key)[1]
+
+
+def folded(by):
+    return lambda key: jax.random.fold_in(key, by)
+
+
+@jax.custom_vjp
+def steps(x, keys):
+    return jax.lax.scan(lambda c, key: (c * jax.random.uniform(key, x.shape), None), x, keys)[0]
+
+
+def steps_backward(keys, g):
+    return jax.lax.scan(lambda c, key: (c * jax.random.uniform(key, g.shape), None), g, keys[1:])[0], None
+
+
+steps.defvjp(lambda x, keys: (steps(x, keys), keys), steps_backward)
+
+
+@jax.custom_vjp
+def dropout(x, key, rate):
+    keep = jax.random.bernoulli(key, 1 - rate, x.shape)
+    return jnp.where(keep, x / (1 - rate), 0.0)
+
+
+def dropout_backward(residuals, g):
+    key, rate = residuals
+    return jnp.where(jax.random.bernoulli(key, 1 - rate, g.shape), g, 0.0), None, None
+
+
+dropout.defvjp(lambda x, key, rate: (dropout(x, key, rate), (key, rate)), dropout_backward)
+
+
+@jax.custom_vjp
+def sampled(x, key):
+    return jax.random.bernoulli(key, jax.nn.sigmoid(x)).astype(x.dtype)
+
+
+sampled.defvjp(lambda x, key: (sampled(x, key), x), lambda x, g: (g * jax.nn.sigmoid(x), None))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "signature"),
+    [
+        (noisy(2.0), "n, 2:uint32 -> n"),
+        (noisy(of=first, of_backward=second), "n, :key -> n"),
+        (noisy(of=folded(3), of_backward=folded(4)), "n, 2:uint32 -> n"),
+        (sampled, "n, :key -> n"),
+    ],
+)
+def test_another_draw_is_refuted(wrong, signature):
+    assert certgrad.check(wrong, signature).verdict == "refuted"
+
+
+def test_another_order_of_keys_is_refuted():
+    assert certgrad.check(steps, "n, t+1:key -> n", differentiable=["x"]).verdict == "refuted"
+
+
+@pytest.mark.parametrize("of", [lambda key: key, first, folded(3)])
+def test_the_same_draw_is_proved(of):
+    assert certgrad.check(noisy(of=of), "n, :key -> n").verdict == "proved"
+
+
+@pytest.mark.parametrize("key", [":key", "2:uint32"])
+def test_the_reproduction_runs(key):
+    report = certgrad.check(dropout, f"n, {key}, -> n", differentiable=["x"], domain=["rate > 0", "rate < 1"])
+    script = report.reproduction.replace(f"from {__name__} import", "from wrong_dropout import")
+    code = f"import sys, types\nsys.modules['wrong_dropout'] = m = types.ModuleType('m')\n{DEFINITION}\n{script}"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert abs(float(said[1]) - float(said[3])) > 0.01
+
+
+DEFINITION = f"exec(compile(open({__file__!r}).read().split('@pytest')[0], 'm', 'exec'), m.__dict__)"
+
+
+def test_the_numbers_are_those_that_jax_draws():
+    program = _jaxpr.trace(lambda key, x: x + jax.random.normal(key, (3,)), [_jaxpr.placeholder((), "key"), ARRAY])
+    (out,) = evaluate(program, [7, np.zeros(3, object)]).values
+    with jax.enable_x64(True):
+        expected = jax.random.normal(jax.random.key(7), (3,), float)
+    assert all(float(x.p) / float(x.q) == float(y) for x, y in zip(out, expected, strict=True))
+
+
+ARRAY = _jaxpr.placeholder((3,), "float")
+
+
+def test_what_is_drawn_at_a_value_that_moves_is_not_evaluated():
+    program = _jaxpr.trace(
+        lambda key, x: jax.random.uniform(key, (3,), minval=x, maxval=x + 1), [_jaxpr.placeholder((), "key"), ARRAY]
+    )
+    with pytest.raises(Unsupported, match="moves"):
+        evaluate(program, [7, np.zeros(3, object)], [None, np.ones(3, object)])
+    with pytest.raises(Unsupported, match="no float"):
+        evaluate(program, [7, np.full(3, Fraction(1, 3), object)])
