@@ -100,10 +100,15 @@ def _scalars(jaxpr: Jaxpr) -> Iterator[np.ndarray]:
     return (x for x in (np.asarray(value) for value, _ in _held(jaxpr)) if x.ndim == 0)
 
 
+def long_constants(program: Any) -> bool:
+    """A program, or one in it, holds floats with as many digits as their dtype has."""
+    return any(has_long(value, dtype) for value, dtype in _held(program))
+
+
 @lru_cache(maxsize=256)
 def holds_long(jaxpr: Jaxpr) -> bool:
-    """A program, or one in it, holds floats with as many digits as their dtype has."""
-    return any(has_long(value, dtype) for value, dtype in _held(jaxpr))
+    """`long_constants` of a program that does not change."""
+    return long_constants(jaxpr)
 
 
 def programs_in(eqn: Any) -> Iterator[Jaxpr]:

@@ -20,6 +20,7 @@ import msgspec
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
+from certgrad.obligations.balls._jaxpr import long_constants
 from certgrad.obligations.prove.problem import Programs, Shapes, trace_rules
 from certgrad.obligations.tracing.jax_dimensions import Answers, sizes_as_integers
 from certgrad.obligations.tracing.jax_internals import Serialiser
@@ -112,13 +113,14 @@ class Traces:
         """The traces of a case that were made at concrete sizes, with the sizes of its dimensions.
 
         Python computes floats of sizes in users' code: in float32 these are coarse, so that only float64 counts there.
+        So are the constants of an op that float32 rounds.
         """
         for spec, found in self._made.items():
             fixed = dict(spec.fixed)
             if not (spec.wide or self.op.is_op):
                 continue
             if spec.case == case and isinstance(found, Trace) and all(v.isdigit() for v in fixed.values()):
-                if fixed.keys() >= set(found.instance.names):
+                if fixed.keys() >= set(found.instance.names) and (spec.wide or not _rounded(found)):
                     yield found, {n: int(v) for n, v in fixed.items()}
 
     def general(self) -> list[Any]:
@@ -156,3 +158,8 @@ class Traces:
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
+def _rounded(trace: Trace) -> bool:
+    """A program holds a constant with as many digits as its dtype has, which is another number in 64 bits."""
+    return any(map(long_constants, trace.programs.all().values()))

@@ -31,7 +31,10 @@ HEIGHT = {"float64": 10**11, "float32": 200}
 """Numerator times denominator of a coefficient. One literal in a thousand is that near to such a number by chance."""
 UNITS = 2
 """By how many units in the last place a literal may be moved."""
-ROOTS = (1, 2, 3, 5, 6, 7, 10)
+ROOTS = (1, 2, 3, 5, 6, 7, 10, 14, 15, 21, 30, 35, 42, 70, 105, 210)
+"""Square-free products of 2, 3, 5 and 7: the constants of spherical harmonics up to the fourth degree have them."""
+SMALL = 10
+"""A larger root is less likely: it costs as much as another factor."""
 POWERS_OF_PI = tuple(Fraction(k, 2) for k in (0, 1, -1, 2, -2, 3, -3))
 LOGARITHMS = (2, 3, 5, 7, 10)
 LOGARITHMS_OF_PI = (1, 2)
@@ -189,8 +192,10 @@ def closed_form(value: float, dtype: str = "float64") -> ClosedForm | None:
     unit = _unit(value, dtype)
     with precision(256):
         for cost, form, factor in _factors():
-            low, high = ((Fraction(value) + sign * UNITS * unit) / _middle(factor) for sign in (-1, 1))
-            c = simplest_between(low, high)
+            low, high = ((Fraction(value) + sign * UNITS * unit) / factor for sign in (-1, 1))
+            c = simplest_between(low, high, HEIGHT[dtype] // cost)
+            if c is None:
+                continue
             if form == PLAIN and Fraction(float(np.dtype(dtype).type(float(c)))) == c:
                 continue  # a float itself: no rounding leads from it to another
             weight = c.numerator * c.denominator * cost
@@ -213,23 +218,39 @@ def _unit(value: float, dtype: str) -> Fraction:
     return 2 * Fraction(float(np.spacing(np.dtype(dtype).type(value / 2))))
 
 
-def simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction with the least denominator in an interval of positive numbers (by continued fractions)."""
-    whole = math.floor(low)
-    if low == whole:
-        return Fraction(whole)
-    if whole + 1 <= high:
-        return Fraction(whole + 1)
-    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
+def simplest_between(low: Fraction, high: Fraction, most: int | None = None) -> Fraction | None:
+    """The fraction with the least denominator in an interval of positive numbers (by continued fractions).
+
+    None where its numerator times its denominator is above `most`.
+    """
+    a, b, c, d = low.numerator, low.denominator, high.numerator, high.denominator
+    h, k, before_h, before_k = 1, 0, 0, 1
+    while True:
+        term, rest = divmod(a, b)
+        last = not rest or (term + 1) * d <= c
+        term += bool(rest and last)
+        h, before_h = term * h + before_h, h
+        k, before_k = term * k + before_k, k
+        if most is not None and h * k > most:
+            return None
+        if last:
+            return Fraction(h, k)
+        a, b, c, d = d, c - term * d, b, rest
 
 
-def _factors() -> list[tuple[int, ClosedForm, arb]]:
+@lru_cache
+def _factors() -> list[tuple[int, ClosedForm, Fraction]]:
+    """What a rational number may be multiplied by, each with its cost and its value to 128 bits."""
     one = Fraction(1)
-    forms = [(3 ** ((root != 1) + (pi != 0)), ClosedForm(one, root, pi)) for root in ROOTS for pi in POWERS_OF_PI] + [
-        (3, ClosedForm(one, log=n, log_power=k)) for n in LOGARITHMS for k in (1, -1)
+    forms = [
+        (3 ** ((root != 1) + (root > SMALL) + (pi != 0)), ClosedForm(one, root, pi))
+        for root in ROOTS
+        for pi in POWERS_OF_PI
     ]
+    forms += [(3, ClosedForm(one, log=n, log_power=k)) for n in LOGARITHMS for k in (1, -1)]
     forms += [(3, ClosedForm(one, log=n, of_pi=True)) for n in LOGARITHMS_OF_PI]
-    return [(cost, form, _factor(form)) for cost, form in forms]
+    with precision(128):
+        return [(cost, form, _middle(_factor(form))) for cost, form in forms]
 
 
 def _factor(form: ClosedForm) -> arb:

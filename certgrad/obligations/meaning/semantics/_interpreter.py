@@ -72,9 +72,14 @@ def constant(value: Any, reading: Reading | None = None) -> Tensor:
     if kind not in "fib":
         raise UnprovedError({"c": "complex"}.get(kind, f"a constant of dtype {array.dtype}"))
     if array.ndim and (array.size == 0 or not (array == array.flat[0]).all()):
-        if reading is not None and reading.moves(array):
-            raise UnprovedError("an array with an entry that is read as the number it was rounded from")
-        return table(array, kind)
+        try:
+            return table(array, kind, reading)
+        except LargeTableError as error:
+            if reading is not None and reading.moves(array):
+                raise UnprovedError(
+                    "a large array with an entry that is read as the number it was rounded from"
+                ) from error
+            raise
     exact = literal_value(array.flat[0] if array.ndim else array)
     if exact is None:
         # NaN may stand where it is never used: every entry of such a constant counts as undefined.

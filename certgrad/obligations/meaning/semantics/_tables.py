@@ -18,6 +18,7 @@ from flint import fmpq
 
 from certgrad.obligations.assume.signs import NEG, NONNEG, POS, ZERO
 from certgrad.obligations.assume.tensor import Tensor, own_index
+from certgrad.obligations.meaning.literals import Reading
 from certgrad.obligations.terms.atoms import access
 from certgrad.obligations.terms.index import of_var
 from certgrad.obligations.terms.index_terms import index_equal, index_number
@@ -40,10 +41,11 @@ class LargeTableError(UnprovedError):
     """A constant array that is not written out."""
 
 
-def table(array: Any, kind: str) -> Tensor:
+def table(array: Any, kind: str, reading: Reading | None = None) -> Tensor:
     """A constant array T: T[k] = a + Σ bₐ·kₐ where its entries progress so, else Σⱼ (T[j] − c)·[k = j] + c.
 
-    Both are identities for every index in range; c is the most common entry, so that one-hot tables are short.
+    Both are identities for every index in range; c is the most common entry, so that one-hot tables are short. Where a
+    table is written out, its long entries are read as the `reading` says, like literals.
 
     Raises UnprovedError for a table that is empty or has infinite entries, LargeTableError for one that is large.
     """
@@ -59,7 +61,7 @@ def table(array: Any, kind: str) -> Tensor:
         others = array.size - Counter(entries.values()).most_common(1)[0][1]
         if others > MAX_ENTRIES:
             raise LargeTableError(f"a constant array of {array.size} entries that differ")
-        body = _listed(array.shape, entries)
+        body = _listed(array.shape, _read(array, kind, entries, reading))
     shape = tuple(number(n) for n in array.shape)
     return Tensor(shape, body, kind, signs=_signs(array, kind))  # type: ignore[arg-type]
 
@@ -150,9 +152,19 @@ def _progression(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction
     return body
 
 
-def _listed(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction]) -> Poly:
+def _read(
+    array: Any, kind: str, entries: dict[tuple[int, ...], Fraction], reading: Reading | None
+) -> dict[tuple[int, ...], Poly]:
+    """The entries as terms: as written, or what a long one stands for."""
+    out = {at: number(x) for at, x in entries.items()}
+    if reading is not None and kind == "f":
+        out |= {at: meant for at in entries if (meant := reading.term(array[at])) is not None}
+    return out
+
+
+def _listed(shape: tuple[int, ...], entries: dict[tuple[int, ...], Poly]) -> Poly:
     common = Counter(entries.values()).most_common(1)[0][0]
-    body = number(common)
+    body = common
     for at, x in entries.items():
         if x == common:
             continue
@@ -160,5 +172,5 @@ def _listed(shape: tuple[int, ...], entries: dict[tuple[int, ...], Fraction]) ->
         for k, (j, n) in enumerate(zip(at, shape, strict=True)):
             if n > 1:  # else the index is 0
                 here = here * index_equal(of_var(template(k)).shifted(number(-j)))
-        body = body + here * number(x - common)
+        body = body + here * (x - common)
     return body
