@@ -100,6 +100,15 @@ def parameters_of(custom: Any, plain: Callable) -> dict[str, inspect.Parameter]:
     return {n: p for n, p in found.items() if p.kind != p.KEYWORD_ONLY or p.default is p.empty}
 
 
+def seen_by_jax(custom: Any, plain: Callable) -> frozenset[str]:
+    """The parameters of the function that JAX's own custom functions hold: it may be wrapped around the one that is
+    meant, and hand on what it is given."""
+    try:
+        return frozenset(inspect.signature(custom.fun if hasattr(custom, "fun") else plain).parameters)
+    except (TypeError, ValueError):
+        return frozenset(inspect.signature(plain).parameters)
+
+
 def by_name(custom: Any) -> frozenset[str]:
     """Arguments that the rule takes by their names: Equinox hands on those that a call names, beside the others."""
     if kind_of_rule(custom) != "equinox.filter_custom_jvp":

@@ -8,7 +8,7 @@ from typing import Any
 
 from certgrad.errors import UsageError
 
-from ._layers import bound_by, parameters_of
+from ._layers import bound_by, parameters_of, seen_by_jax
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -43,6 +43,8 @@ class Parameters:
                 f"{shown} takes one of *{self.rest} as it is (nondiff_argnums): wrap it in a function of named "
                 "arguments."
             )
+        self.seen = seen_by_jax(custom, plain)
+        """Those that JAX sees, and gives their defaults."""
         self.fixed = nondifferentiable(custom, list(self.all))
         """Those that the custom function takes as they are."""
 

@@ -310,9 +310,18 @@ class UserRule(Subject):
     # --- the programs ---
 
     def call(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
-        """The function at a flat list of arrays, and at traced values of the numbers that are left open."""
+        """The function at a flat list of arrays, and at traced values of the numbers that are left open.
+
+        Defaults at the end of a call that JAX does not see are left to the function: what is wrapped around it takes
+        arguments as they come, and a backward function returns cotangents of those that were given.
+        """
         positional, given = self._given(arrays, statics, params)
+        while positional and self._is_hidden_default(*list(positional.items())[-1]):
+            positional.popitem()
         return self.function(*positional.values(), **given)
+
+    def _is_hidden_default(self, name: str, value: Any) -> bool:
+        return name in self.unsaid and value is self.unsaid[name] and name not in self.parameters.seen
 
     def call_ideal(self, arrays: Sequence[Any], statics: Mapping[str, Any], params: Sequence[Any] = ()) -> Any:
         """The ideal function at the same arrays, in order, and at those of the other arguments that it names."""

@@ -472,3 +472,25 @@ def test_what_a_partial_gives_inside_a_custom_function(inner, factor):
         "proved" if factor == 1 else "refuted"
     )
     assert inferred(made).found[0].signature == "n d"
+
+
+def gradient_of(function):
+    """A decorator as TensorFlow Probability's: the function returns its value and its backward function."""
+
+    def wrapped(*args, **kwargs):
+        return function(*args, **kwargs)[0]
+
+    made = jax.custom_vjp(wrapped)
+    made.defvjp(lambda *args: (wrapped(*args), args), lambda args, g: (function(*args)[1](g),))
+    made.__wrapped__ = function
+    return made
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(2, "proved"), (1, "refuted")])
+def test_a_default_that_jax_does_not_see_is_left_to_the_function(factor, verdict):
+    """Given by position it would be an argument of which the backward function knows nothing."""
+
+    def square(x, name=None):
+        return x**2, lambda g: factor * g * x
+
+    assert certgrad.check(gradient_of(square), "*s -> *s").verdict == verdict

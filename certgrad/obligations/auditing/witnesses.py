@@ -129,7 +129,8 @@ def _all_finite(rule: Rule, kind: str, point: Point, exact: Sequence[str]) -> bo
         else:
             assert rule.jvp is not None
             assert rule.vjp is not None
-            outs = [*rule.jvp(xs, tangents), *rule.vjp(xs, seeds)]
+            moved = rule.jvp(xs, tangents)
+            outs = [*moved, *rule.vjp(xs, [ct.astype(y.dtype) for ct, y in zip(seeds, moved, strict=True)])]
         return all(bool(np.isfinite(np.asarray(y)).all()) for y in outs)
 
 
