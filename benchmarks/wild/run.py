@@ -257,7 +257,11 @@ def _package(
                 command = [sys.executable, __file__, package, "--worker", str(out), "--seconds", str(seconds)]
                 command += [*(f"--rule={text}" for text in rule)]
                 command += [*(["--driven"] if driven else []), *(["--open"] if only_open else [])]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                # A driver runs as a program of its own, which has another search path.
+                path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+                done = subprocess.run(
+                    command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
+                )
                 lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
                 if not done.returncode or not lines or "began" not in lines[-1]:
                     break

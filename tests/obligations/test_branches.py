@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import certgrad
 from certgrad.obligations import audit
 from tests.obligations.traps import Trap, check, declare, hypotheses, named
 
@@ -132,3 +133,24 @@ def test_jaxs_own_rules_of_a_cond():
     certificate = audit(rule)
     assert certificate.verdict == "proved under hypotheses"
     assert hypotheses(certificate) == {"(Σi x[i]) ≠ 0"}
+
+
+def clipped(inside):
+    """The integral of a disc's edge between two clipped bounds, as for rotation kernels of stars."""
+
+    @jax.custom_jvp
+    def rule(x):
+        return jnp.arcsin(jnp.clip(x, -1.0, 1.0))
+
+    @rule.defjvp
+    def _(primals, tangents):
+        (x,), (dx,) = primals, tangents
+        return rule(x), jnp.where(x * x < 1.0, inside(x), 0.0) * dx
+
+    return rule
+
+
+def test_a_region_where_a_hypothesis_about_a_piecewise_term_fails_is_empty():
+    report = certgrad.check(clipped(lambda x: 1 / jnp.sqrt(1 - x * x)), "n -> n")
+    assert report.verdict == "proved under hypotheses"
+    assert certgrad.check(clipped(lambda x: -1 / jnp.sqrt(1 - x * x)), "n -> n").verdict == "refuted"

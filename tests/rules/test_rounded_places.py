@@ -134,3 +134,36 @@ def test_places_that_a_loop_carries_are_told_apart():
         backward = lambda x, table, seed, late=late: jax.vjp(walked(late), x, table)[1](seed)
         assert certgrad.check(rule(given, backward), "n, m -> ").verdict in ("unproved", "refuted")
     assert certgrad.equal(walked(True), walked(False), "n, m -> ").verdict in ("unproved", "refuted")
+
+
+def spread(off=0, weight=1.0):
+    """Points spread over the two places around each, as nonuniform Fourier transforms do, flattened for the scatter."""
+
+    def places(x):
+        at = jnp.floor(x)[:, None] + jnp.arange(2)
+        return at.astype(jnp.int32), at - x[:, None]
+
+    @jax.custom_vjp
+    def rule(x, c):
+        at, z = places(x)
+        return jnp.zeros(6).at[at.ravel()].add((c[:, None] * jnp.exp(-z * z)).ravel(), mode="drop")
+
+    def backward(residuals, g):
+        x, c = residuals
+        at, z = places(x)
+        taken = g.at[at + off].get(mode="fill", fill_value=0) * jnp.exp(-z * z)
+        return jnp.sum(2 * weight * z * c[:, None] * taken, 1), jnp.sum(taken, 1)
+
+    rule.defvjp(lambda x, c: (rule(x, c), (x, c)), backward)
+    return rule
+
+
+def test_points_that_are_spread_over_a_grid():
+    """A rounded number of a reshaped entry is that of the entry: which place is meant is looked at, as for integers."""
+    report = certgrad.check(spread(), "m, m -> 6")
+    assert report.verdict == "proved under hypotheses"
+
+
+@pytest.mark.parametrize("wrong", [{"off": 1}, {"weight": -1.0}])
+def test_points_that_are_spread_over_another_grid(wrong):
+    assert certgrad.check(spread(**wrong), "m, m -> 6").verdict == "refuted"

@@ -111,9 +111,9 @@ def draw_input(one: Input, shape: tuple[int, ...], style: str, rng: random.Rando
     if one.kind == "int":
         low, high = (0, max(top - 1, 0)) if rng.random() < 0.7 else (-2, top + 1)
         # Of many numbers that are told one by one, some are outside of the domain.
-        if one.told and rng.random() < 0.5:
-            return filled_by(shape, partial(_told, one.told, low, high, rng)).astype(np.int64)
-        return filled_by(shape, lambda: rng.randint(low, high)).astype(np.int64)
+        told = partial(_told, one.told, low, high, rng) if one.told and rng.random() < 0.5 else None
+        drawn = filled_by(shape, told or (lambda: rng.randint(low, high))).astype(np.int64)
+        return np.abs(drawn) if one.exact.startswith("u") else drawn
     if style == GENERIC:
         return filled_by(shape, lambda: Fraction(rng.randint(-3000, 3000) or 1, 997))
     if style == "equal":

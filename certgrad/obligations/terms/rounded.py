@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from .atoms import Fn, IndexNumber
+from .atoms import Access, Fn, IndexNumber, access
 from .determined import CARRY
 from .functions import WHOLE
 from .index import Ix, of_var
 from .index_terms import as_index
 from .integers import Rounded
 from .polynomials import Accumulator, Atom, Poly, poly_of
-from .rewriting import placed, without_stops
+from .rewriting import placed, replaced, without_stops
 from .session import intern
+from .variables import Var, fresh
 from .walk import atoms_of, tensors_in
 
 
@@ -46,5 +47,22 @@ def _has_fractions(a: Atom) -> bool:
 
 
 def _number(a: Atom) -> Poly:
-    (body,), arguments = placed([poly_of(a)], a.free)
-    return poly_of(intern(IndexNumber(Rounded(body, tuple(map(of_var, arguments))))))
+    body, inside = _apart(poly_of(a))
+    (body,), variables = placed([body], body.free)
+    return poly_of(
+        intern(IndexNumber(Rounded(body, tuple(inside[v] if v in inside else of_var(v) for v in variables))))
+    )
+
+
+def _apart(body: Poly) -> tuple[Poly, dict[Var, Ix]]:
+    """The term with a variable for each index of an entry that is none, and what they stand for: whatever is put in
+    place of variables later, ⌊x[i]⌋ and ⌊x[⌊k/2⌋]⌋ are then one function of different places."""
+    found: dict[Ix, Var] = {}
+
+    def name(ix: Ix) -> Ix:
+        if ix.variable() is not None or any(v[0] == "b" for v in ix.free):
+            return ix
+        return of_var(found.setdefault(ix, fresh()))
+
+    body = replaced(body, lambda a: access(a.tensor, tuple(map(name, a.index))) if isinstance(a, Access) else None)
+    return body, {v: ix for ix, v in found.items()}
