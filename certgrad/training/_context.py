@@ -26,6 +26,21 @@ class Context:
     key: Any
     step: int = 0
 
+    def after(self, parameters: Mapping[str, Any], gradients: Mapping[str, Any], state: Mapping[str, Any]) -> Context:
+        """The context one step on.
+
+        Made without `__init__`, which sets each field of a frozen dataclass by a call: a small step would notice.
+        """
+        new = object.__new__(Context)
+        fields = new.__dict__
+        fields["parameters"] = parameters
+        fields["gradients"] = gradients
+        fields["state"] = state
+        fields["hyperparameters"] = self.hyperparameters
+        fields["key"] = self.key
+        fields["step"] = self.step + 1
+        return new
+
     @property
     def backend(self) -> str:
         """Where the parameters are and how they are stored: `cpu (1 device), float32, jax 0.10.2`."""

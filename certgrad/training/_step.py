@@ -57,8 +57,8 @@ class TrainingStep:
         self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
         self._program = options.jit(self._take, donated=[0, 1])
-        self._seen: set[tuple[Any, ...]] = set()
-        """Names of data and parameters that were looked at: arrays by name, all there, none twice."""
+        self._as_given = options.device is None and None not in arguments.leaves
+        """What a step is given is handed to JAX as it is: none of it is static, and no device was chosen."""
 
     def start(
         self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
@@ -87,14 +87,17 @@ class TrainingStep:
 
         Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data.
         """
-        given = self._data(context, data)
-        parameters, state, loss, gradients, found = self._program(
-            *self.options.placed((context.parameters, context.state, context.hyperparameters, given))
-        )
-        self._compiled.hear(found)
-        ordered = {n: parameters[n] for n in context.parameters}
-        gradients = {n: gradients[n] for n in gradients and self.trained}
-        return Context(ordered, gradients, state, context.hyperparameters, context.key, context.step + 1), loss
+        before, state, hyper = context.parameters, context.state, context.hyperparameters
+        if self._as_given:
+            after, state, loss, gradients, found = self._program(before, state, hyper, data)
+        else:
+            given = before, state, hyper, self.arguments.named(data)
+            after, state, loss, gradients, found = self._program(*self.options.placed(given))
+        if found is not None:
+            self._compiled.hear(found)
+        if gradients:
+            gradients = {n: gradients[n] for n in self.trained}
+        return context.after({**before, **after}, gradients, state), loss
 
     def with_hyperparameters(self, context: Context, values: Mapping[str, Any]) -> Context:
         """The context with other values of these hyperparameters.
@@ -110,32 +113,29 @@ class TrainingStep:
             found = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
         return replace(context, hyperparameters=found)
 
-    def _data(self, context: Context, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        key = (*data, None, *context.parameters)
-        if key in self._seen:
-            return data
-        given = self.arguments.named(data)
-        missing = [n for n in self.arguments.names if n not in given and n not in context.parameters]
-        if missing:
-            raise UsageError(
-                f"The loss needs a value for {missing[0]}. Pass it, as step(context, {_example(missing)})."
-            )
-        both = [n for n in given if n in context.parameters]
-        if both:
-            raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
-        if given.keys() == data.keys():
-            self._seen.add(key)
-        return given
-
     def program(self, context: Context, /, **data: Any) -> Any:
         """The step at these data, lowered by JAX anew: `.compile()` for what it costs, `.as_text()` to read it."""
-        given = self._data(context, data)
+        given = data if self._as_given else self.arguments.named(data)
         return self.options.jit(self._take, donated=[0, 1]).lower(
             context.parameters, context.state, context.hyperparameters, given
         )
 
-    def _take(self, parameters: Named, state: Named, hyper: Named, data: Named) -> Any:
-        values = {**parameters, **data}
+    def _given(self, parameters: Named, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The arrays in the data, by name."""
+        given = self.arguments.named(data)
+        missing = [n for n in self.arguments.names if n not in given and n not in parameters]
+        if missing:
+            raise UsageError(
+                f"The loss needs a value for {missing[0]}. Pass it, as step(context, {_example(missing)})."
+            )
+        both = [n for n in given if n in parameters]
+        if both:
+            raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
+        return given
+
+    def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
+        """The whole step. What is checked here is checked when it is traced: JAX traces again for other names."""
+        values = {**parameters, **self._given(parameters, data)}
         specs = self.arguments.specs
         sweep, leaves = self._compiled.sweep(*specs.nest([values[n] for n in self.arguments.names]))
         reached, watched = self._compiled.reach(sweep, leaves)
