@@ -84,13 +84,18 @@ def train(
 
     Raises:
         UsageError: a part of `certgrad[train]` is not installed; the folder holds another run; a batch lacks an
-            argument or is none; a scheduled value is not in the update's domain.
+            argument or is none; a scheduled value is not in the update's domain; several processes share a folder.
         GuardError: a checked step found a hypothesis that fails.
     """
     if log_every < 1 or save_every < 1 or save_every % log_every:
         raise UsageError(f"save_every is a multiple of log_every, which {save_every} is not of {log_every}.")
     if steps < 0:
         raise UsageError(f"steps is {steps}; it counts the steps to take in all.")
+    if folder is not None and jax.process_count() > 1:
+        raise UsageError(
+            f"This run is trained by {jax.process_count()} processes, which would all write the log and the checkpoints "
+            f"of {folder}. Train without a folder, and save what you need from one of them."
+        )
     folder = None if folder is None else Path(folder)
     run = _Running(step, context, data, folder, keep, schedules or {}, metrics, stop)
     try:
