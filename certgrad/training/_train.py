@@ -93,7 +93,7 @@ def train(
         raise UsageError(f"steps is {steps}; it counts the steps to take in all.")
     if folder is not None and jax.process_count() > 1:
         raise UsageError(
-            f"This run is trained by {jax.process_count()} processes, which would all write the log and the checkpoints "
+            f"This run is trained by {jax.process_count()} processes, and each would write the log and the checkpoints "
             f"of {folder}. Train without a folder, and save what you need from one of them."
         )
     folder = None if folder is None else Path(folder)

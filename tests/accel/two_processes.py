@@ -7,9 +7,6 @@ import json
 import sys
 
 import jax
-
-jax.config.update("jax_cpu_collectives_implementation", "gloo")
-
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
@@ -38,6 +35,7 @@ def apart(found, wanted):
 
 
 def main(number: int, port: str) -> None:
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(f"localhost:{port}", num_processes=2, process_id=number)
     count = jax.device_count()
     mesh = jax.make_mesh((2, count // 2), ("data", "model"), axis_types=(AxisType.Auto, AxisType.Auto))
