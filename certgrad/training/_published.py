@@ -102,6 +102,16 @@ def _yogi(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) ->
     return theta - hyper["lr"] * m_hat / (jnp.sqrt(v_hat) + hyper["eps"]), m, v
 
 
+def _lamb(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    m, v = _first_two(g, moments, hyper)
+    m_hat, v_hat = m / (1 - hyper["b1"] ** t), v / (1 - hyper["b2"] ** t)
+    r = m_hat / (jnp.sqrt(v_hat) + hyper["eps"]) + hyper["weight_decay"] * theta
+    size, change = jnp.sqrt(jnp.sum(theta**2)), jnp.sqrt(jnp.sum(r**2))
+    both = (size != 0) & (change != 0)
+    ratio = jnp.where(both, size / jnp.where(both, change, 1), 1)
+    return theta - hyper["lr"] * ratio * r, m, v
+
+
 def _sign_sgd(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
     return (theta - hyper["lr"] * jnp.sign(g),)
 
@@ -218,6 +228,22 @@ YOGI = _stated(
     conditions=(*_BETAS, "eps > 0"),
     nonnegative=("v",),
     initial={"m": 1e-6, "v": 1e-6},
+)
+LAMB = _stated(
+    "lamb",
+    _lamb,
+    (
+        "t' = t + 1",
+        *_MOMENTS,
+        f"r = m̂ / (√v̂ + eps) + weight_decay·θ, {_CORRECTED}",
+        "θ' = θ − lr·‖θ‖ / ‖r‖·r, and θ − lr·r where θ or r is 0; the norms are of the whole parameter",
+    ),
+    {**_ADAM, "lr": None, "eps": 1e-6, "weight_decay": 0.0},
+    "You et al. 2020, algorithm 2, with φ the identity",
+    ("m", "v"),
+    counts=True,
+    conditions=(*_BETAS, "eps > 0"),
+    nonnegative=("v",),
 )
 SIGN_SGD = _stated("sign_sgd", _sign_sgd, ("θ' = θ − lr·sign(g)",), {"lr": None}, "Bernstein et al. 2018, algorithm 1")
 

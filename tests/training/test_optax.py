@@ -27,6 +27,7 @@ from certgrad.training import (
     CLIP,
     CLIP_BY_GLOBAL_NORM,
     DECAY,
+    LAMB,
     LION,
     MOMENTUM,
     NADAM,
@@ -198,6 +199,15 @@ def agrees(step: Any, context: Any, rule: Any, **more: Any) -> None:
         params = optax.apply_updates(params, change)
     for found, expected in zip(context.parameters.values(), jax.tree.leaves(params), strict=True):
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5)
+
+
+def test_lamb_is_certified_by_its_own_program_and_runs_as_that_of_optax_does(graph: Any) -> None:
+    """That optax's program is the same is beyond the budget of a proof: its norms have norms in their conditions."""
+    step = training_step(graph, LAMB, ["params"])
+    assert step.certificate.verdict == "proved under hypotheses"
+    assert not any("g_" in h for h in step.certificate.hypotheses)
+    hyper = {"lr": 0.01, "weight_decay": 0.1}
+    agrees(step, step.start({"params": PARAMS}, hyperparameters=hyper), optax.lamb(0.01, weight_decay=0.1))
 
 
 @pytest.mark.parametrize(
