@@ -26,7 +26,7 @@ import jax.numpy as jnp
 
 from certgrad.accel import compile_graph
 from certgrad.graph import GraphCertificate, trace
-from certgrad.graph._certify import Certification, certification
+from certgrad.graph._certify import certification
 from certgrad.graph.ir import Graph
 
 MODELS = {
@@ -55,9 +55,9 @@ def discharged(certificate: GraphCertificate) -> int:
     return of(certificate.steps)
 
 
-def difference(done: Certification, fn: Callable[..., Any], args: tuple[Any, ...]) -> float:
-    """Of the executed sweep from `jax.grad`."""
-    value, gradients = compile_graph(done).value_and_grad(*args)
+def difference(found: tuple[Any, Any], fn: Callable[..., Any], args: tuple[Any, ...]) -> float:
+    """Of the executed sweep, what `value_and_grad` of the compiled graph returned, from `jax.grad`."""
+    value, gradients = found
     moving, held = eqx.partition(args, eqx.is_inexact_array)
     expected, wanted = jax.value_and_grad(lambda part: fn(*eqx.combine(part, held)))(moving)
     ours, theirs = (
@@ -84,7 +84,7 @@ def row(name: str, make: Callable[[], Any]) -> tuple[list[str], GraphCertificate
     if not found.verdict.startswith("proved"):
         apart = "not run"
     elif not shapes_only:
-        far = difference(done, fn, args)
+        far = difference(compile_graph(done).value_and_grad(*args), fn, args)
         assert far < ROUNDING, f"{name}: the executed sweep is {far} from jax.grad"
         apart = f"{far:.0e}" if far else "0"
     cells = [
