@@ -139,5 +139,11 @@ def _holds(condition: Condition, inputs: Mapping[str, Any]) -> bool:
     return len(left) != len(right) or all(_HOLDS[sign](a, b) for a, b in zip(left, right, strict=True))
 
 
+_TRUTHS = {"False": "0", "True": "1"}
+
+
 def _entries(value: Any) -> list[Fraction]:
-    return [x for v in value for x in _entries(v)] if isinstance(value, list) else [Fraction(str(value))]
+    if isinstance(value, list):
+        return [x for v in value for x in _entries(v)]
+    text = str(value)
+    return [Fraction(_TRUTHS.get(text, text))]

@@ -196,8 +196,10 @@ def of_inputs(certificate: GraphCertificate, texts: Collection[str]) -> tuple[tu
 def by_equal(attack: Attack) -> Outcome:
     inputs, outputs = parts(attack.signature)
     n = len(inputs)
+    own = {name: f"args_{k}" for k, name in enumerate(inspect.signature(attack.rule()).parameters)}
+    domain = [re.sub(r"[a-zA-Z_]\w*", lambda found: own.get(found[0], found[0]), text) for text in attack.domain]
     found = certgrad.equal(
-        pullback(attack.rule(), n), pullback(attack.plain, n), ", ".join([*inputs, *outputs]), domain=attack.domain
+        pullback(attack.rule(), n), pullback(attack.plain, n), ", ".join([*inputs, *outputs]), domain=domain
     )
     names = {f"args_{k}": k for k in range(n)}
     trees = tuple((h.tree, names) for h in found.claim.hypotheses)

@@ -243,7 +243,7 @@ def _at_arguments(poly: Poly) -> Poly:
 def _taking_part(t: Chosen) -> list[Atom]:
     """Predicates that are 1 because the comparison looks only at indices where they are."""
     rule = t.comparison
-    if rule.kind != "argmax" or rule.where == ONE:
+    if rule.kind != "argmax" or rule.where == ONE or may_be_empty(rule.where):
         return []
     place: dict[Var, Ix] = {v: of_atom(Chosen(rule, k, t.arguments)) for k, v in enumerate(rule.variables)}
     place |= {("p", k, 0): ix for k, ix in enumerate(t.arguments)}

@@ -210,8 +210,9 @@ def _beside_infinities(ctx: Context, x: Tensor, y: Tensor, shapes: list[tuple], 
     """max (or min) where entries can be −∞ (or ∞), which leaves the other operand as it is."""
     x, y = (finite(t) if t.infinite == -neutral else t for t in (x, y))
     for t, other in ((x, y), (y, x)):
-        if t.infinite and t.kept.is_zero:
-            return replace(other, shape=shapes[0])
+        if t.infinite and t.kept.is_zero:  # what makes it is to have a value all the same
+            shape, defined, smooth = common(shapes, x, y)
+            return replace(other, shape=shape, defined=defined, smooth=smooth)
     if x.infinite and y.infinite:
         x = finite(x)
     masked, other = (x, y) if x.infinite else (y, x)
@@ -319,8 +320,7 @@ def _against_infinity(ctx: Context, name: str, x: Tensor, y: Tensor, shape: tupl
     ctx.note(FINITE)
     below = x.infinite < y.infinite
     truth = {"lt": below, "le": below, "gt": not below, "ge": not below, "eq": False, "ne": True}[name]
-    real = [t for t in (x, y) if not t.infinite]
-    defined, smooth = merged(*(t.defined for t in real)), merged(*(t.smooth for t in real))
+    _, defined, smooth = common([shape], x, y)
     return Tensor(shape, ONE if truth else NOTHING, "b", defined, smooth, NONNEG)
 
 

@@ -249,7 +249,7 @@ def _scatter_by(name: str, combined: Rule) -> None:
     def apply(ctx: Context, params: Params, shapes: Shapes, x: Tensor, indices: Tensor, update: Tensor) -> list[Tensor]:
         """Entries combined with updates, where no entry is hit twice."""
         (shape,) = shapes
-        hit, twice, conditions = _hits(params, x, indices, update, shape)
+        hit, twice, conditions = _hits(params, x, indices, finite(update), shape)
         if twice and combined in EXTREMA:
             return [_greatest_hit(ctx, x, combined, shape, hit, conditions)]
         if twice:
@@ -275,6 +275,8 @@ def _greatest_hit(
 ) -> Tensor:
     """out[v] = max(x[v], max over the windows that hit v), and x[v] where none does."""
     sign, (_, entry, dummies) = EXTREMA[combined], hit[0]
+    none = x.infinite == -sign and x.kept.is_zero  # it begins with the infinity that every number is beyond
+    x = x if none else finite(x)
     where = NOTHING
     for guard, _, _ in hit:  # of the cases of a start position one holds
         where = where + guard
@@ -285,9 +287,8 @@ def _greatest_hit(
     some = pred(sum_over(where, dummies))
     found = max_over(entry.body.scale(sign), dummies, where).scale(sign)
     made = Tensor(shape, found, x.kind, defined, smooth, entry.signs)
-    if x.infinite == -sign and x.kept.is_zero:
+    if none:
         return replace(made, infinite=x.infinite, kept=some)
-    x = finite(x)
     (met,) = combined(ctx, {}, [shape], x, made)
     body = x.body + some * (met.body - x.body)
     return replace(met, body=body, signs=x.signs | met.signs, defined=defined, smooth=merged(smooth, met.smooth))
