@@ -46,6 +46,37 @@ def holding(value):
     return lambda x: x + value
 
 
+def named(name, of="__name__"):
+    """What holds another function may ask what that is called, or is told."""
+
+    def tag():
+        return None
+
+    setattr(tag, of, name)
+    return lambda x: tag
+
+
+class Equal:
+    """Objects of which all say that they are equal."""
+
+    def __eq__(self, other):
+        return isinstance(other, Equal)
+
+    def __hash__(self):
+        return 7
+
+    def method(self, x):
+        return x
+
+
+class Shape(jax.ShapeDtypeStruct):
+    __eq__, __hash__ = Equal.__eq__, Equal.__hash__
+
+
+def told(what):
+    return np.dtype(float, metadata={"scale": what})
+
+
 def itself():
     def host(x):
         return host if x else 0
@@ -68,6 +99,16 @@ def itself():
         (of_default(1), of_default(1.0)),
         (partial(of_default(1), k=1), partial(of_default(1), k=2)),
         (itself(), itself()),
+        (named("one"), named("other")),
+        (named("one", "__qualname__"), named("other", "__qualname__")),
+        (named("one", "__module__"), named("other", "__module__")),
+        (named("one", "__doc__"), named("other", "__doc__")),
+        (named({"x": 1}, "__annotations__"), named({"x": 2}, "__annotations__")),
+        (holding(told(1)), holding(told(2))),
+        (holding(Shape((), float)), holding(Shape((), float))),
+        (holding(Equal()), holding(Equal())),
+        (Equal(), Equal()),
+        (Equal().method, Equal().method),
         (lambda x: x + 1, lambda x: x + 2),
     ],
 )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable
 from functools import partial
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 import jax
 import numpy as np
 
 _PLAIN = (bool, int, str, bytes, type(None))
+_ONE_BY_OWNER = (BuiltinFunctionType, MethodType, MethodWrapperType, type)
+"""Made anew when they are looked up, and equal only if they are of the same owner."""
+_TREE = type(jax.tree.structure(0))
 
 
 def as_made(value: Any) -> Any:
@@ -19,10 +22,17 @@ def as_made(value: Any) -> Any:
 
     Such functions do the same, as long as they keep no state of their own, which JAX asks of what it calls back. What
     is held is told apart by its type and value where it is a plain constant, and by its identity elsewhere: two equal
-    lists can come to differ. What is no function is its own key. The key is valid while the value exists.
+    lists can come to differ. Objects of a user's class are told apart by identity, whatever they say of their equality;
+    others that are no functions are their own keys. The key is valid while the value exists.
     """
     made = _made(value, ())
-    return value if made is None else made
+    return _itself(value) if made is None else made
+
+
+def _itself(value: Any) -> Hashable:
+    if type(value) in _ONE_BY_OWNER or type(value).__module__.partition(".")[0] in ("jax", "jaxlib"):
+        return value
+    return "one", id(value)
 
 
 def _made(value: Any, within: tuple[int, ...]) -> Hashable | None:
@@ -37,16 +47,16 @@ def _made(value: Any, within: tuple[int, ...]) -> Hashable | None:
         except ValueError:  # one is empty until its variable is assigned
             return None
         named = [*sorted((value.__kwdefaults__ or {}).items()), ("", None), *sorted(value.__dict__.items())]
-        parts = [*held, *(value.__defaults__ or ()), *(x for _, x in named)]
-        said = (value.__code__, id(value.__globals__), len(held), *(n for n, _ in named))
+        named += [("", None), *sorted(value.__annotations__.items())]
+        told = (value.__name__, value.__qualname__, value.__module__, value.__doc__)  # which other code may ask for
+        parts = [*told, *held, *(value.__defaults__ or ()), *(x for _, x in named)]
+        said = (value.__code__, id(value.__globals__), id(value.__builtins__), len(held), *(n for n, _ in named))
         return _all(FunctionType, said, parts, within)
     if type(value) is partial:
         named = sorted(value.keywords.items())
         return _all(partial, tuple(n for n, _ in named), [value.func, *value.args, *(x for _, x in named)], within)
     if dataclasses.is_dataclass(value) and type(value).__module__.startswith("jax."):  # how JAX holds a callback
-        fields = [getattr(value, f.name) for f in dataclasses.fields(value)]
-        keys = [_made(x, within) if type(x) in (FunctionType, partial) else x for x in fields]
-        return None if any(k is None for k in keys) else (type(value), tuple(keys))
+        return _all(type(value), (), [getattr(value, f.name) for f in dataclasses.fields(value)], within)
     return None
 
 
@@ -58,11 +68,27 @@ def _all(kind: type, said: tuple[Any, ...], parts: list[Any], within: tuple[int,
 def _held(value: Any, within: tuple[int, ...]) -> Hashable | None:
     if type(value) in (float, complex):  # 0.0 and −0.0 are equal
         return type(value), repr(value)
-    if type(value) in _PLAIN or isinstance(value, (np.dtype, jax.ShapeDtypeStruct)):
+    if type(value) in _PLAIN or type(value) is jax.ShapeDtypeStruct or _says_all(value):
         return type(value), value
     if type(value) is tuple:
-        keys = tuple(_held(x, within) for x in value)
-        return None if any(k is None for k in keys) else (tuple, keys)
+        return _all(tuple, (), list(value), within)
+    if type(value) is _TREE:
+        return _tree(value, within)
     if type(value) is FunctionType or type(value) is partial:
         return _made(value, within)
-    return "one", id(value)
+    return _itself(value) if type(value) in _ONE_BY_OWNER else ("one", id(value))
+
+
+def _says_all(value: Any) -> bool:
+    """A dtype of which nothing is hidden: equal ones can be told different things beside."""
+    return isinstance(value, np.dtype) and value.metadata is None and value.names is None
+
+
+def _tree(tree: Any, within: tuple[int, ...]) -> Hashable | None:
+    """The structure of arguments; what its nodes keep is told apart as what a function holds."""
+    node = tree.node_data()
+    if node is None:
+        return _TREE, str(tree)
+    kind, kept = node
+    kept = tuple(kept) if type(kept) is list else kept  # the names in a dictionary
+    return _all(_TREE, (kind,), [kept, *tree.children()], within)
