@@ -155,7 +155,98 @@ def eager(x):
     return not isinstance(x, jax.core.Tracer) and odd_one(x.shape[0])
 
 
+WORKERS = concurrent.futures.ThreadPoolExecutor(1)
+WORKERS.submit(len, "").result()
+ASKED_OF, ANSWERS = queue.Queue(), queue.SimpleQueue()
+
+
+def answer():
+    while True:
+        ask, x = ASKED_OF.get()
+        ANSWERS.put(int(bool(ask(x))))
+
+
+threading.Thread(target=answer, daemon=True).start()
+
+
+def through_a_worker(ask):
+    """Asked in a thread that runs already."""
+    return lambda x: int(bool(WORKERS.submit(ask, x).result()))
+
+
+def through_a_queue(ask):
+    def asks(x):
+        ASKED_OF.put((ask, x))
+        return ANSWERS.get()
+
+    return asks
+
+
+def through_a_bare_thread(ask):
+    import _thread
+
+    def asks(x):
+        answers = queue.Queue()
+        _thread.start_new_thread(lambda: answers.put(int(bool(ask(x)))), ())
+        return answers.get()
+
+    return asks
+
+
+def through_what_is_called_out(ask):
+    """Asked where JAX calls the host, which it does while the rule runs on arrays, and not while it is traced."""
+
+    def asks(x):
+        found = [0]
+
+        def host(v):
+            found[0] = int(bool(ask(x)))
+            return v
+
+        y = jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+        jax.block_until_ready(y) if hasattr(y, "block_until_ready") else None
+        return found[0] + 0 * y
+
+    return asks
+
+
+def through_what_is_called_out_in_vain(ask):
+    def asks(x):
+        found = []
+
+        def host(v):
+            found.extend([1] * bool(odd_one(v.shape[0])))
+            return v
+
+        jax.pure_callback(host, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+        return len(found)
+
+    return asks
+
+
+def through_what_is_told(ask):
+    """Noted where JAX prints, which it does while the rule runs on arrays."""
+
+    def asks(x):
+        found = []
+
+        def note(v):
+            found.extend([1] * bool(odd_one(v.shape[0])))
+
+        jax.debug.callback(note, x)
+        jax.effects_barrier()
+        return len(found)
+
+    return asks
+
+
 WAYS = [
+    through_a_worker,
+    through_a_queue,
+    through_a_bare_thread,
+    through_what_is_called_out,
+    through_what_is_called_out_in_vain,
+    through_what_is_told,
     through_a_callback,
     through_a_thread,
     through_a_pool,

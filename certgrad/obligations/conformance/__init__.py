@@ -83,7 +83,7 @@ def conformance(subject: Compared, dtypes: Sequence[str], effort: Effort = Effor
     with ALONE, watched_outside(subject.files) as asked:  # of what a rule leaves behind nobody else may add
         found = _conformance(subject, dtypes, effort)
     if asked and found.difference is None:
-        return Conformance((), Difference((), f"{asked[0]}: where that is another, it may do other things", {}))
+        return Conformance((), Difference((), f"{asked[0]}, it may do other things", {}))
     return found
 
 

@@ -66,6 +66,8 @@ class Compared:
         self.functions = list(filter(is_users, reachable_from(self.roots)))
         self.files = frozenset(f.__code__.co_filename for f in self.functions)
         self._points: dict[str, Point | None] = {}
+        self.in_threads: set[str] = set()
+        """Where its code ran in another thread than the one that traces and calls it."""
         self.unseen: dict[str, None] = {}
         """Programs that could not be evaluated, so that nothing was seen of them."""
 

@@ -8,11 +8,13 @@ return: code that runs elsewhere and not in the trace is not what was proved.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
+from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 
@@ -22,7 +24,7 @@ from jax._src import callback, compiler, monitoring
 from certgrad.errors import CertgradError
 
 from ..generality.guards import INSTALLED
-from ..generality.reach import is_users_code
+from ..generality.reach import code_in, is_users_code
 from ..tracing.jax_internals import unremembered
 from ._at_numbers import Difference
 from ._calls import outcome
@@ -48,11 +50,15 @@ def executed(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool
     """
     _forget(subject)  # a cache may have kept the trace from running what it ran before
     with unremembered():
-        if not _beyond_traces(subject, places[:1], dtype, calls):
-            return None
-    jax.clear_caches()
-    _forget(subject)
-    return _beyond_traces(subject, places, dtype, calls)
+        found = _beyond_traces(subject, places[:1], dtype, calls)
+    if found is not None:
+        jax.clear_caches()
+        _forget(subject)
+        found = _beyond_traces(subject, places, dtype, calls)
+    if subject.in_threads:
+        text = f"it runs code in a thread of its own ({min(subject.in_threads)}): what one does is not watched"
+        return Difference((), text, {})
+    return found
 
 
 def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls: bool) -> Difference | None:
@@ -65,7 +71,7 @@ def _beyond_traces(subject: Compared, places: Sequence[Sizes], dtype: str, calls
             return _told(more, f"traced at {' and '.join(sized(subject.names, p) for p in places)}")
         for found in at_numbers:
             _add(ran, found)
-    in_calls = [_in(partial(_called, subject, place, dtype), subject) for place in places if calls]
+    in_calls = [_in(partial(_called, subject, place, dtype), subject, ran) for place in places if calls]
     return _told(more, "called") if (more := _beyond(ran, in_calls)) else None
 
 
@@ -98,10 +104,10 @@ def _told(found: tuple[CodeType, int], how: str) -> Difference:
     return Difference((), text, {})
 
 
-def _in(block: Callable[[], object], subject: Compared) -> Ran | None:
+def _in(block: Callable[[], object], subject: Compared, traced: Ran | None = None) -> Ran | None:
     """What ran in a block; none if it was refused, or ran for too long."""
     try:
-        with watched(subject) as seen:
+        with watched(subject, traced) as seen:
             block()
     except CertgradError:
         return None
@@ -122,11 +128,15 @@ class Seen:
 
 
 @contextmanager
-def watched(subject: Compared) -> Iterator[Seen]:
-    """The instructions of users' code that this thread runs. A debugger sees nothing of them."""
-    seen = Seen(left=MOST)
+def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
+    """The instructions of users' code that this thread runs. A debugger sees nothing of them.
+
+    In calls, `traced` is what ran in traces: of what JAX calls back, that alone is looked at.
+    """
+    seen, thread = Seen(left=MOST), get_ident()
     graph = subject.op.rules_of_nodes
     reached = {f.__code__ for f in subject.functions}
+    own = {code for one in reached for code in code_in(one)}
     outer = sys._getframe(2)  # of the block that is watched
     known: dict[int, tuple[CodeType, Any]] = {}
     """By identity, as a code object takes long to hash: with what watches it, if it is looked at."""
@@ -154,29 +164,44 @@ def watched(subject: Compared) -> Iterator[Seen]:
         code = frame.f_code
         if id(code) not in known:
             known[id(code)] = code, watcher(code, frame.f_globals)
-        if (local := known[id(code)][1]) is None or _called_back(frame, outer):
+        if (local := known[id(code)][1]) is None:
+            return None
+        if get_ident() != thread:
+            if code.co_filename in subject.files:
+                subject.in_threads.add(f"{Path(code.co_filename).name}:{frame.f_lineno}")
+            return None
+        through = _called_back(frame, outer)
+        if through == callback.__file__ and traced is not None and code not in traced:
+            return None
+        if through not in ("", callback.__file__) and code not in own:
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return local
 
-    before = sys.gettrace()
+    before, of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(entered)
+    threading.settrace(entered)  # of those that start from now on
     try:
         yield seen
     finally:
         sys.settrace(before)
+        threading.settrace(of_threads)  # type: ignore[arg-type]
         if seen.left <= 0:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
 
 
-def _called_back(frame: FrameType, outer: FrameType) -> bool:
-    """JAX runs it as a call out of the program, which to a proof is some function of its operands, or beside it."""
+def _called_back(frame: FrameType, outer: FrameType) -> str:
+    """The file of JAX that runs it as a call out of the program, or beside it; or an empty text.
+
+    A callback that runs where the program does is some function of its operands to a proof. One that runs while a trace
+    is made is a part of what makes it, and so is what the rule itself has listeners for.
+    """
     above = frame.f_back
     while above is not None and above is not outer:
         if above.f_code.co_filename in OUT_OF_PROGRAMS:
-            return True
+            return above.f_code.co_filename
         above = above.f_back
-    return False
+    return ""
 
 
 def _add(ran: Ran, more: Ran | None) -> None:

@@ -1,7 +1,7 @@
-"""What code asks for outside of its arguments: files, and the frames of those that call it.
+"""What code asks for outside of its arguments: files, the frames of those that call it, and threads beside its own.
 
-Python tells of both as they happen (audit events, PEP 578), whichever of its ways the code takes. No trace shows what
-stands in a file later, or who calls.
+Python tells of all as they happen (audit events, PEP 578), whichever of its ways the code takes. No trace shows what
+stands in a file later, or who calls; and what another thread or process does is not watched.
 """
 
 from __future__ import annotations
@@ -14,10 +14,20 @@ from threading import get_ident
 from typing import Any
 
 ASKED: Mapping[str, tuple[str, frozenset[str]]] = {
-    "sys._getframe": ("it looks at its callers (sys._getframe)", frozenset({"inspect", "traceback"})),
-    "sys._current_frames": ("it looks at its callers (sys._current_frames)", frozenset({"inspect", "traceback"})),
+    "sys._getframe": (
+        "it looks at its callers (sys._getframe): where these are others",
+        frozenset({"inspect", "traceback"}),
+    ),
+    "sys._current_frames": (
+        "it looks at its callers (sys._current_frames): where these are others",
+        frozenset({"inspect", "traceback"}),
+    ),
+    "_thread.start_new_thread": ("it starts a thread: where nobody watches", sys.stdlib_module_names),
+    "os.fork": ("it starts a process: where nobody watches", sys.stdlib_module_names),
+    "os.posix_spawn": ("it starts a process ({}): where nobody watches", sys.stdlib_module_names),
+    "subprocess.Popen": ("it starts a process ({}): where nobody watches", sys.stdlib_module_names),
     "open": (
-        "it opens a file ({})",
+        "it opens a file ({}): where that is another",
         sys.stdlib_module_names - {"_frozen_importlib", "importlib", "linecache", "logging", "traceback", "warnings"},
     ),
 }

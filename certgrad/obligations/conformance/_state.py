@@ -6,11 +6,12 @@ reaches and that outlives a call is read before calls and after, whatever change
 
 from __future__ import annotations
 
+import ast
 import gc
 import hashlib
 import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import _lru_cache_wrapper, partial
@@ -21,6 +22,7 @@ import jax
 import numpy as np
 
 from ..generality.reach import each_once, is_users, loads, parts, values_in
+from ..generality.syntax import source_tree, with_ancestors
 
 DEPTH = 6
 ENTRIES = 256
@@ -57,7 +59,7 @@ class State:
             if digest(value) != text:
                 return self._name_of(value)
         for table, living in self._weak:
-            if _outlives(table, living):
+            if _outlives(table, living, [f for f, _ in self._functions]):
                 return self._name_of(table)
         for memo, info in self._memos:
             if memo.cache_info() != info:
@@ -113,12 +115,43 @@ def _living(table: Any) -> Living:
     return {at: (weakref.ref(v), " ".join(sorted(found))) for at, (v, found) in keys.items()}
 
 
-def _outlives(table: Any, then: Living) -> bool:
-    """A weak table holds more than it did, or something else, for what lives longer than a call."""
+def _outlives(table: Any, then: Living, functions: Sequence[FunctionType]) -> bool:
+    """A weak table holds more than it did, or something else, for what lives longer than a call.
+
+    What refers to itself lives until the collector comes, and counts where code does more with the table than to look
+    for what it has in hand: the number of entries tells of earlier calls.
+    """
     if not _differs(table, then):
         return False
+    if any(_looks_through(f, table) for f in functions):
+        return True
     gc.collect()
     return _differs(table, then)
+
+
+_BY_KEY = frozenset("get setdefault pop add discard remove __getitem__ __setitem__ __delitem__ __contains__".split())
+
+
+def _looks_through(function: FunctionType, table: Any) -> bool:
+    """The code names the table and does anything with it but ask for, or change, the entry of one key."""
+    names = {name for name, value in _named(function) if value is table}
+    if not names:
+        return False
+    tree = source_tree(function)
+    if tree is None:
+        return True
+    return any(
+        isinstance(node, ast.Name) and node.id in names and not _by_key(node, above[-1])
+        for node, above in with_ancestors(tree)
+    )
+
+
+def _by_key(table: ast.Name, around: ast.AST) -> bool:
+    if isinstance(around, ast.Subscript):
+        return around.value is table
+    if isinstance(around, ast.Compare):
+        return table in around.comparators and all(isinstance(op, ast.In | ast.NotIn) for op in around.ops)
+    return isinstance(around, ast.Attribute) and around.attr in _BY_KEY
 
 
 def _differs(table: Any, then: Living) -> bool:

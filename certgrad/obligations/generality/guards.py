@@ -15,7 +15,7 @@ from certgrad.obligations.tracing.jax_dimensions import Answers
 
 from .hidden import hidden_from_a_trace
 from .open_code import tells_apart
-from .reach import reachable_from, rules_in
+from .reach import hosts_in, reachable_from, rules_in
 
 INSTALLED = f"{os.sep}site-packages{os.sep}"
 
@@ -32,7 +32,7 @@ def unlike_its_traces(subject: Subject, programs: Iterable[Any], answers: Sequen
 
     The answers are those that its code had in its traces, if they were heard in all of them.
     """
-    rules = [rule for jaxpr in programs for rule in rules_in(jaxpr)]
+    rules = [rule for jaxpr in programs for rule in (*rules_in(jaxpr), *hosts_in(jaxpr))]
     found = dict.fromkeys(reachable_from([*rules, *subject.code]))
     if subject.rules_of_nodes:
         behind = {*reachable_from(rules)}

@@ -12,7 +12,10 @@ import ast
 import random
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
+from queue import Queue, SimpleQueue
+from threading import Thread
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeGuard
 
@@ -20,7 +23,7 @@ import numpy as np
 
 from certgrad._subject import Subject
 from certgrad.errors import CertgradError
-from certgrad.obligations.generality.reach import loads
+from certgrad.obligations.generality.reach import code_in, loads
 from certgrad.obligations.generality.syntax import name_of, names_in, source_tree
 from certgrad.obligations.generality.traces import Traces
 from certgrad.obligations.tracing.jax_dimensions import Answers
@@ -31,8 +34,12 @@ _QUESTIONS = frozenset(
     "TracerBoolConversionError TracerIntegerConversionError".split()
 )
 _CHANGES = frozenset("append add update pop popitem setdefault extend insert clear remove discard".split())
-_NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random"})
+_NEVER_THE_SAME = frozenset({"random", "secrets", "time", "uuid", "datetime", "numpy.random", "gc"})
 """Modules whose functions give other values in other calls."""
+_COUNTS = frozenset("getrefcount getweakrefcount getweakrefs __subclasses__".split())
+"""What tells of objects that are no longer used, and have not been taken away yet."""
+_OF_OTHERS = (Thread, Executor, Queue, SimpleQueue)
+"""Objects by which code has something done in another thread."""
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 
 
@@ -40,6 +47,8 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], ans
     """Why these functions, which the subject's code reaches, may do something else than a trace says; or no text."""
     for plain in functions:
         name = plain.__name__
+        if counted := _COUNTS & {n for names in loads(plain.__code__) for n in names}:
+            return f"{name} asks for {min(counted)}, which tells of earlier calls: it may do other things in later ones"
         asked = _QUESTIONS & {n for names in loads(plain.__code__) for n in names}
         if asked and not _asked_of_nothing_traced(plain, answers):
             return f"{name} asks whether a value is traced ({min(asked)}): where none is, it may do other things"
@@ -50,12 +59,14 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], ans
             continue
         if changed := min(_outliving(tree, plain), default=""):
             return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
+        if other := _hands_to_others(plain):
+            return f"{name} names {other}, which runs in a thread of its own: what it does there is not watched"
         if source := min(_never_the_same(tree, plain), default=""):
             return f"{name} calls {source}, which gives another value each time: it may do other things in later calls"
         if _asks_for_a_type(tree):
             return f"{name} compares the type of a value: a trace has other types, so it may do other things"
     caught = _caught(
-        subject, {c for f in functions for c in _code_in(f.__code__) if c.co_exceptiontable}
+        subject, {c for f in functions for c in code_in(f.__code__) if c.co_exceptiontable}
     )  # it may catch
     if caught:
         return f"{caught[0]} catches {caught[1]}, which the trace raised: where it runs it may do other things"
@@ -67,7 +78,7 @@ def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers])
 
     These are the same values where the function runs: they come from no argument. So it does the same there.
     """
-    tree, codes = source_tree(function), {*_code_in(function.__code__)}
+    tree, codes = source_tree(function), {*code_in(function.__code__)}
     if tree is None or not answers or not all(heard.never(function, codes) for heard in answers):
         return False
     if "isinstance" in _locals(function.__code__):
@@ -75,6 +86,16 @@ def _asked_of_nothing_traced(function: FunctionType, answers: Sequence[Answers])
     classes = {id(n) for call in ast.walk(tree) if _is_question(call) for n in _classes(call.args[1])}
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.Name, ast.Attribute)) and name_of(n) in _QUESTIONS]
     return all(name_of(n) == "Tracer" and id(n) in classes for n in named)
+
+
+def _hands_to_others(function: FunctionType) -> str:
+    """What the code names that runs beside it, or is handed to what does, or an empty text."""
+    named, attributes = loads(function.__code__)
+    if "start_new_thread" in (*named, *attributes):
+        return "start_new_thread"
+    values = _values(function)
+    held = (n for n in (*named, *function.__code__.co_freevars) if isinstance(values.get(n), _OF_OTHERS))
+    return min(held, default="")
 
 
 def _is_question(node: ast.AST) -> TypeGuard[ast.Call]:
@@ -121,14 +142,6 @@ def _asks_for_a_type(tree: ast.AST) -> bool:
 
 
 # --- errors that are caught ------------------------------------------------------------------------------------------
-
-
-def _code_in(code: CodeType) -> Iterator[CodeType]:
-    """The code, and that of the functions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code_in(constant)
 
 
 def _caught(subject: Subject, codes: Collection[CodeType]) -> tuple[str, str] | None:

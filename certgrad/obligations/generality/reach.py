@@ -67,6 +67,12 @@ def rules_in(jaxpr: Any) -> list[Any]:
     return [value for eqn in calls for value in eqn.params.values() if not hasattr(value, "jaxpr")]
 
 
+def hosts_in(jaxpr: Any) -> list[Any]:
+    """The functions of Python that a program calls where it runs."""
+    given = (eqn.params.get("callback") for eqn in equations_of(jaxpr))
+    return [getattr(value, "callback_func", value) for value in given if callable(value)]
+
+
 def named_in(f: FunctionType) -> list[Any]:
     """The callables that a function's code reaches by a name, and tables, which may hold some."""
     return [v for v in values_in(f) if callable(v) or type(v) in _TABLES]
@@ -144,6 +150,14 @@ def _in_library(code: CodeType, names: Mapping[str, Any]) -> bool:
     if module.split(".")[0] == "certgrad":
         return not module.startswith("certgrad.ops.") or module in _RUNS_OPS
     return module.split(".")[0] in (*LIBRARIES, *CHECKERS) or from_library(code.co_filename)
+
+
+def code_in(code: CodeType) -> Iterator[CodeType]:
+    """The code, and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from code_in(constant)
 
 
 @lru_cache(maxsize=4096)
