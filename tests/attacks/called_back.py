@@ -12,12 +12,11 @@ import threading
 import weakref
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .attack import Attack
 from .example import custom
-from .makers import LATE, about_sizes, asked_in_bwd, ones, square
+from .makers import LATE, ones, square
 
 UNWATCHED = "A5 code that is not watched"
 CYCLES = "A4 state in garbage, late"
@@ -258,9 +257,7 @@ ASKED = {"known": hidden, "typed": hidden_by_type, "told": hidden_by_text, "eage
 
 
 def unwatched(way, name, ask):
-    return Attack(
-        f"{way.__name__}_{name}", UNWATCHED, arithmetic(way(ask)), square, "n -> n", ones(SIZE)
-    )
+    return Attack(f"{way.__name__}_{name}", UNWATCHED, arithmetic(way(ask)), square, "n -> n", ones(SIZE))
 
 
 ATTACKS = [unwatched(way, name, ask) for way in WAYS for name, ask in ASKED.items()]

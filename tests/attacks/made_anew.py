@@ -252,7 +252,7 @@ def keyword_only(by):
 
 
 def keyword_only_object(by):
-    def called(p, *, c=Caller(by)):
+    def called(p, *, c=Caller(by)):  # noqa: B008
         return floats(p) * c.by
 
     return called

@@ -102,7 +102,12 @@ PAIRS = [
     ("floor_of_a_root", lambda k: jnp.floor(jnp.sqrt(1.0 + k * k)), lambda k: jnp.abs(k) * 1.0, [0, 2]),
     ("floor_by_a_hair", lambda k: jnp.floor(h(k)), lambda k: jnp.floor(h(k) - 1e-7), [2, 4]),
     ("floor_of_more_than_a_third", lambda k: jnp.floor(t(k)), lambda k: jnp.floor(k * 0.33333), [3]),
-    ("floor_of_a_maximum", lambda k: jnp.floor(jnp.maximum(h(k), t(k))), lambda k: jnp.maximum(jnp.floor(h(k)), 2), [1]),
+    (
+        "floor_of_a_maximum",
+        lambda k: jnp.floor(jnp.maximum(h(k), t(k))),
+        lambda k: jnp.maximum(jnp.floor(h(k)), 2),
+        [1],
+    ),
     ("floor_below_one", lambda k: jnp.floor(k * k / (1.0 + k * k) + 0.5), lambda k: 0.0 * k, [1]),
     ("floor_of_a_sine", lambda k: jnp.floor(jnp.sin(k * 0.5 + 0 * k)), lambda k: 0.0 * k, [-1]),
     ("floor_of_a_cosine", lambda k: jnp.floor(jnp.cos(1.0 * k)), lambda k: 0.0 * k - (jnp.cos(1.0 * k) < 0), [0]),
@@ -122,14 +127,29 @@ PAIRS = [
     ("fraction_of_the_opposite", lambda k: t(-k) - jnp.floor(t(-k)), lambda k: 1 - (t(k) - jnp.floor(t(k))), [3]),
     ("half_of_a_size", lambda k: jnp.floor(k * 0 + k.shape[0] / 2), lambda k: k * 0 + (k.shape[0] + 1) // 2, [1, 2, 3]),
     ("floor_over_a_size", lambda k: jnp.floor(k / k.shape[0]), lambda k: jnp.round(k / k.shape[0]), [2, 1, 1]),
-    ("floor_over_a_size_shifted", lambda k: jnp.floor((k + 1) / k.shape[0]), lambda k: jnp.floor(k / k.shape[0]), [2, 1, 1]),
+    (
+        "floor_over_a_size_shifted",
+        lambda k: jnp.floor((k + 1) / k.shape[0]),
+        lambda k: jnp.floor(k / k.shape[0]),
+        [2, 1, 1],
+    ),
     ("narrow_floor", lambda k: jnp.floor(h(k)).astype(jnp.int8) * 1.0, lambda k: jnp.floor(h(k)), [300]),
     ("narrow_unsigned", lambda k: jnp.floor(h(k)).astype(jnp.uint8) * 1.0, lambda k: jnp.floor(h(k)), [-2]),
     ("predicate_of_floors", lambda k: 1.0 * (jnp.floor(h(k)) >= 2), lambda k: 1.0 * (h(k) > 2), [4]),
     ("predicate_of_ceilings", lambda k: 1.0 * (jnp.ceil(h(k)) > 2), lambda k: 1.0 * (h(k) >= 2), [4]),
     ("predicate_of_rounded", lambda k: 1.0 * (jnp.round(h(k)) >= 2), lambda k: 1.0 * (h(k) > 1.5), [3]),
-    ("predicate_of_two_floors", lambda k: 1.0 * (jnp.floor(h(k)) == jnp.floor(t(k))), lambda k: 1.0 * (k <= 2) * (k >= 0) + 0.0 * k, [0, 1, 2, 3]),
-    ("equal_floors_are_equal", lambda k: 1.0 * (jnp.floor(h(k)) == jnp.floor(h(k[::-1]))), lambda k: 1.0 * (k == k[::-1]), [2, 3]),
+    (
+        "predicate_of_two_floors",
+        lambda k: 1.0 * (jnp.floor(h(k)) == jnp.floor(t(k))),
+        lambda k: 1.0 * (k <= 2) * (k >= 0) + 0.0 * k,
+        [0, 1, 2, 3],
+    ),
+    (
+        "equal_floors_are_equal",
+        lambda k: 1.0 * (jnp.floor(h(k)) == jnp.floor(h(k[::-1]))),
+        lambda k: 1.0 * (k == k[::-1]),
+        [2, 3],
+    ),
 ]
 AS_NUMBERS_ALONE = ("place_floor_of_a_sine", "place_quotients_added", "place_narrow_floor", "place_narrow_unsigned")
 """Both places are clipped to one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .written import pulled
 
@@ -132,36 +131,129 @@ def anywhere(name, value, back, s, x=X, domain=(), **more):
 
 
 ATTACKS += [
-    segments("first_of_ties", lambda x, s: filled(largest(x, s)), lambda x, s, g: to_largest(x, s, g), [2.0, 2.0, 1.0], [0, 0, 1], excluded_by=("is unique",)),
+    segments(
+        "first_of_ties",
+        lambda x, s: filled(largest(x, s)),
+        lambda x, s, g: to_largest(x, s, g),
+        [2.0, 2.0, 1.0],
+        [0, 0, 1],
+        excluded_by=("is unique",),
+    ),
     segments("largest_for_smallest", lambda x, s: filled(smallest(x, s)), to_largest),
     segments("largest_of_all", lambda x, s: filled(largest(x, s)), lambda x, s, g: where_largest(x, g, s)),
     segments("empty_ones_filled_with_the_first", lambda x, s: filled(largest(x, s), x[0]), to_largest),
-    segments("empty_ones_filled_with_a_square", lambda x, s: jnp.where(count(x, s) > 0, largest(x, s), jnp.sum(x * x)), to_largest),
-    segments("one_too_many_counted", mean, lambda x, s, g: (g / jnp.maximum(count(x, s) + (count(x, s) == 3), 1.0))[s], [1.0, 2.0, 3.0], [1, 1, 1]),
+    segments(
+        "empty_ones_filled_with_a_square",
+        lambda x, s: jnp.where(count(x, s) > 0, largest(x, s), jnp.sum(x * x)),
+        to_largest,
+    ),
+    segments(
+        "one_too_many_counted",
+        mean,
+        lambda x, s, g: (g / jnp.maximum(count(x, s) + (count(x, s) == 3), 1.0))[s],
+        [1.0, 2.0, 3.0],
+        [1, 1, 1],
+    ),
     segments("the_mean_of_all", mean, lambda x, s, g: g[s] / x.shape[0]),
-    segments("a_mean_whose_count_is_not_clipped", lambda x, s: total(x, s) / count(x, s).clip(1.0), lambda x, s, g: (g / (count(x, s) + 1e-3 * (count(x, s) > 3)))[s], [1.0] * 4, [2] * 4),
+    segments(
+        "a_mean_whose_count_is_not_clipped",
+        lambda x, s: total(x, s) / count(x, s).clip(1.0),
+        lambda x, s, g: (g / (count(x, s) + 1e-3 * (count(x, s) > 3)))[s],
+        [1.0] * 4,
+        [2] * 4,
+    ),
     segments("sums_that_are_averaged", total, lambda x, s, g: (g / jnp.maximum(count(x, s), 1.0))[s]),
-    segments("products_divided", product, lambda x, s, g: (g * product(x, s))[s] / x, [0.0, 2.0], [0, 0], excluded_by=("x ≠ 0",)),
+    segments(
+        "products_divided",
+        product,
+        lambda x, s, g: (g * product(x, s))[s] / x,
+        [0.0, 2.0],
+        [0, 0],
+        excluded_by=("x ≠ 0",),
+    ),
     segments("products_of_the_largest", product, lambda x, s, g: (g * filled(largest(x, s), 1.0))[s]),
     segments("shares_without_their_sum", shares, lambda x, s, g: shares(x, s) * g, signature="n, n:int -> n"),
-    segments("shares_of_all", shares, lambda x, s, g: shares(x, s) * (g - jnp.sum(shares(x, s) * g)), signature="n, n:int -> n"),
+    segments(
+        "shares_of_all",
+        shares,
+        lambda x, s, g: shares(x, s) * (g - jnp.sum(shares(x, s) * g)),
+        signature="n, n:int -> n",
+    ),
     segments("shares_averaged", shares, lambda x, s, g: shares_back(x, s, g, mean), signature="n, n:int -> n"),
-    segments("shares_of_the_next", shares, lambda x, s, g: shares_back(x, jnp.minimum(s + 1, 2), g), [1.0, 2.0, 3.0], [0, 0, 1], signature="n, n:int -> n"),
-    segments("moved_by_the_maximum_of_each", lambda x, s: x - largest(x, s)[s], lambda x, s, g: g, signature="n, n:int -> n"),
-    segments("moved_by_the_mean_of_each", lambda x, s: x - mean(x, s)[s], lambda x, s, g: g - jnp.mean(g), signature="n, n:int -> n"),
+    segments(
+        "shares_of_the_next",
+        shares,
+        lambda x, s, g: shares_back(x, jnp.minimum(s + 1, 2), g),
+        [1.0, 2.0, 3.0],
+        [0, 0, 1],
+        signature="n, n:int -> n",
+    ),
+    segments(
+        "moved_by_the_maximum_of_each", lambda x, s: x - largest(x, s)[s], lambda x, s, g: g, signature="n, n:int -> n"
+    ),
+    segments(
+        "moved_by_the_mean_of_each",
+        lambda x, s: x - mean(x, s)[s],
+        lambda x, s, g: g - jnp.mean(g),
+        signature="n, n:int -> n",
+    ),
     segments("the_spread_of_each", lambda x, s: total((x - mean(x, s)[s]) ** 2, s), lambda x, s, g: 2 * x * g[s]),
-    segments("largest_raised_by_one_place", lambda x, s: filled(largest(x, s)), lambda x, s, g: jnp.where(x == largest(x, s)[s], g[jnp.maximum(s - 1, 0)], 0.0), s=[0, 1, 2, 2]),
+    segments(
+        "largest_raised_by_one_place",
+        lambda x, s: filled(largest(x, s)),
+        lambda x, s, g: jnp.where(x == largest(x, s)[s], g[jnp.maximum(s - 1, 0)], 0.0),
+        s=[0, 1, 2, 2],
+    ),
     anywhere("sums_below_zero", total, lambda x, s, g: g[s], [-1, 0, 1, 2], excluded_by=("s ≥ -3", "s ≥ −3", "x1")),
-    anywhere("sums_far_below_zero", total, lambda x, s, g: g[s], [-7, 0, 1, 2], excluded_by=("s ≥ -3", "s ≥ −3", "x1` ≥")),
+    anywhere(
+        "sums_far_below_zero", total, lambda x, s, g: g[s], [-7, 0, 1, 2], excluded_by=("s ≥ -3", "s ≥ −3", "x1` ≥")
+    ),
     anywhere("sums_above", total, lambda x, s, g: g.at[s].get(mode="clip"), [3, 0, 1, 2]),
     anywhere("sums_above_filled", total, lambda x, s, g: g.at[s].get(mode="fill", fill_value=0.0), [-1, 0, 1, 2]),
     anywhere("sums_above_wrapped", total, lambda x, s, g: g.at[s].get(mode="wrap"), [4, 0, 1, 2]),
-    anywhere("sums_clipped", lambda x, s: total(x, s, mode="clip"), lambda x, s, g: g.at[s].get(mode="fill", fill_value=0.0), [4, 0, 1, 2]),
-    anywhere("sorted_by_promise", lambda x, s: total(x, s, indices_are_sorted=True), lambda x, s, g: 2 * g.at[s].get(mode="fill", fill_value=0.0, indices_are_sorted=True) - g.at[s].get(mode="clip"), [0, 0, 1, 3]),
-    anywhere("unique_by_promise", lambda x, s: total(x, s), lambda x, s, g: jnp.where(jnp.zeros(3).at[s].add(1.0, mode="drop").at[s].get(mode="clip") > 1.5, 0.0, g.at[s].get(mode="fill", fill_value=0.0)), [0, 0, 1, 2]),
-    anywhere("largest_above", lambda x, s: filled(largest(x, s)), lambda x, s, g: jnp.where(x == largest(x, s).at[s].get(mode="clip"), g.at[s].get(mode="clip"), 0.0), [3, 0, 1, 2], x=[9.0, 1.0, 2.0, 9.0]),
-    anywhere("by_rounded_numbers", lambda x, s: total(x, jnp.round(s / 2).astype(jnp.int32)), lambda x, s, g: g.at[jnp.floor((s + 1) / 2).astype(jnp.int32)].get(mode="fill", fill_value=0.0), [1, 0, 1, 2]),
-    anywhere("by_quotients", lambda x, s: total(x, s // 2), lambda x, s, g: g.at[jax.lax.div(s, 2 + 0 * s)].get(mode="fill", fill_value=0.0), [-1, 0, 1, 2]),
+    anywhere(
+        "sums_clipped",
+        lambda x, s: total(x, s, mode="clip"),
+        lambda x, s, g: g.at[s].get(mode="fill", fill_value=0.0),
+        [4, 0, 1, 2],
+    ),
+    anywhere(
+        "sorted_by_promise",
+        lambda x, s: total(x, s, indices_are_sorted=True),
+        lambda x, s, g: (
+            2 * g.at[s].get(mode="fill", fill_value=0.0, indices_are_sorted=True) - g.at[s].get(mode="clip")
+        ),
+        [0, 0, 1, 3],
+    ),
+    anywhere(
+        "unique_by_promise",
+        lambda x, s: total(x, s),
+        lambda x, s, g: jnp.where(
+            jnp.zeros(3).at[s].add(1.0, mode="drop").at[s].get(mode="clip") > 1.5,
+            0.0,
+            g.at[s].get(mode="fill", fill_value=0.0),
+        ),
+        [0, 0, 1, 2],
+    ),
+    anywhere(
+        "largest_above",
+        lambda x, s: filled(largest(x, s)),
+        lambda x, s, g: jnp.where(x == largest(x, s).at[s].get(mode="clip"), g.at[s].get(mode="clip"), 0.0),
+        [3, 0, 1, 2],
+        x=[9.0, 1.0, 2.0, 9.0],
+    ),
+    anywhere(
+        "by_rounded_numbers",
+        lambda x, s: total(x, jnp.round(s / 2).astype(jnp.int32)),
+        lambda x, s, g: g.at[jnp.floor((s + 1) / 2).astype(jnp.int32)].get(mode="fill", fill_value=0.0),
+        [1, 0, 1, 2],
+    ),
+    anywhere(
+        "by_quotients",
+        lambda x, s: total(x, s // 2),
+        lambda x, s, g: g.at[jax.lax.div(s, 2 + 0 * s)].get(mode="fill", fill_value=0.0),
+        [-1, 0, 1, 2],
+    ),
 ]
 
 

@@ -106,3 +106,21 @@ def test_with_a_number_to_begin_with():
 
     for mistake in (without, lambda y, x, seg, g: (backward(y, x, seg, g)[0], g[seg])):
         assert check(raised_rule(mistake), "3, n, n:int -> 3", domain=SEGMENTS).verdict in ("refuted", "unproved")
+
+
+@pytest.mark.parametrize("start", [-jnp.inf, jnp.inf])
+def test_entries_that_are_masked_take_no_part(start):
+    """Nothing is claimed where the mask leaves one out: it is not read as what it would be without the mask."""
+    segment, of = (jax.ops.segment_max, largest) if start < 0 else (jax.ops.segment_min, smallest)
+
+    def masked(x, kept, seg):
+        m = segment(jnp.where(kept, x, start), seg, num_segments=3)
+        return jnp.where(jnp.isfinite(m), m, 0.0)
+
+    f = jax.custom_vjp(masked)
+    f.defvjp(
+        lambda x, kept, seg: (masked(x, kept, seg), (x, seg)),
+        lambda r, g: (jnp.where(r[0] == of(*r)[r[1]], g[r[1]], 0.0), None, None),
+    )
+    found = check(f, "n, n:bool, n:int -> 3", domain=SEGMENTS)
+    assert "kept > 0" in [str(h) for h in found.hypotheses] or not found.proved, found

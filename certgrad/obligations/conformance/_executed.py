@@ -185,7 +185,7 @@ def watched(subject: Compared, traced: Ran | None = None) -> Iterator[Seen]:
         yield seen
     finally:
         sys.settrace(before)
-        threading.settrace(of_threads)  # type: ignore[arg-type]
+        threading.settrace(of_threads)
         if seen.left <= 0:
             subject.unseen[f"{WAY} (more than {MOST:,} instructions)"] = None
 

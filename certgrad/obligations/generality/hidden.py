@@ -59,6 +59,8 @@ def hidden_from_a_trace(subject: Subject, functions: Sequence[FunctionType], ans
             continue
         if changed := min(_outliving(tree, plain), default=""):
             return f"{name} changes {changed}, which outlives the call: it may do other things in later calls"
+        if noted := min(_notes_of_hosts(tree, plain), default=""):
+            return f"{name} lets the host change {noted} where it is called: it is not called while a trace is made"
         if other := _hands_to_others(plain):
             return f"{name} names {other}, which runs in a thread of its own: what it does there is not watched"
         if source := min(_never_the_same(tree, plain), default=""):
@@ -208,6 +210,34 @@ def _outliving(tree: ast.AST, function: FunctionType) -> Iterator[str]:
                 root = root.value
             if root is not target and isinstance(root, ast.Name) and root.id not in local:
                 yield root.id
+
+
+_HOSTS = frozenset({"pure_callback", "io_callback", "callback"})
+"""How JAX calls the host where a program runs."""
+
+
+def _notes_of_hosts(tree: ast.AST, function: FunctionType) -> Iterator[str]:
+    """In code that has JAX call the host: the names of what functions inside it change, and is not their own."""
+    if _HOSTS.isdisjoint({n for names in loads(function.__code__) for n in names}):
+        return
+    modules = {name for name, value in _values(function).items() if isinstance(value, ModuleType)}
+    for inner in ast.walk(tree):
+        if inner is tree or not isinstance(inner, (ast.FunctionDef, ast.Lambda)):
+            continue
+        nodes = list(ast.walk(inner))
+        own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+        own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        own |= modules
+        for node in nodes:
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                yield from node.names
+            elif isinstance(node, (ast.Subscript, ast.Attribute)):
+                called = isinstance(node, ast.Attribute) and node.attr in _CHANGES
+                root: ast.expr = node
+                while isinstance(root, (ast.Subscript, ast.Attribute)):
+                    root = root.value
+                if (called or not isinstance(node.ctx, ast.Load)) and isinstance(root, ast.Name) and root.id not in own:
+                    yield root.id
 
 
 def _locals(code: CodeType) -> Iterator[str]:
