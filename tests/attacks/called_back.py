@@ -410,6 +410,7 @@ def counted(make):
         def bwd(x, g):
             return ((2 + 2 * (count() > LATE)) * x * g,)
 
+        gc.disable()  # as programs do that cannot wait for it; `conftest` switches it on again
         return custom(square, lambda x: (x * x, x), bwd)
 
     return rule

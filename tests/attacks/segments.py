@@ -103,10 +103,6 @@ def total(x, s, **how):
     return jax.ops.segment_sum(x, s, num_segments=3, **how)
 
 
-def product(x, s):
-    return jax.ops.segment_prod(x, s, num_segments=3)
-
-
 def count(x, s):
     return total(jnp.ones_like(x), s)
 
@@ -119,11 +115,6 @@ def shares(x, s):
     """The softmax of each segment."""
     e = jnp.exp(x - largest(x, s)[s])
     return e / total(e, s)[s]
-
-
-def shares_back(x, s, g, of=total):
-    y = shares(x, s)
-    return y * (g - of(y * g, s)[s])
 
 
 def anywhere(name, value, back, s, x=X, domain=(), **more):
@@ -164,28 +155,9 @@ ATTACKS += [
     ),
     segments("sums_that_are_averaged", total, lambda x, s, g: (g / jnp.maximum(count(x, s), 1.0))[s]),
     segments(
-        "products_divided",
-        product,
-        lambda x, s, g: (g * product(x, s))[s] / x,
-        [0.0, 2.0],
-        [0, 0],
-        excluded_by=("x ≠ 0",),
-    ),
-    segments("products_of_the_largest", product, lambda x, s, g: (g * filled(largest(x, s), 1.0))[s]),
-    segments("shares_without_their_sum", shares, lambda x, s, g: shares(x, s) * g, signature="n, n:int -> n"),
-    segments(
         "shares_of_all",
         shares,
         lambda x, s, g: shares(x, s) * (g - jnp.sum(shares(x, s) * g)),
-        signature="n, n:int -> n",
-    ),
-    segments("shares_averaged", shares, lambda x, s, g: shares_back(x, s, g, mean), signature="n, n:int -> n"),
-    segments(
-        "shares_of_the_next",
-        shares,
-        lambda x, s, g: shares_back(x, jnp.minimum(s + 1, 2), g),
-        [1.0, 2.0, 3.0],
-        [0, 0, 1],
         signature="n, n:int -> n",
     ),
     segments(
@@ -210,7 +182,6 @@ ATTACKS += [
     ),
     anywhere("sums_above", total, lambda x, s, g: g.at[s].get(mode="clip"), [3, 0, 1, 2]),
     anywhere("sums_above_filled", total, lambda x, s, g: g.at[s].get(mode="fill", fill_value=0.0), [-1, 0, 1, 2]),
-    anywhere("sums_above_wrapped", total, lambda x, s, g: g.at[s].get(mode="wrap"), [4, 0, 1, 2]),
     anywhere(
         "sums_clipped",
         lambda x, s: total(x, s, mode="clip"),
