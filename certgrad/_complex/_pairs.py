@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,26 +17,9 @@ from certgrad._jax_calls import called
 from certgrad._jax_loops import scan_counts
 
 from ._fourier import transform
-
-
-class Pair(NamedTuple):
-    """A complex value: real and imaginary part, of one shape and dtype."""
-
-    re: Any
-    im: Any
-
-
-class NoPairsError(Exception):
-    """A primitive that has no reading in pairs. The message names it."""
-
-
-def real_dtype(dtype: Any) -> Any:
-    """The dtype of the parts."""
-    return np.finfo(dtype).dtype
-
-
-def is_complex(aval: Any) -> bool:
-    return getattr(getattr(aval, "dtype", None), "kind", "") == "c"
+from ._linear_systems import factors, log_modulus, solution
+from ._pair import NoPairsError, Pair, Unread, is_complex, real_dtype
+from ._pair import lifted as _lifted
 
 
 def pair_of(value: Any) -> Any:
@@ -48,12 +31,10 @@ def pair_of(value: Any) -> Any:
 
 
 def joined(value: Any) -> Any:
-    """The complex value of a pair."""
+    """The complex value of a pair. Raises NoPairsError where something is made of what has no reading."""
+    if isinstance(value, Unread):
+        raise NoPairsError(value.what)
     return lax.complex(value.re, value.im) if isinstance(value, Pair) else value
-
-
-def _lifted(x: Any) -> Pair:
-    return x if isinstance(x, Pair) else Pair(x, jnp.zeros_like(x))
 
 
 # --- arithmetic ---
@@ -230,6 +211,9 @@ def _iota(eqn: Any, operands: Sequence[Any]) -> list[Any]:
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
+    """Raises NoPairsError where a value has no reading."""
+    if unread := [x for x in values if isinstance(x, Unread)]:
+        raise NoPairsError(unread[0].what)
     return [part for x in values for part in (x if isinstance(x, Pair) else (x,))]
 
 
@@ -300,9 +284,11 @@ _WITH_PARAMETERS: dict[str, Callable[[Any, Sequence[Any]], list[Any]]] = {
     "complex": lambda eqn, operands: [Pair(*(jnp.broadcast_to(x, eqn.outvars[0].aval.shape) for x in operands))],
     "cond": _cond,
     "convert_element_type": _cast,
+    "custom_linear_solve": lambda eqn, operands: solution(eqn, operands, _run_closed),
     "fft": _fft,
     "integer_pow": lambda eqn, operands: [_integer_pow(operands[0], eqn.params["y"])],
     "iota": _iota,
+    "lu": factors,
     "scan": _scan,
     "while": _while,
 }
@@ -339,14 +325,22 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         operands, source = [read(v) for v in eqn.invars], eqn.source_info
         # What is made here was made by the code that made the equation: messages name its line.
         with source_info_util.user_context(source.traceback, name_stack=source.name_stack):
-            if not _touches(eqn):
-                outs = _bound(eqn, operands)
-            elif (inner := called(eqn)) is not None and len(_open(inner).invars) == len(eqn.invars):
-                outs = _run_closed(inner, operands)
-            else:
-                outs = _read(eqn, operands)
+            outs = _results(eqn, operands)
         values |= dict(zip(eqn.outvars, outs, strict=True))
     return [read(v) for v in jaxpr.outvars]
+
+
+def _results(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    unread = next((x for x in operands if isinstance(x, Unread)), None)
+    if not _touches(eqn) and unread is None:
+        return _bound(eqn, operands)
+    if (found := log_modulus(eqn, operands)) is not None:
+        return found
+    if (inner := called(eqn)) is not None and len(_open(inner).invars) == len(eqn.invars):
+        return _run_closed(inner, operands)
+    if unread is not None and eqn.primitive.name != "custom_linear_solve":
+        return [unread] * len(eqn.outvars)  # of no matter, if nothing is made of it either
+    return _read(eqn, operands)
 
 
 def _touches(eqn: Any) -> bool:

@@ -1,0 +1,138 @@
+"""Linear systems and determinants of complex matrices, as those of real matrices of twice the size.
+
+On the parts of z, one below the other, z ↦ (A + iB)·z is the real matrix M = [[A, −B], [B, A]]. So what solves
+M·(re z, im z) = (re c, im c) is the solution of (A + iB)·z = c; it is the only one where A + iB is invertible, which is
+where M is: det M = |det(A + iB)|². Read so are JAX's own LU solver and its own logarithm of a determinant, which are
+recognised by their programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax._src.lax import linalg
+from jax._src.numpy import linalg as _dense
+
+from certgrad._threads import Kept
+
+from ._pair import Factors, NoPairsError, Pair, Unread, is_complex, lifted
+
+Run = Callable[[Any, Sequence[Any]], list[Any]]
+"""Runs a program that an equation holds, on pairs."""
+
+
+def block(z: Pair) -> Any:
+    """The real matrix that a complex one is, on real and imaginary parts."""
+    above, below = jnp.concatenate([z.re, -z.im], -1), jnp.concatenate([z.im, z.re], -1)
+    return jnp.concatenate([above, below], -2)
+
+
+def factors(eqn: Any, operands: Sequence[Any]) -> list[Any]:
+    """The results of an LU factorisation: nothing but a solver reads them."""
+    return [Factors(lifted(operands[0]))] * len(eqn.outvars)
+
+
+def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
+    """What JAX's own LU solver returns for one right-hand side, or a stack of them.
+
+    The map is that of the equation, run on pairs; that it is the matrix whose factors are held is left to whoever
+    reads the program, as it is with real numbers.
+
+    Raises:
+        NoPairsError: another solver, or a stack of matrices.
+    """
+    groups, start = [], 0
+    for count in eqn.params["const_lengths"]:
+        groups.append(list(operands[start : start + count]))
+        start += count
+    matvec, _, solver, _ = groups
+    held = solver[0] if solver and isinstance(solver[0], Factors) else None
+    jaxprs = eqn.params["jaxprs"]
+    transposed = _lu_solve(jaxprs.solve) if held is not None and len(solver) == 2 else None
+    if held is None or solver[1] is not held or transposed is None or len(operands) != start + 1:
+        raise NoPairsError("custom_linear_solve")
+    matrix, size = held.matrix, held.matrix.re.shape[-1]
+    if transposed:
+        matrix = Pair(matrix.re.T, matrix.im.T)
+    lu, _, permutation = linalg.lu(lax.stop_gradient(block(matrix)))
+
+    def joined(z: Any) -> Any:
+        return jnp.concatenate(lifted(z), -1)
+
+    def parts(v: Any) -> Pair:
+        return Pair(lax.slice_in_dim(v, 0, size, axis=v.ndim - 1), lax.slice_in_dim(v, size, 2 * size, axis=v.ndim - 1))
+
+    right = joined(operands[start])
+    found = lax.custom_linear_solve(
+        lambda v: joined(run(jaxprs.matvec, [*matvec, parts(v)])[0]),
+        right,
+        lambda _, v: _over_columns(False, v.ndim)(lu, permutation, v),
+        lambda _, v: _over_columns(True, v.ndim)(lu, permutation, v),
+    )
+    return [parts(found)]
+
+
+def log_modulus(eqn: Any, operands: Sequence[Any]) -> list[Any] | None:
+    """Of JAX's own slogdet of complex matrices, log |det| = ½·log det M; None for another equation.
+
+    The sign, det/|det|, is not read.
+    """
+    if not _is_slogdet(eqn):
+        return None
+    return [Unread("the sign of a determinant"), jnp.linalg.slogdet(block(operands[0]))[1] / 2]
+
+
+def _over_columns(transposed: bool, rank: int) -> Callable[..., Any]:
+    """JAX's LU solver along the last axis of a right-hand side of this rank."""
+    solver: Callable[..., Any] = partial(_solve_one, transposed)
+    for _ in range(rank - 1):
+        solver = jax.vmap(solver, (None, None, 0))
+    return solver
+
+
+def _solve_one(transposed: bool, lu: Any, permutation: Any, b: Any) -> Any:
+    return linalg.lu_solve(lu, permutation, b, trans=int(transposed))
+
+
+def _lu_solve(closed: Any) -> bool | None:
+    """Whether a program, which is JAX's LU solver, solves with the transpose; None if it is another program."""
+    avals = [v.aval for v in _open(closed).invars]
+    if len(avals) != 3 or len(avals[0].shape) != 2 or not avals[2].shape or not is_complex(avals[2]):
+        return None
+    for transposed in (False, True):
+        if str(_open(_traced(_over_columns(transposed, len(avals[2].shape)), avals))) == str(_open(closed)):
+            return transposed
+    return None
+
+
+_unwrapped = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009 (without its `jit`)
+_texts = Kept()
+
+
+def _is_slogdet(eqn: Any) -> bool:
+    if eqn.primitive.name != "custom_jvp_call" or len(eqn.invars) != 1 or not is_complex(eqn.invars[0].aval):
+        return False
+    aval = eqn.invars[0].aval
+    shape = aval.shape
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        return False
+    key = str(aval)
+    if key not in _texts.table:
+        equations = _open(_traced(_unwrapped, [aval])).eqns
+        _texts.table[key] = str(_open(equations[0].params["call_jaxpr"])) if len(equations) == 1 else ""
+    return bool(_texts.table[key]) and str(_open(eqn.params["call_jaxpr"])) == _texts.table[key]
+
+
+def _traced(function: Callable[..., Any], avals: Sequence[Any]) -> Any:
+    wide = any(str(a.dtype) in ("complex128", "float64") for a in avals)
+    with jax.enable_x64(wide):
+        return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
+
+
+def _open(closed: Any) -> Any:
+    return getattr(closed, "jaxpr", closed)

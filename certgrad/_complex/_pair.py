@@ -1,0 +1,48 @@
+"""A complex value as two real ones, and what has no such reading."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+
+class Pair(NamedTuple):
+    """A complex value: real and imaginary part, of one shape and dtype."""
+
+    re: Any
+    im: Any
+
+
+class NoPairsError(Exception):
+    """A primitive that has no reading in pairs. The message names it."""
+
+
+class Unread:
+    """A value that has no reading, which is no matter where nothing is made of it."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+class Factors(Unread):
+    """What JAX's LU factorisation of a complex matrix returns: it is read by those who solve with it."""
+
+    def __init__(self, matrix: Pair) -> None:
+        super().__init__("lu")
+        self.matrix = matrix
+
+
+def lifted(x: Any) -> Pair:
+    """A value as a complex one."""
+    return x if isinstance(x, Pair) else Pair(x, jnp.zeros_like(x))
+
+
+def real_dtype(dtype: Any) -> Any:
+    """The dtype of the parts."""
+    return np.finfo(dtype).dtype
+
+
+def is_complex(aval: Any) -> bool:
+    return getattr(getattr(aval, "dtype", None), "kind", "") == "c"
