@@ -4,6 +4,7 @@
 - `updated`: for an invertible M, det(M + u·vᵀ) = det M·(1 + vᵀM⁻¹u), and where that is not 0,
   (M + u·vᵀ)⁻¹ = M⁻¹ − M⁻¹u·vᵀM⁻¹/(1 + vᵀM⁻¹u)  (Sherman and Morrison). M is diagonal without a 0, or a matrix that is
   assumed to have a determinant.
+- `by_first_columns`: entries of the inverse of a matrix that is a complex one on real and imaginary parts.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import deep_atoms
 
 from .cases import Region, nonzero_part
+from .complex_blocks import by_first_columns
 
 NAMES = ("inverse", "determinant")
 
@@ -37,6 +39,10 @@ def vanishes_in_another_form(poly: Poly, region: Region) -> bool:
     """The term is shown to be 0 in one of the forms."""
     if not any(isinstance(a, Matrix) and a.name in NAMES for a in deep_atoms(poly)):
         return False
+    turned = by_first_columns(poly, region)
+    if turned != poly and nonzero_part(turned, region) is None:
+        applied(Law.COMPLEX_BLOCKS)
+        return True
     for form, law in ((factored, Law.INVERSE_OF_PRODUCT), (updated, Law.RANK_ONE_UPDATE)):
         further = form(poly, region.facts)
         if further != poly:

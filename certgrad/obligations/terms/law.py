@@ -113,6 +113,11 @@ class Law(Enum):
         "det(M + u·vᵀ) = det(M)·s, (M + u·vᵀ)⁻¹ = M⁻¹ − M⁻¹·u·vᵀ·M⁻¹/s, with s = 1 + vᵀ·M⁻¹·u",
         "det(M) ≠ 0, s ≠ 0",
     )
+    COMPLEX_BLOCKS = (
+        "inverse of a complex matrix on real and imaginary parts",
+        "(M⁻¹)[i + n, j + n] = (M⁻¹)[i, j], (M⁻¹)[i, j + n] = −(M⁻¹)[i + n, j]",
+        "M = [[A, −B], [B, A]] with A and B of n rows, and det(M) ≠ 0",
+    )
     PIVOTED = (
         "factors by elimination with pivots",
         "Σ_k L[i, k]·U[k, j] = A[σ(i), j], Σ_k (U⁻¹)[i, k]·(L⁻¹)[k, j] = (A⁻¹)[i, σ(j)]",

@@ -463,6 +463,14 @@ def _(draw: Draw) -> Sides:
     yield np.linalg.inv(m + np.outer(u, v)), inverse - np.outer(inverse @ u, v @ inverse) / s
 
 
+@of(Law.COMPLEX_BLOCKS)
+def _(draw: Draw) -> Sides:
+    a, b = draw.normal(size=(2, 3, 3))
+    inverse = np.linalg.inv(np.block([[a, -b], [b, a]]))
+    yield inverse[3:, 3:], inverse[:3, :3]
+    yield inverse[:3, 3:], -inverse[3:, :3]
+
+
 @of(Law.EQUAL_INVERSES)
 def _(draw: Draw) -> Sides:
     b, c = draw.normal(size=(3, 3)), draw.normal()

@@ -1,0 +1,84 @@
+"""The inverse of a real matrix that is a complex one on real and imaginary parts.
+
+M = [[A, −B], [B, A]] is the matrix of z ↦ (A + iB)·z, and the matrices of this form are those that commute with
+J = [[0, −I], [I, 0]], which is that of z ↦ i·z. If M has an inverse, that commutes with J as well:
+
+    M⁻¹[i + n, j + n] = M⁻¹[i, j],  M⁻¹[i, j + n] = −M⁻¹[i + n, j]   for i, j < n.
+
+So every entry is one of the first n columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flint import fmpq
+
+from certgrad.obligations.laws.matrices import at, matrix
+from certgrad.obligations.terms.atoms import Sum
+from certgrad.obligations.terms.determined import Matrix
+from certgrad.obligations.terms.index import Ix, of_const, of_var, whole_number
+from certgrad.obligations.terms.polynomials import Atom, Poly, number, poly_of
+from certgrad.obligations.terms.rewriting import Rewriter
+from certgrad.obligations.terms.sums import open_sum, sum_over
+from certgrad.obligations.terms.variables import Var, fresh
+from certgrad.obligations.terms.walk import deep_atoms
+
+from .cases import Region, nonzero_part
+
+
+def by_first_columns(poly: Poly, region: Region) -> Poly:
+    """The term with entries in later columns of such inverses by those in the first n columns."""
+    halves: dict[tuple[Poly, tuple[Var, ...]], Poly | None] = {}
+    ranges = dict(region.indices.ranges)
+
+    def value(a: Atom) -> Poly | None:
+        if isinstance(a, Sum) and any(isinstance(b, Matrix) and b.name == "inverse" for b in deep_atoms(poly_of(a))):
+            dummies, body = open_sum(a)
+            ranges.update(dummies)
+            turned = Rewriter(replace=value)(body)
+            return sum_over(turned, dummies) if turned != body else None
+        if not isinstance(a, Matrix) or a.name != "inverse":
+            return None
+        key = a.body, a.vars
+        if key not in halves:
+            halves[key] = _half(a, region)
+        half = halves[key]
+        return _turned(a, half, ranges) if half is not None else None
+
+    return Rewriter(replace=value)(poly)
+
+
+def _turned(a: Matrix, half: Poly, ranges: Mapping[Var, Poly]) -> Poly | None:
+    """The entry by one of the first n columns, where its index shows that it is in a later one."""
+    row, column = (_place(ix, half, ranges) for ix in a.index)
+    if row is None or column is None or not column[1]:
+        return None
+    (i, later), (j, _) = row, column
+    entry = matrix("inverse", a.body, *a.vars, a.ranges[0], (i if later else i.shifted(half), j))
+    return entry if later else -entry
+
+
+def _place(ix: Ix, half: Poly, ranges: Mapping[Var, Poly]) -> tuple[Ix, bool] | None:
+    """An index as one below n, and whether n is to be added; None where that is not seen."""
+    for place, later in ((ix, False), (ix.shifted(-half), True)):
+        v = place.variable()
+        if v is not None and ranges.get(v) == half:
+            return place, later
+    k, n = whole_number(ix.const), whole_number(half)
+    if ix.terms or k is None or n is None or not 0 <= k < 2 * n:
+        return None
+    return of_const(number(k % n)), k >= n
+
+
+def _half(a: Matrix, region: Region) -> Poly | None:
+    """n, where the matrix inside has 2n rows and commutes with J."""
+    half = a.ranges[0].scale(fmpq(1, 2))
+    if any(c.denominator != 1 for _, c in half.items()) or a.ranges[0] != a.ranges[1]:
+        return None
+    row, column = fresh(), fresh()
+    i, j = of_var(row), of_var(column)
+    below, right = i.shifted(half), j.shifted(half)
+    inside = region.over({row: half, column: half})
+    commutes = (at(a, below, right) - at(a, i, j), at(a, below, j) + at(a, i, right))
+    return half if all(nonzero_part(p, inside) is None for p in commutes) else None
