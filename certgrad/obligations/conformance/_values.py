@@ -126,7 +126,12 @@ def _applied(
     if name in _NESTED:
         return _NESTED[name](eqn, params, operands, setting)
     if any(np.dtype(d).kind == "c" for d in (*dtypes, *(x.dtype for x in operands)) if kind_of(d) != "k"):
-        return _by_jax(eqn, params, operands)  # the functions here are of real numbers
+        if name in _OF_COMPLEX:
+            return [np.asarray(_OF_COMPLEX[name](*operands))]
+        if name == "convert_element_type":
+            return [operands[0] if np.dtype(dtypes[0]).kind == "c" else operands[0].real]
+        if name not in _MOVED and not (name == "gather" and "fill" not in str(params["mode"]).lower()):
+            return _by_jax(eqn, params, operands)  # the other functions here are of real numbers
     if name in _SAME:
         return [np.asarray(_SAME[name](*operands))]
     if name in _OWN:
@@ -255,7 +260,7 @@ def _gather(params: dict[str, Any], x: Array, indices: Array) -> Array:
     kind = kind_of(x.dtype)
     absent = params["fill_value"]
     if absent is None:
-        absent = np.nan if kind == "f" else True if kind == "b" else np.iinfo(x.dtype).min
+        absent = np.nan if kind == "f" or x.dtype.kind == "c" else True if kind == "b" else np.iinfo(x.dtype).min
     if not x.size:
         return np.full(found.shape, absent, x.dtype)
     return np.where(found == nowhere, np.asarray(absent, x.dtype), x.reshape(-1)[np.maximum(found, 0)])
@@ -377,6 +382,21 @@ def _highest(dtype: Any) -> Any:
     return np.inf if kind_of(dtype) == "f" else True if kind_of(dtype) == "b" else np.iinfo(dtype).max
 
 
+def _complex(re: Array, im: Array) -> Array:
+    """Part by part: a product with the imaginary unit would make NaN of an infinity."""
+    out = np.empty(np.broadcast_shapes(re.shape, im.shape), np.result_type(re.dtype, np.complex64))
+    out.real, out.imag = re, im
+    return out
+
+
+_OF_COMPLEX: dict[str, Callable[..., Any]] = {
+    **{name: _SAME[name] for name in ("add", "add_any", "copy", "eq", "mul", "ne", "neg", "stop_gradient", "sub")},
+    "complex": _complex,
+    "conj": np.conj,
+    "imag": np.imag,
+    "real": np.real,
+}
+"""What numpy does to complex numbers as JAX does."""
 _OWN: dict[str, Callable[..., Any]] = {
     "argmax": _extreme(np.argmax),
     "argmin": _extreme(np.argmin),
