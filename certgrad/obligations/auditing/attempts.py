@@ -93,9 +93,21 @@ def prove_all(
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
         return {VALUE: judged(traces, instance, VALUE, outcomes[VALUE], record, shapes)}, outcomes
+    given = op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading
+    steps, seconds = _limits(op)
     try:
-        with limited(*_limits(op)):
-            problem = build(op.arg_names, op.params, op.domain, shapes, programs, f"'{op.name}'", record.reading)
+        try:
+            with limited(min(FIRST_STEPS, steps), seconds):
+                problem = build(*given)
+        except BudgetError as error:
+            decided = _without_terms(traces, instance, shapes, programs, record, asked, settled, str(error))
+            outcomes |= {kind: outcome for kind, (outcome, _) in decided.items()}
+            results |= {kind: result for kind, (_, result) in decided.items()}
+            asked = [kind for kind in asked if kind not in decided]
+            if not asked:
+                return results, outcomes
+            with limited(steps, seconds):
+                problem = build(*given)
     except (UnprovedError, BudgetError, ArithmeticError, RecursionError) as error:
         failed = Outcome(reason=str(error))
         for kind in asked:
@@ -114,6 +126,35 @@ def prove_all(
         outcomes[kind], results[kind] = outcome, result
         _give_up(result, record, traces, instance, kind)
     return results, outcomes
+
+
+def _without_terms(
+    traces: Traces,
+    instance: Instance,
+    shapes: Shapes,
+    programs: Programs,
+    record: Record,
+    asked: Collection[str],
+    settled: Collection[str],
+    reason: str,
+) -> dict[str, tuple[Outcome, Result]]:
+    """What is decided by evaluation, where the programs as terms take long to make.
+
+    A program of hundreds of operations can be too much for terms, and is evaluated at a point in no time. Only what is
+    plainly wrong counts: an approximation may still be read as what it approximates. Of a rule that is wrong, values
+    that both programs compute alike need no terms either.
+    """
+    if record.reading.gives_up:
+        return {}
+    out: dict[str, tuple[Outcome, Result]] = {}
+    for kind in asked:
+        witness = _witness(traces, instance, kind, early=True, at_least=Fraction(ROUNDING[False]))
+        if witness is not None and plainly_refuted(witness, exact=False):
+            out[kind] = Outcome(reason=reason), _refuted(witness)
+    for kind in [kind for kind in asked if kind not in out] if settled or out else ():
+        if (alike := _alike(traces, kind, shapes, programs, record)) is not None:
+            out[kind] = alike, judged(traces, instance, kind, alike, record, shapes)
+    return out
 
 
 def _defined(op: Subject, shapes: Shapes, programs: Programs) -> bool:
