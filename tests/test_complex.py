@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax._src.lax import linalg
 
 import certgrad
 from certgrad._complex import NoPairsError, on_pairs
@@ -196,6 +197,66 @@ def test_what_has_no_reading_is_named() -> None:
         function(np.eye(2))
 
 
+# --- linear systems ---
+
+SYSTEMS: dict[str, Callable[..., Any]] = {
+    "a vector": lambda a, b: jnp.linalg.solve(a, b[0]),
+    "a stack of vectors": lambda a, b: jnp.linalg.solve(a, b.T),
+    "an inverse": lambda a, b: jnp.linalg.inv(a),
+    "of the conjugate transpose": lambda a, b: jnp.linalg.solve(a.conj().T, b[0]),
+    "a real matrix": lambda a, b: jnp.linalg.solve(a.real, b[0]),
+    "a real right-hand side": lambda a, b: jnp.linalg.solve(a, b[0].real),
+    "log |det|": lambda a, b: jnp.linalg.slogdet(a)[1],
+    "log |det| of several": lambda a, b: jnp.linalg.slogdet(jnp.stack([a, a.T + 1]))[1],
+    "the gradient of a solution": lambda a, b: jax.grad(
+        lambda a, b: squared(jnp.linalg.solve(a, b)).sum(), argnums=(0, 1)
+    )(a, b[0]),
+    "the gradient of log |det|": jax.grad(lambda a, b: jnp.linalg.slogdet(a)[1]),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_is_a_real_one_of_twice_the_size(name: str) -> None:
+    compared(SYSTEMS[name], complex_numbers(20, (3, 3)), complex_numbers(21, (2, 3)))
+
+
+def _with_pivots(a: Any) -> Any:
+    """As JAX solves, but for what it takes for the permutation."""
+    lu, pivots, _ = lax.linalg.lu(a)
+
+    def solve(_: Any, b: Any) -> Any:
+        return linalg.lu_solve(lu, pivots, b, trans=0)
+
+    return lax.custom_linear_solve(lambda x: a @ x, a[0], solve, transpose_solve=solve)
+
+
+UNREAD: dict[str, Callable[..., Any]] = {
+    "the sign of a determinant": lambda a: jnp.linalg.slogdet(a)[0],
+    "lu": lambda a: lax.linalg.lu(a)[0],
+    "lu of a determinant": lambda a: jnp.linalg.det(jnp.kron(a, a)),
+    "a stack of matrices": lambda a: jax.vmap(jnp.linalg.solve)(jnp.stack([a, a]), jnp.stack([a[0], a[1]])),
+    "pivots for a permutation": lambda a: _with_pivots(a),
+    "a solver of the user's own": lambda a: lax.custom_linear_solve(
+        lambda x: a @ x, a[0], lambda _, b: jax.scipy.linalg.lu_solve((lax.linalg.lu(a)[0], jnp.arange(3)), b)
+    ),
+}
+"""The factors of a complex matrix are not those of the real one of twice the size."""
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_else_is_made_of_the_factors_has_no_reading(name: str) -> None:
+    a = complex_numbers(22, (3, 3))
+    program = jax.make_jaxpr(lambda re, im: parts(UNREAD[name](re + 1j * im)))(a.real, a.imag)
+    function = on_pairs(program.jaxpr, program.consts)
+    assert function is not None
+    with pytest.raises(NoPairsError, match=r"lu|sign of a determinant|custom_linear_solve|triangular_solve"):
+        function(a.real, a.imag)
+
+
+def test_factors_of_which_nothing_is_made_are_no_matter() -> None:
+    compared(lambda a: (lax.linalg.lu(a), a + 1)[1], complex_numbers(23, (3, 3)))
+
+
 # --- rules ---
 
 
@@ -233,7 +294,40 @@ def recurrence_bwd(conjugated: bool) -> Callable[..., Any]:
     return bwd
 
 
+def solved(a: Any, b: Any) -> Any:
+    return jnp.linalg.solve(a, b)
+
+
+def solved_bwd(backwards: Callable[..., Any]) -> Callable[..., Any]:
+    """JAX's cotangents of a holomorphic function have no conjugate."""
+
+    def bwd(saved: Any, g: Any) -> Any:
+        a, x = saved
+        y = jnp.linalg.solve(backwards(a), g)
+        return -jnp.outer(y, x), y
+
+    return bwd
+
+
+def log_modulus(a: Any) -> Any:
+    return jnp.linalg.slogdet(a)[1]
+
+
+def log_modulus_bwd(used: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, g: (g * used(jnp.linalg.inv(a).T),)
+
+
 RULES: dict[str, tuple[str, Any, Any]] = {
+    "linear system": (
+        "n n:complex, n:complex -> n:complex",
+        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(jnp.transpose)),
+        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(lambda a: a.conj().T)),
+    ),
+    "logarithm of a determinant": (
+        "n n:complex -> ",
+        rule(log_modulus, lambda a: (log_modulus(a), a), log_modulus_bwd(lambda w: w)),
+        rule(log_modulus, lambda a: (log_modulus(a), a), log_modulus_bwd(jnp.conj)),
+    ),
     "square of the modulus": (
         "*s:complex -> *s",
         rule(squared, lambda z: (squared(z), z), lambda z, g: (2 * g * jnp.conj(z),)),
@@ -271,10 +365,10 @@ RULES: dict[str, tuple[str, Any, Any]] = {
 }
 
 
-LONG = ("matrix product", "linear recurrence")
+LONG = ("matrix product", "linear recurrence", "linear system", "logarithm of a determinant")
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG[2:])) for n in RULES])
 def test_a_right_rule_is_proved(name: str) -> None:
     signature, right, _ = RULES[name]
     assert certgrad.check(right, signature).verdict in ("proved", "proved under hypotheses")

@@ -34,7 +34,8 @@ def block(z: Pair) -> Any:
 
 def factors(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     """The results of an LU factorisation: nothing but a solver reads them."""
-    return [Factors(lifted(operands[0]))] * len(eqn.outvars)
+    matrix = lifted(operands[0])
+    return [Factors(matrix, place) for place in range(len(eqn.outvars))]
 
 
 def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
@@ -51,12 +52,12 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
         groups.append(list(operands[start : start + count]))
         start += count
     matvec, _, solver, _ = groups
-    held = solver[0] if solver and isinstance(solver[0], Factors) else None
     jaxprs = eqn.params["jaxprs"]
-    transposed = _lu_solve(jaxprs.solve) if held is not None and len(solver) == 2 else None
-    if held is None or solver[1] is not held or transposed is None or len(operands) != start + 1:
+    matrix = _factored(solver)
+    transposed = _lu_solve(jaxprs.solve) if matrix is not None else None
+    if matrix is None or transposed is None or len(operands) != start + 1:
         raise NoPairsError("custom_linear_solve")
-    matrix, size = held.matrix, held.matrix.re.shape[-1]
+    size = matrix.re.shape[-1]
     if transposed:
         matrix = Pair(matrix.re.T, matrix.im.T)
     lu, _, permutation = linalg.lu(lax.stop_gradient(block(matrix)))
@@ -75,6 +76,14 @@ def solution(eqn: Any, operands: Sequence[Any], run: Run) -> list[Any]:
         lambda _, v: _over_columns(True, v.ndim)(lu, permutation, v),
     )
     return [parts(found)]
+
+
+def _factored(held: Sequence[Any]) -> Pair | None:
+    """The matrix of which a solver holds both factors, and the permutation."""
+    if len(held) != 2 or not all(isinstance(x, Factors) for x in held):
+        return None
+    lu, permutation = held
+    return lu.matrix if lu.matrix is permutation.matrix and (lu.place, permutation.place) == (0, 2) else None
 
 
 def log_modulus(eqn: Any, operands: Sequence[Any]) -> list[Any] | None:

@@ -27,11 +27,11 @@ class Unread:
 
 
 class Factors(Unread):
-    """What JAX's LU factorisation of a complex matrix returns: it is read by those who solve with it."""
+    """One of what JAX's LU factorisation of a complex matrix returns: it is read by those who solve with it."""
 
-    def __init__(self, matrix: Pair) -> None:
+    def __init__(self, matrix: Pair, place: int) -> None:
         super().__init__("lu")
-        self.matrix = matrix
+        self.matrix, self.place = matrix, place
 
 
 def lifted(x: Any) -> Pair:

@@ -83,3 +83,27 @@ def test_another_law_of_a_refuted_rule_is_still_refuted(monkeypatch):
     assert {c.kind: c.verdict for c in report.claims} == dict.fromkeys(
         ("vjp_is_adjoint", "rule_runs_forward"), "refuted"
     )
+
+
+def test_a_long_program_is_evaluated_before_its_terms_are_made(monkeypatch):
+    """The whole program as terms is not made for a rule that is wrong at a point; a right one is proved all the same."""
+    made: list[int] = []
+    builds = _attempts.build
+
+    def build(*args):
+        made.append(_attempts.FIRST_STEPS)
+        return builds(*args)
+
+    monkeypatch.setattr(_attempts, "FIRST_STEPS", 10)
+    monkeypatch.setattr(_attempts, "build", build)
+    verdicts, counts = [], []
+    for factor in (2, 3):
+        rule = jax.custom_vjp(lambda x: x * x)
+        rule.defvjp(lambda x: (x * x, x), lambda x, g, factor=factor: (factor * x * g,))
+        subject = UserRule(rule, "n -> n")
+        settled(subject, examine(subject))
+        made.clear()
+        verdicts.append(audit(subject).verdict)
+        counts.append(len(made))
+    assert verdicts == ["proved", "refuted"]
+    assert counts[1] < counts[0]
