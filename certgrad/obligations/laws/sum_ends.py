@@ -2,6 +2,9 @@
 
     f(−1) + Σ_{v<n} f(v) = Σ_{v<n+1} f(v − 1)          Σ_{v<n} f(v) + f(n) = Σ_{v<n+1} f(v)
 
+And sums up to a place, without the term at it: Σ_{v<n, v≤e} f(v) − f(e) = Σ_{v<n, v≤e−1} f(v), where 0 ≤ e < n. So the
+start of a group of rows is its end less its size, and the end of the group before.
+
 Where f(−1) is 0, as a condition fails there, a sum over entries that are read from the second on goes on to the first.
 Loops whose first step stands by itself leave such sums, inside logarithms and quotients too.
 """
@@ -16,8 +19,10 @@ from flint import fmpq
 from certgrad.obligations.assume.index_cases import Indices, resolved
 from certgrad.obligations.terms.atoms import Access, Sum
 from certgrad.obligations.terms.index import Ix, of_const, of_var
+from certgrad.obligations.terms.index_terms import index_condition
 from certgrad.obligations.terms.law import Law, applied
 from certgrad.obligations.terms.polynomials import ONE, ZERO, Mono, Poly, poly_of
+from certgrad.obligations.terms.predicates import IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var
@@ -36,9 +41,9 @@ class _WithEnds(Rewriter):
 
     def __call__(self, poly: Poly) -> Poly:
         poly = super().__call__(poly)
-        while (longer := self._longer(poly)) is not None:
+        while (other := self._longer(poly) or self._shorter(poly)) is not None:
             applied(Law.SUM_CUT)
-            poly = longer
+            poly = other
         return poly
 
     def inner(self, names: Mapping[Var, Ix], ranges: Mapping[Var, Poly]) -> Rewriter:
@@ -69,6 +74,37 @@ class _WithEnds(Rewriter):
                     whole = sum_over(Rewriter({v: of_var(v).shifted(shift)})(body), [(v, n + ONE)])
                     return poly - Poly({mono: c}) - end + beside * whole
         return None
+
+    def _shorter(self, poly: Poly) -> Poly | None:
+        if len(poly) < 2 or not poly.structured:
+            return None
+        return next(filter(None, (self._shortened(poly, *term) for term in poly.sorted_items())), None)
+
+    def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
+        """The polynomial with a sum up to a place in this term without its last one, which another term takes away."""
+        for a, e in mono:
+            if not isinstance(a, Sum) or len(a.vars) != 1 or e != 1:
+                continue
+            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
+            [(v, n)], body = open_sum(a)
+            single = body.single()
+            for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
+                if bound.ix.coefficient(v) != -1:
+                    continue
+                last = bound.ix.plus(of_var(v))
+                end = resolved(beside * Rewriter({v: last})(body), self.context)
+                found = end.single()
+                if found is None or found[0] == mono or poly.coefficient(found[0]) != -found[1]:
+                    continue
+                if self._is_place(last, n):
+                    before = index_condition(bound.ix.shifted(-ONE))
+                    return poly - Poly({mono: c}) + end + beside * sum_over(body * before, [(v, n)])
+        return None
+
+    def _is_place(self, ix: Ix, size: Poly) -> bool:
+        """The index is one of an axis of this size, wherever the term stands."""
+        ends = (ix, ix.scaled(-1).shifted(size - ONE))
+        return all(not self.context.feasible((end.scaled(-1).shifted(-ONE), ">=")) for end in ends)
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
