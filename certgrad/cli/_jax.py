@@ -36,7 +36,7 @@ def audit(
             f"Narrow it with --select '{targets[0]}', or leave --jax out."
         )
     selection = _select.choose(_library.jax_rules(), {}, [], select, ignore, what=WHAT)
-    run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule, dask=dask)
+    run = _run.run(selection.ops, jobs, cache, _library.audit_jax_rule, dask=dask, last_first=True)
     found = list(_console.progress(run, len(selection.ops), shown=not quiet))
     audited = [replace(one, certificate=narrow) for one in found if (narrow := selection.narrow(one.certificate))]
     if not audited:
@@ -61,7 +61,7 @@ def page(directory: Path, jobs: int | None, *, check: bool) -> None:
         typer.echo(f"{target}: about jax {jax.stated_version(present)}, and jax {installed} is installed: not compared")
         return
     names = _library.jax_rules()
-    run = _run.run(names, jobs, None, _library.audit_jax_rule)
+    run = _run.run(names, jobs, None, _library.audit_jax_rule, last_first=True)
     text = jax.page([one.certificate for one in _console.progress(run, len(names), shown=True)], without)
     if present == text:
         typer.echo(f"{target}: current")

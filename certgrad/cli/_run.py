@@ -47,17 +47,19 @@ def run(
     prove: Prover | None = None,
     exhibits: bool = False,
     dask: str = "",
+    last_first: bool = False,
 ) -> Iterator[Audited]:
     """Audit the ops in order, in so many processes (see `_options.processes`), with the cache in a folder if one is
     named. With `dask`, on the cluster of that address, which has no cache of ours, or in processes that dask makes
     here. `prove` makes the certificate of a name; that of an op of the library if None. With `exhibits`, also what a
-    page shows of an op of the library, and whether Coq is known to accept it.
+    page shows of an op of the library, and whether Coq is known to accept it. With `last_first`, several processes
+    begin with the last ones, so that these are not waited for at the end where they take longest.
 
     Raises CertgradError for bad input, and InternalError with the op's name for a defect.
     """
     problem = ""
     cache = cache if dask in ("", _dask.LOCAL) else None
-    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits, dask):
+    for outcome in _outcomes(ops, jobs, cache, prove or _library.audit_op, exhibits, dask, last_first):
         problem = problem or outcome.cache_problem
         yield _open(outcome)
     if cache is not None:
@@ -65,7 +67,13 @@ def run(
 
 
 def _outcomes(
-    ops: Sequence[str], jobs: int | None, cache: Path | None, prove: Prover, exhibits: bool, dask: str
+    ops: Sequence[str],
+    jobs: int | None,
+    cache: Path | None,
+    prove: Prover,
+    exhibits: bool,
+    dask: str,
+    last_first: bool = False,
 ) -> Iterator[_Outcome]:
     if dask:
         yield from _on_cluster(ops, jobs, cache, prove, exhibits, dask)
@@ -77,9 +85,9 @@ def _outcomes(
             gc.freeze()  # the process is about to end: its objects need no scanning
         return
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_audit, op, cache, prove, exhibits) for op in ops]
+        begun = {op: pool.submit(_audit, op, cache, prove, exhibits) for op in (reversed(ops) if last_first else ops)}
         try:
-            for op, future in zip(ops, futures, strict=True):
+            for op, future in ((op, begun[op]) for op in ops):
                 try:
                     yield future.result()
                 except BrokenProcessPool as error:

@@ -42,7 +42,7 @@ from ._configuration import Configuration
 from ._enumerate import CUSTOM, PRIMITIVE, Subject, subjects
 from .configurations import CONFIGURATIONS
 
-STEPS = 100_000
+STEPS = 80_000
 """For one proof. The rules of JAX that are proved take far fewer; those that no form fits would take all there are."""
 NO_CONFIGURATION = "no configuration is declared for it"
 NOT_RUN = "no program of this configuration runs it"

@@ -89,6 +89,7 @@ def prove_all(
     results: dict[str, Result] = {}
     outcomes: dict[str, Outcome] = {kind: Outcome(reason="refuted at other shapes") for kind in settled}
     asked = [kind for kind in op.kinds if kind not in settled]
+    short = all(kind in stuck for kind in asked)
     if asked == [VALUE] == [*op.kinds] and same_value(programs):
         record.relations.setdefault(OWN_OPERATIONS)
         outcomes[VALUE] = Outcome(alike=not _defined(op, shapes, programs))
@@ -100,6 +101,8 @@ def prove_all(
             with limited(min(FIRST_STEPS, steps), seconds):
                 problem = build(*given)
         except BudgetError as error:
+            if short:
+                raise
             decided = _without_terms(traces, instance, shapes, programs, record, asked, settled, str(error))
             outcomes |= {kind: outcome for kind, (outcome, _) in decided.items()}
             results |= {kind: result for kind, (_, result) in decided.items()}
