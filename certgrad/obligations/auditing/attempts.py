@@ -144,8 +144,8 @@ def _without_terms(
     """What is decided by evaluation, where the programs as terms take long to make.
 
     A program of hundreds of operations can be too much for terms, and is evaluated at a point in no time. Only what is
-    plainly wrong counts: an approximation may still be read as what it approximates. Of a rule that is wrong, values
-    that both programs compute alike need no terms either.
+    plainly wrong counts: an approximation may still be read as what it approximates. Of a rule that is wrong, a value
+    that is made by the function's own operations needs no terms either.
     """
     if record.reading.gives_up:
         return {}
@@ -154,9 +154,10 @@ def _without_terms(
         witness = _witness(traces, instance, kind, early=True, at_least=Fraction(ROUNDING[False]))
         if witness is not None and plainly_refuted(witness, exact=False):
             out[kind] = Outcome(reason=reason), _refuted(witness)
-    for kind in [kind for kind in asked if kind not in out] if settled or out else ():
-        if (alike := _alike(traces, kind, shapes, programs, record)) is not None:
-            out[kind] = alike, judged(traces, instance, kind, alike, record, shapes)
+    if VALUE in asked and VALUE not in out and (settled or out) and same_value(programs):
+        alike = _alike(traces, VALUE, shapes, programs, record)
+        if alike is not None:
+            out[VALUE] = alike, judged(traces, instance, VALUE, alike, record, shapes)
     return out
 
 
