@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 from certgrad.obligations import audit
-from tests.obligations.traps import Trap, check, declare, named
+from tests.obligations.traps import Trap, check, declare, hypotheses, named
 
 where = jnp.where
 
@@ -331,3 +331,11 @@ def test_seams_that_a_parameter_closes(trap):
 @pytest.mark.parametrize("trap", named(TWO_VARIABLES))
 def test_seams_of_two_variables(trap):
     check(trap)
+
+
+def test_where_infinite_entries_begin_there_is_no_derivative():
+    """`where(x < 0, -inf, -x)` jumps at 0, where it is kept: the rule is proved for x > 0, and not for x ≥ 0."""
+    supported = declare("*s -> *s", lambda x: jnp.where(x < 0, -jnp.inf, -x), lambda x, dx: -dx, lambda x, g: -g)
+    certificate = audit(supported)
+    assert certificate.verdict == "proved under hypotheses"
+    assert "x > 0" in hypotheses(certificate)

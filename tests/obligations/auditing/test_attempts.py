@@ -86,7 +86,7 @@ def test_another_law_of_a_refuted_rule_is_still_refuted(monkeypatch):
 
 
 def test_a_long_program_is_evaluated_before_its_terms_are_made(monkeypatch):
-    """The whole program as terms is not made for a rule that is wrong at a point; a right one is proved all the same."""
+    """The whole program as terms is not made for a rule that is wrong at a point; a right one is proved as ever."""
     made: list[int] = []
     builds = _attempts.build
 

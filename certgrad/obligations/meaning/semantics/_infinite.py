@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import UNDEFINED, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
 from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.predicates import Pred
+from certgrad.obligations.terms.walk import atoms_of
 
 MOVES = frozenset(
     "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
@@ -31,11 +33,15 @@ AWARE = (
 
 
 def finite(x: Tensor) -> Tensor:
-    """The tensor whose infinite entries count as undefined."""
+    """The tensor whose infinite entries count as undefined.
+
+    Where such entries begin, as at 0 those of `where(x < 0, -inf, x)`, an entry that is kept has no derivative.
+    """
     if not x.infinite:
         return x
     own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
-    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own))
+    seams = [condition("!= 0", a.poly, "kink") for a in atoms_of(x.kept) if isinstance(a, Pred)]
+    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own, *seams))
 
 
 def looked_at(name: str, inputs: list[Tensor]) -> list[Tensor]:
