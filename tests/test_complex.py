@@ -298,12 +298,13 @@ def solved(a: Any, b: Any) -> Any:
     return jnp.linalg.solve(a, b)
 
 
-def solved_bwd(backwards: Callable[..., Any]) -> Callable[..., Any]:
-    """JAX's cotangents of a holomorphic function have no conjugate."""
+def solved_bwd(conjugated: bool) -> Callable[..., Any]:
+    """JAX's cotangents of a holomorphic function have no conjugate: A⁻ᵀ·g is that of the adjoint system's solution."""
 
     def bwd(saved: Any, g: Any) -> Any:
         a, x = saved
-        y = jnp.linalg.solve(backwards(a), g)
+        y = jnp.linalg.solve(a.conj().T, jnp.conj(g) if conjugated else g)
+        y = jnp.conj(y) if conjugated else y
         return -jnp.outer(y, x), y
 
     return bwd
@@ -320,8 +321,8 @@ def log_modulus_bwd(used: Callable[..., Any]) -> Callable[..., Any]:
 RULES: dict[str, tuple[str, Any, Any]] = {
     "linear system": (
         "n n:complex, n:complex -> n:complex",
-        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(jnp.transpose)),
-        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(lambda a: a.conj().T)),
+        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(True)),
+        rule(solved, lambda a, b: (solved(a, b), (a, solved(a, b))), solved_bwd(False)),
     ),
     "logarithm of a determinant": (
         "n n:complex -> ",
