@@ -247,13 +247,110 @@ Ltac sums_alike :=
                 | match goal with |- ?f _ ?b = ?f _ ?b => apply (f_equal (fun z => f z b)) end ]);
   first [reflexivity | ring | split_cases; solve [ring | field; side]].
 
-Ltac real_equation := first [ solve [equation] | solve [sums_alike] | solve [sums_equal] | split_cases; solve [sums_equal] ].
+(** * Sums merged: one sum over each range, and an equation of their terms *)
+
+Lemma sum_if : forall n (c : bool) f g,
+  sum_lt n (fun i => if c then f i else g i) = if c then sum_lt n f else sum_lt n g.
+Proof. intros n [] f g; reflexivity. Qed.
+
+Lemma sum_if_0 : forall n (c : bool) f, sum_lt n (fun i => if c then f i else 0) = if c then sum_lt n f else 0.
+Proof. intros n [] f; [reflexivity|apply sum_zero]. Qed.
+
+Lemma sum_if_not : forall n (c : bool) f, sum_lt n (fun i => if c then 0 else f i) = if c then 0 else sum_lt n f.
+Proof. intros n [] f; [apply sum_zero|reflexivity]. Qed.
+
+(** Goal [t = ?e], where [t] is an operation on merged terms: one sum in front. *)
+Ltac pull_sum :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt ?n ?f + sum_lt ?n ?g = _ =>
+      etransitivity; [symmetry; apply sum_plus | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- sum_lt ?n ?f - sum_lt ?n ?g = _ =>
+      etransitivity; [symmetry; apply sum_minus | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- - sum_lt ?n ?f = _ =>
+      etransitivity; [symmetry; apply sum_opp | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- sum_lt ?n ?f / ?c = _ =>
+      etransitivity; [symmetry; apply sum_div | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- sum_lt ?n ?f * ?c = _ =>
+      etransitivity; [symmetry; apply sum_scal_r | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- ?c * sum_lt ?n ?f = _ =>
+      etransitivity; [symmetry; apply sum_scal_l | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- (if ?c then sum_lt ?n ?f else sum_lt ?n ?g) = _ =>
+      etransitivity; [symmetry; apply sum_if | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- (if ?c then sum_lt ?n ?f else 0) = _ =>
+      etransitivity; [symmetry; apply sum_if_0 | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- (if ?c then 0 else sum_lt ?n ?f) = _ =>
+      etransitivity; [symmetry; apply sum_if_not | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- _ => reflexivity
+  end.
+
+(** Goal [t = ?e]: sums out of sums, differences, quotients and products, and those over one range as one. *)
+Ltac merge :=
+  cbv beta;
+  lazymatch goal with
+  | |- ?t = _ =>
+      lazymatch t with
+      | sum_lt _ _ => eapply sum_same; [intros ? ?; merge | reflexivity]
+      | context [sum_lt] =>
+          lazymatch t with
+          | 0 + ?a => etransitivity; [apply Rplus_0_l | merge]
+          | ?a + 0 => etransitivity; [apply Rplus_0_r | merge]
+          | ?a + ?b => etransitivity; [apply f_equal2; merge | pull_sum]
+          | ?a - ?b => etransitivity; [apply f_equal2; merge | pull_sum]
+          | - ?a => etransitivity; [apply f_equal; merge | pull_sum]
+          | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); merge | pull_sum]
+          | ?a * ?b => etransitivity; [apply f_equal2; merge | pull_sum]
+          | if ?c then ?a else ?b =>
+              etransitivity; [apply (f_equal2 (fun y z => if c then y else z)); merge | pull_sum]
+          | _ => reflexivity
+          end
+      | _ => reflexivity
+      end
+  end.
+
+Ltac both_merged := etransitivity; [merge | symmetry; etransitivity; [merge | symmetry]].
+
+(** Sizes as numbers; whatever else is divided by is left as it stands. *)
+Ltac linear_in_sizes :=
+  lazymatch goal with |- context [IZR] => idtac end;
+  unfold Rdiv; rewrite ?mult_IZR, ?Rinv_mult;
+  repeat match goal with |- context [/ ?e] => lazymatch e with IZR _ => fail | _ => generalize (/ e); intro end end;
+  field; repeat split; apply not_0_IZR; lia.
+
+(** Terms that are linear in what a law is about: what they are multiplied by is left as it stands. Choices are made
+    one after another, the outermost first, and only as far as need be. *)
+Ltac one_choice :=
+  match goal with |- context [if ?c then _ else _] => decide_bool c end; reduce.
+
+Ltac linear_term :=
+  first
+    [ reflexivity
+    | solve [unfold Rdiv; ring]
+    | solve [linear_in_sizes]
+    | one_choice; linear_term
+    | solve [absurd_case]
+    | solve [split_unequal; absurd_case]
+    | solve [subst; unfold Rdiv; ring]
+    | solve [field; side] ].
+
+Ltac merged leaf := both_merged; in_some_order leaf.
+
+Ltac term_law := cbv beta; hypotheses; first [ solve [linear_term] | solve [equation] | leaf_equal ].
+
+Ltac real_equation :=
+  first
+    [ lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
+    | solve [equation]
+    | solve [sums_alike]
+    | solve [sums_equal]
+    | split_cases; solve [sums_equal] ].
 
 (** The adjoint law: both sides are sums over all entries. *)
 Ltac adjoint :=
   cbv beta; hypotheses;
   first
     [ reflexivity
+    | solve [merged ltac:(linear_term)]
     | solve [repeat (apply sum_ext; intros ? ?; cbv beta); first [ring | equation]]
     | solve [sums_equal]
     | solve [split_cases; sums_equal] ].

@@ -472,6 +472,7 @@ Ltac dual_law :=
   lazymatch goal with
   | |- dual ?f _ _ =>
       lazymatch f with
+      | fun t => sum_lt (@?n t) (@?g t) => dual_step
       | context [Rltb] => first [hoist | dual_step]
       | context [Rleb] => first [hoist | dual_step]
       | context [Reqb] => first [hoist | dual_step]

@@ -39,7 +39,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
         if isinstance(definition, e.Defined):
             variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
         body = _both(_inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
-        binder = f"fun {' '.join(variables)} => " if variables else ""
+        binder = f"fun ({' '.join(variables)} : Z) => " if variables else ""
         lines += [let(definition), f"  let {_of(tensor.name)} := {binder}{body} in"]
     (output,) = program.outputs
     assumed = assumed_by(program)
@@ -49,7 +49,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     if output.name in inputs:
         variables = tuple(f"i{k}" for k in range(len(output.shape)))
         inside = _inside([e.Index(v) for v in variables], output)
-        own = f"fun {' '.join(variables)} => {inside}" if variables else inside
+        own = f"fun ({' '.join(variables)} : Z) => {inside}" if variables else inside
     text = "\n".join([f"Definition {name} {' '.join(binders)} : {result} :=", *lines, f"  {own}."])
     return Function(name, arguments, text, output, assumed)
 
