@@ -235,7 +235,7 @@ with unify_sums :=
   end.
 
 Ltac sums_equal :=
-  apply Rminus_diag_uniq; etransitivity; [normal |]; unify_sums;
+  rewrite ?mult_IZR; apply Rminus_diag_uniq; etransitivity; [normal |]; unify_sums;
   first [ring | field; side].
 
 (** Sums beside each other under one, which often is enough. *)
@@ -296,6 +296,7 @@ Ltac merge :=
           | 0 + ?a => etransitivity; [apply Rplus_0_l | merge]
           | ?a + 0 => etransitivity; [apply Rplus_0_r | merge]
           | ?a + ?b => etransitivity; [apply f_equal2; merge | pull_sum]
+          | 0 - ?a => etransitivity; [apply Rminus_0_l | merge]
           | ?a - ?b => etransitivity; [apply f_equal2; merge | pull_sum]
           | - ?a => etransitivity; [apply f_equal; merge | pull_sum]
           | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); merge | pull_sum]

@@ -48,6 +48,40 @@ Proof.
   intros f g a b c d [Hf Df] [Hg Dg]; split; [rewrite Hf, Hg; reflexivity|apply (is_derive_minus f g); assumption].
 Qed.
 
+(** What does not move. *)
+Lemma dual_plus_const : forall f c a b, dual f a b -> dual (fun t => f t + c) (a + c) b.
+Proof.
+  intros f c a b [Hf Df]; split; [rewrite Hf; reflexivity|].
+  evar_last; [apply (is_derive_plus f (fun _ => c)); [exact Df|apply (is_derive_const c)]|apply Rplus_0_r].
+Qed.
+
+Lemma dual_const_plus : forall f c a b, dual f a b -> dual (fun t => c + f t) (c + a) b.
+Proof.
+  intros f c a b [Hf Df]; split; [rewrite Hf; reflexivity|].
+  evar_last; [apply (is_derive_plus (fun _ => c) f); [apply (is_derive_const c)|exact Df]|apply Rplus_0_l].
+Qed.
+
+Lemma dual_minus_const : forall f c a b, dual f a b -> dual (fun t => f t - c) (a - c) b.
+Proof. intros f c a b H; exact (dual_plus_const f (- c) a b H). Qed.
+
+Lemma dual_const_minus : forall f c a b, dual f a b -> dual (fun t => c - f t) (c - a) (- b).
+Proof.
+  intros f c a b [Hf Df]; split; [rewrite Hf; reflexivity|].
+  evar_last; [apply (is_derive_minus (fun _ => c) f); [apply (is_derive_const c)|exact Df]|apply Rminus_0_l].
+Qed.
+
+Lemma dual_scal_l : forall f c a b, dual f a b -> dual (fun t => c * f t) (c * a) (c * b).
+Proof. intros f c a b [Hf Df]; split; [rewrite Hf; reflexivity|apply (is_derive_scal f), Df]. Qed.
+
+Lemma dual_scal_r : forall f c a b, dual f a b -> dual (fun t => f t * c) (a * c) (b * c).
+Proof.
+  intros f c a b H; destruct (dual_scal_l f c a b H) as [Hf Df]; split; [rewrite (Rmult_comm (f 0)), (Rmult_comm a); exact Hf|].
+  rewrite (Rmult_comm b); apply (is_derive_ext (fun t => c * f t)); [intro; apply Rmult_comm|exact Df].
+Qed.
+
+Lemma dual_div_const : forall f c a b, dual f a b -> dual (fun t => f t / c) (a / c) (b / c).
+Proof. intros f c a b H; exact (dual_scal_r f (/ c) a b H). Qed.
+
 Lemma dual_opp : forall f a b, dual f a b -> dual (fun t => - f t) (- a) (- b).
 Proof. intros f a b [Hf Df]; split; [rewrite Hf; reflexivity|apply (is_derive_opp f); assumption]. Qed.
 
@@ -167,7 +201,7 @@ Qed.
 
 Lemma dual_sum : forall n f v d,
   (forall i, (0 <= i < n)%Z -> dual (fun t => f t i) (v i) (d i)) ->
-  dual (fun t => sum_lt n (f t)) (sum_lt n v) (sum_lt n d).
+  dual (fun t => sum_lt n (f t)) (sum_lt n (fun i => v i)) (sum_lt n (fun i => d i)).
 Proof.
   intros n f v d H; unfold sum_lt.
   exact (dual_sumN (Z.to_nat n) (fun t i => f t (Z.of_nat i)) _ _ (fun i Hi => H (Z.of_nat i) ltac:(lia))).

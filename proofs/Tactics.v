@@ -44,9 +44,28 @@ Ltac hypotheses :=
 
 (** * Cases *)
 
+(** Comparisons of quotients without the quotient. *)
+Lemma Rltb_div_l : forall a b c, 0 < b -> Rltb (a / b) c = Rltb a (c * b).
+Proof.
+  intros a b c H; assert (E : a / b * b = a) by (field; lra).
+  destruct (Rltb_spec (a / b) c), (Rltb_spec a (c * b)); reflexivity || (exfalso; nra).
+Qed.
+
+Lemma Rltb_div_r : forall a b c, 0 < b -> Rltb c (a / b) = Rltb (c * b) a.
+Proof.
+  intros a b c H; assert (E : a / b * b = a) by (field; lra).
+  destruct (Rltb_spec c (a / b)), (Rltb_spec (c * b) a); reflexivity || (exfalso; nra).
+Qed.
+
 Ltac decide_bool c :=
   lazymatch c with
   | context [if ?d then _ else _] => decide_bool d
+  | Rltb (?a / ?b) ?v => first
+      [ rewrite (Rltb_div_l a b v) by first [assumption | lra]; destruct (Rltb_spec a (v * b))
+      | destruct (Rltb_spec (a / b) v) ]
+  | Rltb ?v (?a / ?b) => first
+      [ rewrite (Rltb_div_r a b v) by first [assumption | lra]; destruct (Rltb_spec (v * b) a)
+      | destruct (Rltb_spec v (a / b)) ]
   | Rltb ?a ?b => destruct (Rltb_spec a b)
   | Rleb ?a ?b => destruct (Rleb_spec a b)
   | Reqb ?a ?b => destruct (Reqb_spec a b)
@@ -205,6 +224,18 @@ Ltac know_roots :=
       try (assert (sqrt a * sqrt a = a) by (apply sqrt_sqrt; first [lra | not_below | nra]))
   end.
 
+(** Sums with equal terms, in hypotheses and in the goal. *)
+Ltac know_sums :=
+  repeat match goal with
+  | H : context [sum_lt ?n ?f] |- context [sum_lt ?n ?g] =>
+      tryif constr_eq f g then fail else
+        let E := fresh "E" in
+        assert (E : sum_lt n f = sum_lt n g) by (apply sum_ext; intros; ring); rewrite E in H; clear E
+  end.
+
+(** Not 0, because a multiple is not 0. *)
+Ltac multiple := match goal with H : ?a <> ?b |- ?c <> ?d => let E := fresh "E" in intro E; apply H; lra end.
+
 Ltac side :=
   intros; cbv beta in *; hypotheses; split_cases;
   repeat match goal with |- _ /\ _ => split end;
@@ -214,7 +245,9 @@ Ltac side :=
         | not_whole
         | positive
         | (apply Rgt_not_eq; red; first [apply root_above | apply root_above_opp]; first [lra | nra])
+        | multiple
         | split_unequal; first [lra | nra | positive]
+        | (progress know_sums); first [lra | multiple | (split_unequal; lra) | positive]
         | know_exponentials; first [lra | nra]
         | know_roots; nra
         | nra ].
@@ -229,6 +262,27 @@ Ltac normalise_exponentials :=
     | rewrite exp_Ropp
     | rewrite exp_0
     | rewrite exp_ln by side ].
+
+(** Exponentials of multiples of one argument, as powers. *)
+Lemma exp_twice : forall a b, b = 2 * a -> exp b = exp a * exp a.
+Proof. intros a b ->; rewrite <- exp_plus; f_equal; ring. Qed.
+
+Lemma exp_opposite : forall a b, b = - a -> exp b = / exp a.
+Proof. intros a b ->; apply exp_Ropp. Qed.
+
+Lemma exp_opposite_twice : forall a b, b = - (2 * a) -> exp b = / (exp a * exp a).
+Proof. intros a b ->; rewrite exp_Ropp; f_equal; apply exp_twice; reflexivity. Qed.
+
+Ltac relate_exponentials :=
+  repeat match goal with
+  | |- context [exp ?a] => match goal with
+      | |- context [exp ?b] =>
+          tryif constr_eq a b then fail else
+          first [ rewrite (exp_opposite a b) by (first [ring | (field; side)])
+                | rewrite (exp_twice a b) by (first [ring | (field; side)])
+                | rewrite (exp_opposite_twice a b) by (first [ring | (field; side)]) ]
+      end
+  end.
 
 (** Squares of roots. *)
 Ltac root_squares :=
@@ -280,16 +334,28 @@ Ltac field_with_cubes :=
     first [field [C]; side | (rewrite <- C at 1; field; side) | (rewrite <- C; field; side)]
   end.
 
+(** What two bounds leave one value for. *)
+Ltac pinched :=
+  progress repeat match goal with
+  | H : ~ ?a < ?b |- _ => assert (a = b) by lra; clear H
+  | H : ~ ?a <= ?b |- _ => clear H
+  end;
+  match goal with
+  | A : ?a = ?b |- _ => first [ring [A] | field [A]; side]
+  end.
+
 Ltac equation :=
   cbv beta; hypotheses; split_cases; values;
   first [ reflexivity
         | ring
         | lra
         | field; side
+        | pinched
         | field_with_roots
         | (unify_arguments sqrt; first [ring | (field; side) | field_with_roots])
         | (unify_arguments exp; first [ring | (field; side) | field_with_roots])
         | (unify_arguments ln; first [ring | (field; side) | field_with_roots])
+        | (unfold tanh, sinh, cosh; unify_arguments exp; relate_exponentials; field; side)
         | (normalise_exponentials; unify_arguments exp; field; side)
         | (split_roots; first [ring | (field; side) | field_with_roots])
         | field_with_cubes
@@ -308,12 +374,21 @@ Ltac dual_step :=
   | |- dual (fun t => @?f t + @?g t) _ _ =>
       lazymatch f with
       | fun _ => ?a => lazymatch g with fun t => t * @?h t => lazymatch h with fun _ => ?b => apply (dual_line a b) end
-                       | _ => eapply (dual_plus f g) end
-      | _ => eapply (dual_plus f g)
+                       | _ => eapply (dual_const_plus g a) end
+      | _ => lazymatch g with fun _ => ?b => eapply (dual_plus_const f b) | _ => eapply (dual_plus f g) end
       end
-  | |- dual (fun t => @?f t - @?g t) _ _ => eapply (dual_minus f g)
-  | |- dual (fun t => @?f t * @?g t) _ _ => eapply (dual_mult f g)
-  | |- dual (fun t => @?f t / @?g t) _ _ => eapply (dual_div f g)
+  | |- dual (fun t => @?f t - @?g t) _ _ =>
+      lazymatch f with
+      | fun _ => ?a => eapply (dual_const_minus g a)
+      | _ => lazymatch g with fun _ => ?b => eapply (dual_minus_const f b) | _ => eapply (dual_minus f g) end
+      end
+  | |- dual (fun t => @?f t * @?g t) _ _ =>
+      lazymatch f with
+      | fun _ => ?a => eapply (dual_scal_l g a)
+      | _ => lazymatch g with fun _ => ?b => eapply (dual_scal_r f b) | _ => eapply (dual_mult f g) end
+      end
+  | |- dual (fun t => @?f t / @?g t) _ _ =>
+      lazymatch g with fun _ => ?b => eapply (dual_div_const f b) | _ => eapply (dual_div f g) end
   | |- dual (fun t => - @?f t) _ _ => eapply (dual_opp f)
   | |- dual (fun t => / @?f t) _ _ => eapply (dual_inv f)
   | |- dual (fun t => (@?f t) ^ (@?n t)) _ _ => eapply (dual_pow f)
@@ -418,7 +493,10 @@ Ltac decided :=
           end; cbn [andb orb negb]; cbv iota);
   reflexivity.
 
-(** The first comparison that moves, wherever it stands, decides between two functions without it. *)
+Ltac innermost p :=
+  lazymatch p with context [Rltb] => fail | context [Rleb] => fail | context [Reqb] => fail | _ => idtac end.
+
+(** The first comparison that moves, of those in which no other stands, decides between two functions without it. *)
 Ltac hoist :=
   first [hoist_same | hoist_other]
 with hoist_same :=
@@ -439,9 +517,9 @@ with hoist_other :=
     let c := constr:(fun t : R => ltac:(
       let b := eval cbv beta in (f t) in
       match b with
-      | context [Rltb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Rltb p q)
-      | context [Rleb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Rleb p q)
-      | context [Reqb ?p ?q] => lazymatch constr:((p, q)) with context [t] => idtac end; exact (Reqb p q)
+      | context [Rltb ?p ?q] => lazymatch constr:((p, q)) with context [t] => innermost p; innermost q end; exact (Rltb p q)
+      | context [Rleb ?p ?q] => lazymatch constr:((p, q)) with context [t] => innermost p; innermost q end; exact (Rleb p q)
+      | context [Reqb ?p ?q] => lazymatch constr:((p, q)) with context [t] => innermost p; innermost q end; exact (Reqb p q)
       end)) in
     let g := constr:(fun t : R => ltac:(
       let b := eval cbv beta in (f t) in let d := eval cbv beta in (c t) in
