@@ -416,6 +416,7 @@ Ltac derivative :=
   hypotheses; eapply dual_is_derive;
   [ lazymatch goal with |- context [max_lt] => derive_held | |- _ => derive end | ];
   cbv beta; lazymatch goal with |- context [0 * _] => repeat setoid_rewrite line_at_0 | |- _ => idtac end;
+  lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end;
   lazymatch goal with
   | |- _ = _ :> R => real_equation
   | |- _ => asked

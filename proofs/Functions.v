@@ -104,6 +104,58 @@ Qed.
 Lemma dual_erf : forall f a b, dual f a b -> dual (fun t => erf (f t)) (erf a) (b * (2 / sqrt PI * exp (- (a * a)))).
 Proof. intros f a b H; apply (dual_chain erf f a b _ H), is_derive_erf. Qed.
 
+(** ** Functions of which products with exp|x| are known, as Bessel functions that are kept small *)
+
+Lemma Rabs_if : forall x, Rabs x = if Rltb x 0 then - x else x.
+Proof. intro x; destruct (Rltb_spec x 0); [apply Rabs_left|apply Rabs_right]; lra. Qed.
+
+Lemma dual_scaled : forall h f a b l,
+  dual f a b -> is_derive (fun y => exp (Rabs y) * h y) a (exp (Rabs a) * l) ->
+  dual (fun t => exp (if Rltb (f t) 0 then - f t else f t) * h (f t))
+       (exp (if Rltb a 0 then - a else a) * h a) (b * (exp (if Rltb a 0 then - a else a) * l)).
+Proof.
+  intros h f a b l H D; rewrite <- (Rabs_if a).
+  apply (dual_ext (fun t => (fun y => exp (Rabs y) * h y) (f t))); [intro t; rewrite Rabs_if; reflexivity|].
+  exact (dual_chain (fun y => exp (Rabs y) * h y) f a b _ H D).
+Qed.
+
+Lemma is_derive_unscaled : forall h a l,
+  a <> 0 -> is_derive (fun y => exp (Rabs y) * h y) a (exp (Rabs a) * l) ->
+  is_derive h a (l - (if Rltb a 0 then -1 else 1) * h a).
+Proof.
+  intros h a l N D.
+  apply (is_derive_ext (fun y => exp (- Rabs y) * (exp (Rabs y) * h y))).
+  { intro y; rewrite <- Rmult_assoc, <- exp_plus, Rplus_opp_l, exp_0; apply Rmult_1_l. }
+  assert (E : is_derive (fun y => exp (- Rabs y)) a (exp (- Rabs a) * (if Rltb a 0 then 1 else -1))).
+  { apply (is_derive_ext_loc (fun y => if Rltb a 0 then exp y else exp (- y))).
+    - destruct (Rltb_spec a 0) as [L|L].
+      + assert (P : 0 < - a) by lra; exists (mkposreal _ P); intros y B; apply Rabs_def2 in B; simpl in B.
+        unfold minus, plus, opp in B; simpl in B; rewrite Rabs_left, Ropp_involutive by lra; reflexivity.
+      + assert (P : 0 < a) by lra; exists (mkposreal _ P); intros y B; apply Rabs_def2 in B; simpl in B.
+        unfold minus, plus, opp in B; simpl in B; rewrite Rabs_right by lra; reflexivity.
+    - rewrite Rabs_if; destruct (Rltb a 0); auto_derive; try exact I;
+        match goal with |- ?x = ?y => change (@eq R x y) end; rewrite ?Ropp_involutive; ring. }
+  evar_last; [exact (is_derive_mult _ _ _ _ _ E D Rmult_comm)|].
+  match goal with |- ?x = ?y => change (@eq R x y) end; unfold plus, mult; simpl; destruct (Rltb a 0).
+  - replace (exp (- Rabs a) * 1 * (exp (Rabs a) * h a) + exp (- Rabs a) * (exp (Rabs a) * l))
+      with (exp (- Rabs a) * exp (Rabs a) * (h a + l)) by ring.
+    rewrite <- exp_plus, Rplus_opp_l, exp_0; ring.
+  - replace (exp (- Rabs a) * -1 * (exp (Rabs a) * h a) + exp (- Rabs a) * (exp (Rabs a) * l))
+      with (exp (- Rabs a) * exp (Rabs a) * (l - h a)) by ring.
+    rewrite <- exp_plus, Rplus_opp_l, exp_0; ring.
+Qed.
+
+(** ** Functions of two numbers that are differentiable in both together *)
+
+Lemma dual_2d : forall h f g a b c d l m,
+  dual f a b -> dual g c d -> differentiable_pt_lim h a c l m ->
+  dual (fun t => h (f t) (g t)) (h a c) (l * b + m * d).
+Proof.
+  intros h f g a b c d l m [Hf Df] [Hg Dg] H; split; [rewrite Hf, Hg; reflexivity|].
+  apply is_derive_Reals; apply (derivable_pt_lim_comp_2d h f g);
+    [rewrite Hf, Hg; exact H|apply is_derive_Reals, Df|apply is_derive_Reals, Dg].
+Qed.
+
 (** ** Powers: of a whole exponent by multiplication, else by exp and log *)
 
 (** x to a whole power; for a negative one its reciprocal. *)

@@ -411,6 +411,15 @@ Ltac dual_step :=
   | |- dual (fun t => erf (@?f t)) _ _ => eapply (dual_erf f)
   | |- dual (fun t => rpow (@?f t) (@?g t)) _ _ => eapply (dual_rpow f g)
   | H : forall x : R, _ -> is_derive ?h x _ |- dual (fun t => ?h (@?f t)) _ _ => eapply (dual_chain h f); [ | eapply H]
+  | H : forall (n : Z) (x : R), _ -> _ -> is_derive (?h (IZR n)) x _ |- dual (fun t => ?h (IZR ?k) (@?f t)) _ _ =>
+      let m := eval cbv in (k + 1)%Z in
+      eapply (dual_chain (h (IZR k)) f _ _ (h (IZR m) _)); [ | eapply (H k)]
+  | H : forall a x : R, _ -> _ -> differentiable_pt_lim ?h a x _ _ |- dual (fun t => ?h (@?f t) (@?g t)) _ _ =>
+      eapply (dual_2d h f g); [ | | eapply H]
+  | H : forall x : R, is_derive (fun y => exp (Rabs y) * ?h y) x _ |- dual (fun t => ?h (@?f t)) _ _ =>
+      eapply (dual_chain h f); [ | apply is_derive_unscaled; [ | eapply H]]
+  | H : forall x : R, _ -> is_derive (fun y => exp (Rabs y) * ?h y) x _ |- dual (fun t => ?h (@?f t)) _ _ =>
+      eapply (dual_chain h f); [ | apply is_derive_unscaled; [ | eapply H]]
   | |- dual (fun t => atan2 (@?f t) (@?g t)) _ _ => eapply (dual_atan2 f g)
   | |- dual (fun t => sum_lt (@?n t) (@?f t)) _ _ => eapply (dual_sum _ f)
   | |- dual (fun t => Rmax (@?f t) (@?g t)) _ _ => eapply (dual_Rmax f g)
@@ -548,6 +557,12 @@ with hoist_other :=
 
 Ltac dual_law :=
   lazymatch goal with
+  | H : forall x : R, is_derive (fun y => exp (Rabs y) * ?h y) x _
+    |- dual (fun t => exp (if Rltb (@?f t) 0 then _ else _) * ?h (@?f t)) _ _ =>
+      eapply (dual_scaled h f); [ | eapply H]
+  | H : forall x : R, _ -> is_derive (fun y => exp (Rabs y) * ?h y) x _
+    |- dual (fun t => exp (if Rltb (@?f t) 0 then _ else _) * ?h (@?f t)) _ _ =>
+      eapply (dual_scaled h f); [ | eapply H]
   | |- dual ?f _ _ =>
       lazymatch f with
       | fun t => sum_lt (@?n t) (@?g t) => dual_step

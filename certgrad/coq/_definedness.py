@@ -40,7 +40,7 @@ def _condition(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
             variables, formula = definition.variables, defined(_undefined_at_infinity(definition.entry))
         body = _both(_inside([e.Index(v) for v in variables], tensor), proposition(formula, inputs))
         binder = f"fun ({' '.join(variables)} : Z) => " if variables else ""
-        lines += [let(definition), f"  let {_of(tensor.name)} := {binder}{body} in"]
+        lines += [let(definition, typed=True), f"  let {_of(tensor.name)} := {binder}{body} in"]
     (output,) = program.outputs
     assumed = assumed_by(program)
     binders, arguments = head(program, assumed, sizes)

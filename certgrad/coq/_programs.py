@@ -54,9 +54,10 @@ def _function(name: str, program: e.Program, sizes: Sequence[str]) -> Function:
     return Function(name, arguments, text, output, assumed)
 
 
-def let(definition: e.Defined | e.Table) -> str:
-    """The line that defines a tensor."""
-    return f"  let {identifier(definition.tensor.name)} := {_defined(definition)} in"
+def let(definition: e.Defined | e.Table, typed: bool = False) -> str:
+    """The line that defines a tensor; with its type where nothing that reads it may say which that is."""
+    of = f" : {kind(definition.tensor)}" if typed else ""
+    return f"  let {identifier(definition.tensor.name)}{of} := {_defined(definition)} in"
 
 
 def assumed_by(program: e.Program) -> tuple[str, ...]:

@@ -85,6 +85,25 @@ ASSUMPTIONS = {
         (),
         "(forall x : R, -1 < x < 1 -> is_derive erf_inv x (sqrt PI / 2 * exp (erf_inv x * erf_inv x)))",
     ),
+    "polygamma": (
+        (),
+        "(forall (n : Z) (x : R), (0 <= n)%Z -> (0 < x \\/ x <> IZR (floor x)) -> "
+        "is_derive (polygamma (IZR n)) x (polygamma (IZR (n + 1)) x))",
+    ),
+    "igamma": (
+        ("igamma_grad_a", "lgamma"),
+        "(forall a x : R, 0 < a -> 0 < x -> "
+        "differentiable_pt_lim igamma a x (igamma_grad_a a x) (exp ((a - 1) * ln x - x - lgamma a)))",
+    ),
+    "bessel_i0e": (
+        ("bessel_i1e",),
+        "(forall x : R, is_derive (fun y => exp (Rabs y) * bessel_i0e y) x (exp (Rabs x) * bessel_i1e x))",
+    ),
+    "bessel_i1e": (
+        ("bessel_i0e",),
+        "(forall x : R, x <> 0 -> is_derive (fun y => exp (Rabs y) * bessel_i1e y) x "
+        "(exp (Rabs x) * (bessel_i0e x - bessel_i1e x / x)))",
+    ),
 }
 """What a theorem assumes of a function that is not defined in `proofs/`: other functions, and the hypothesis."""
 
