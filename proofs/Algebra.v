@@ -247,6 +247,15 @@ Ltac sums_alike :=
                 | match goal with |- ?f _ ?b = ?f _ ?b => apply (f_equal (fun z => f z b)) end ]);
   first [reflexivity | ring | split_cases; solve [ring | field; side]].
 
+Global Instance sum_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (sum_lt n).
+Proof. intros n f g H; apply sum_ext; intros i _; apply H. Qed.
+
+Global Instance max_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (max_lt n).
+Proof. intros n f g H; apply maxN_ext; intros i _; apply H. Qed.
+
+Lemma exp_minus : forall a b, exp (a - b) = exp a * / exp b.
+Proof. intros; unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity. Qed.
+
 (** * Sums merged: one sum over each range, and an equation of their terms *)
 
 Lemma sum_if : forall n (c : bool) f g,
@@ -336,7 +345,19 @@ Ltac linear_term :=
 
 Ltac merged leaf := both_merged; in_some_order leaf.
 
-Ltac term_law := cbv beta; hypotheses; first [ solve [linear_term] | solve [equation] | leaf_equal ].
+(** Exponentials of logarithms, also inside sums. *)
+Ltac logarithms_out :=
+  lazymatch goal with |- context [ln] => idtac end;
+  repeat setoid_rewrite exp_minus; rewrite ?exp_ln by side.
+
+Ltac term_law :=
+  cbv beta; hypotheses;
+  first
+    [ solve [linear_term]
+    | (lazymatch goal with |- context [sum_lt] => idtac end; progress logarithms_out;
+       first [solve [linear_term] | solve [merged ltac:(linear_term)] | solve [sums_equal]])
+    | solve [equation]
+    | leaf_equal ].
 
 Ltac real_equation :=
   first
@@ -357,15 +378,6 @@ Ltac adjoint :=
     | solve [split_cases; sums_equal] ].
 
 (** * What does not depend on the shift that keeps exponentials small *)
-
-Global Instance sum_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (sum_lt n).
-Proof. intros n f g H; apply sum_ext; intros i _; apply H. Qed.
-
-Global Instance max_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (max_lt n).
-Proof. intros n f g H; apply maxN_ext; intros i _; apply H. Qed.
-
-Lemma exp_minus : forall a b, exp (a - b) = exp a * / exp b.
-Proof. intros; unfold Rminus; rewrite exp_plus, exp_Ropp; reflexivity. Qed.
 
 Ltac logarithms :=
   repeat first

@@ -341,7 +341,8 @@ Ltac pinched :=
   | H : ~ ?a <= ?b |- _ => clear H
   end;
   match goal with
-  | A : ?a = ?b |- _ => first [ring [A] | field [A]; side]
+  | A : ?a = ?b |- _ => first [ ring [A] | field [A]; side
+                              | (is_var b; rewrite <- A; field; side) | (is_var a; rewrite A; field; side) ]
   end.
 
 Ltac equation :=
@@ -591,9 +592,16 @@ Ltac derive :=
 (** What is 0 is whole. *)
 Ltac at_whole := match goal with H : ?b <> IZR (floor ?b) |- False => apply H, (whole b 0); lra end.
 
+(** What is said to be 0, or to differ from 0, and is not, or does not. *)
+Ltac absurd_zero :=
+  match goal with
+  | H : ?a <> ?b |- False => apply H; lra
+  | H : / ?a = 0 |- False => revert H; apply Rinv_neq_0_compat; apart
+  end.
+
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
-  first [ exfalso; solve [contradiction | congruence | lra | nra | at_whole | side]
+  first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | nra | at_whole | side]
         | split; at_seam E
         | at_seam E ].
 

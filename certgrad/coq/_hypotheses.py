@@ -119,10 +119,10 @@ class Hypotheses:
     def _entry(self, x: h.Array | h.Entry) -> str:
         tensor = self._tensor(x.name)
         if isinstance(x, h.Array):
-            return applied(identifier(x.name), list(self.whole) if tensor.shape else [])
+            return applied(identifier(tensor.name), list(self.whole) if tensor.shape else [])
         if len(x.index) != len(tensor.shape):
             raise NotPrintedError(f"a hypothesis that reads {x.name} with {len(x.index)} indices")
-        return applied(identifier(x.name), [self.integer(i) for i in x.index])
+        return applied(identifier(tensor.name), [self.integer(i) for i in x.index])
 
     def real(self, x: h.Term) -> str:
         """A term of type R."""
