@@ -359,9 +359,47 @@ Ltac term_law :=
     | solve [equation]
     | leaf_equal ].
 
+(** A sum is positive, because it is a multiple of what is known to be. *)
+Lemma above_from : forall e h k, 0 < h -> 0 < k -> e * k = h -> 0 < e.
+Proof. intros e h k H K E; apply (Rmult_lt_reg_r k); [exact K|]; rewrite Rmult_0_l, E; exact H. Qed.
+
+Ltac size_above := repeat apply Rmult_lt_0_compat; apply (IZR_lt 0); lia.
+
+Ltac multiple_of_known :=
+  hypotheses;
+  match goal with
+  | H : ?h > 0 |- 0 < ?e =>
+      lazymatch h with context [sum_lt] => idtac end;
+      first
+        [ apply (above_from e h 1 H Rlt_0_1); rewrite Rmult_1_r; solve [sums_alike | sums_equal]
+        | match goal with K : (1 <= ?n)%Z |- _ =>
+            lazymatch e with context [IZR n] => idtac end;
+            apply (above_from e h (IZR n) H ltac:(size_above)); solve [sums_equal] end
+        | match goal with K : (1 <= ?n)%Z, L : (1 <= ?m)%Z |- _ =>
+            lazymatch e with context [IZR (n * m)] => idtac end;
+            apply (above_from e h (IZR n * IZR m) H ltac:(size_above)); solve [sums_equal] end ]
+  end.
+
+Ltac sign_of_sum := first [solve [side] | solve [multiple_of_known]].
+
+(** Roots of sums as numbers above 0, of which no more is known; and choices that such a sign decides. *)
+Ltac hold_roots :=
+  repeat match goal with
+  | |- context [Rltb 0 ?e] => lazymatch e with context [sum_lt] => idtac end;
+      rewrite (Rltb_true 0 e) by sign_of_sum; cbv iota
+  end;
+  repeat match goal with
+  | |- context [sqrt ?e] => lazymatch e with context [sum_lt] => idtac end;
+      let P := fresh "P" in let r := fresh "r" in
+      assert (P : 0 < sqrt e) by (apply sqrt_lt_R0; sign_of_sum);
+      revert P; generalize (sqrt e); intros r P
+  end.
+
 Ltac real_equation :=
   first
     [ lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
+    | (lazymatch goal with |- context [sqrt] => idtac end; progress hold_roots;
+       first [solve [merged ltac:(linear_term)] | solve [sums_equal] | solve [split_cases; sums_equal]])
     | solve [equation]
     | solve [sums_alike]
     | solve [sums_equal]
@@ -431,6 +469,7 @@ Ltac derivative :=
   lazymatch goal with |- context [INR] => cbn [INR Init.Nat.pred] | |- _ => idtac end;
   lazymatch goal with
   | |- _ = _ :> R => real_equation
+  | |- 0 < _ => sign_of_sum
   | |- _ => asked
   end.
 

@@ -7,20 +7,22 @@ Open Scope R_scope.
 
 (** * Hypotheses about every entry, at the entries at hand *)
 
-Ltac have P prf := lazymatch goal with | _ : P |- _ => fail | _ => assert P by exact prf end.
+Ltac have_at prf :=
+  let P := type of prf in let P' := eval cbv beta in P in
+  lazymatch goal with | _ : P' |- _ => fail | _ => assert P' by exact prf end.
 
 Ltac at_entries :=
   repeat match goal with
   | H : forall i : Z, (0 <= i < ?n)%Z -> _, K : (0 <= ?j < ?n)%Z |- _ =>
       let P := type of (H j K) in let P' := eval cbv beta in P in
       lazymatch goal with | _ : P' |- _ => fail | _ => assert P' by exact (H j K) end
+  | H : forall i j : Z, (0 <= i < ?n)%Z -> (0 <= j < ?m)%Z -> _, K : (0 <= ?a < ?n)%Z, L : (0 <= ?b < ?m)%Z |- _ =>
+      have_at (H a b K L)
+  | H : forall i j k : Z, (0 <= i < ?n)%Z -> (0 <= j < ?m)%Z -> (0 <= k < ?p)%Z -> _,
+    K : (0 <= ?a < ?n)%Z, L : (0 <= ?b < ?m)%Z, M : (0 <= ?c < ?p)%Z |- _ => have_at (H a b c K L M)
   end.
 
 (** The same at the entries that the goal reads, whatever their indices are. *)
-Ltac have_at prf :=
-  let P := type of prf in let P' := eval cbv beta in P in
-  lazymatch goal with | _ : P' |- _ => fail | _ => assert P' by exact prf end.
-
 Ltac inside := first [assumption | lia | nia].
 
 Ltac at_terms :=
@@ -39,7 +41,11 @@ Ltac at_terms :=
 Ltac hypotheses :=
   at_entries; at_terms;
   repeat match goal with
-  | H : _ /\ _ |- _ => destruct H
+  | H : ?P |- _ =>
+      lazymatch P with
+      | (0 <= _ < _)%Z => fail
+      | _ /\ _ => destruct H
+      end
   end.
 
 (** * Cases *)
@@ -130,6 +136,7 @@ Proof. intros x H; assert (K := Rsqr_pos_lt x H); unfold Rsqr in K; simpl; lra. 
 Ltac above :=
   cbv beta;
   lazymatch goal with
+  | |- 0 < (if ?c then _ else _) => decide_bool c; reduce; above
   | |- 0 < exp _ => apply exp_pos
   | |- 0 < cosh _ => apply cosh_pos
   | |- 0 < PI => apply PI_RGT_0
@@ -153,6 +160,7 @@ Ltac above :=
 with not_below :=
   cbv beta;
   lazymatch goal with
+  | |- 0 <= (if ?c then _ else _) => decide_bool c; reduce; not_below
   | |- 0 <= exp _ => apply Rlt_le, exp_pos
   | |- 0 <= cosh _ => apply Rlt_le, cosh_pos
   | |- 0 <= IZR _ => first [apply (IZR_le 0); index_fact | lra]
@@ -225,12 +233,18 @@ Ltac know_roots :=
   end.
 
 (** Sums with equal terms, in hypotheses and in the goal. *)
+Ltac alike :=
+  lazymatch goal with
+  | |- sum_lt ?n _ = sum_lt ?n _ => apply sum_ext; intros; alike
+  | |- _ => ring
+  end.
+
 Ltac know_sums :=
   repeat match goal with
   | H : context [sum_lt ?n ?f] |- context [sum_lt ?n ?g] =>
       tryif constr_eq f g then fail else
         let E := fresh "E" in
-        assert (E : sum_lt n f = sum_lt n g) by (apply sum_ext; intros; ring); rewrite E in H; clear E
+        assert (E : sum_lt n f = sum_lt n g) by alike; rewrite E in H; clear E
   end.
 
 (** Not 0, because a multiple is not 0. *)
@@ -601,7 +615,7 @@ Ltac absurd_zero :=
 
 Ltac seam :=
   let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
-  first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | nra | at_whole | side]
+  first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | (know_sums; absurd_zero) | nra | at_whole | side]
         | split; at_seam E
         | at_seam E ].
 
