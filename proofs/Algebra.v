@@ -395,15 +395,27 @@ Ltac hold_roots :=
       revert P; generalize (sqrt e); intros r P
   end.
 
+(** Choices by comparisons of sums, whatever else depends on them. *)
+Ltac choose_by_sums :=
+  repeat (match goal with |- context [if ?c then _ else _] =>
+            lazymatch c with context [Rltb ?a ?b] => lazymatch constr:((a, b)) with context [sum_lt] => decide_bool c end end
+          end; reduce; try absurd_case).
+
 Ltac real_equation :=
   first
-    [ lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
-    | (lazymatch goal with |- context [sqrt] => idtac end; progress hold_roots;
+    [ (lazymatch goal with |- context [sqrt] => idtac end; choose_by_sums; progress hold_roots;
        first [solve [merged ltac:(linear_term)] | solve [sums_equal] | solve [split_cases; sums_equal]])
+    | lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
     | solve [equation]
     | solve [sums_alike]
     | solve [sums_equal]
     | split_cases; solve [sums_equal] ].
+
+(** Roots that depend on the indices of sums over one range on both sides. *)
+Ltac under_roots :=
+  both_merged; repeat (same_range; apply sum_ext; intros ? ?; cbv beta);
+  hypotheses; choose_by_sums; progress hold_roots;
+  first [solve [linear_term] | solve [merged ltac:(linear_term)] | solve [sums_equal]].
 
 (** The adjoint law: both sides are sums over all entries. *)
 Ltac adjoint :=
@@ -411,6 +423,7 @@ Ltac adjoint :=
   first
     [ reflexivity
     | solve [merged ltac:(linear_term)]
+    | (lazymatch goal with |- context [sqrt] => idtac end; under_roots)
     | solve [repeat (apply sum_ext; intros ? ?; cbv beta); first [ring | equation]]
     | solve [sums_equal]
     | solve [split_cases; sums_equal] ].

@@ -113,6 +113,12 @@ Proof.
   evar_last; [apply (is_derive_pow f); exact Df|rewrite Hf; ring].
 Qed.
 
+Lemma dual_const_div : forall f c a b, dual f a b -> a <> 0 -> dual (fun t => c / f t) (c / a) (- (c * b / (a * a))).
+Proof.
+  intros f c a b H N; eapply dual_eq; [apply (dual_div (fun _ => c) f); [apply dual_const|exact H|exact N]|reflexivity|].
+  field; exact N.
+Qed.
+
 Lemma dual_exp : forall f a b, dual f a b -> dual (fun t => exp (f t)) (exp a) (b * exp a).
 Proof. intros f a b H; apply (dual_chain exp f a b (exp a) H); apply is_derive_exp. Qed.
 

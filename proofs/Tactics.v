@@ -36,6 +36,9 @@ Ltac at_terms :=
   | H : forall i j k l : Z, (0 <= i < _)%Z -> (0 <= j < _)%Z -> (0 <= k < _)%Z -> (0 <= l < _)%Z -> _
     |- context [?x ?a ?b ?c ?d] =>
       is_var x; have_at (H a b c d ltac:(inside) ltac:(inside) ltac:(inside) ltac:(inside))
+  | H : forall i j k l m : Z, (0 <= i < _)%Z -> (0 <= j < _)%Z -> (0 <= k < _)%Z -> (0 <= l < _)%Z -> (0 <= m < _)%Z -> _
+    |- context [?x ?a ?b ?c ?d ?e] =>
+      is_var x; have_at (H a b c d e ltac:(inside) ltac:(inside) ltac:(inside) ltac:(inside) ltac:(inside))
   end.
 
 Ltac hypotheses :=
@@ -245,6 +248,10 @@ Ltac know_sums :=
       tryif constr_eq f g then fail else
         let E := fresh "E" in
         assert (E : sum_lt n f = sum_lt n g) by alike; rewrite E in H; clear E
+  | H : context [sum_lt ?n ?f], K : context [sum_lt ?n ?g] |- _ =>
+      tryif constr_eq f g then fail else
+        let E := fresh "E" in
+        assert (E : sum_lt n f = sum_lt n g) by alike; rewrite E in H; clear E
   end.
 
 (** Not 0, because a multiple is not 0. *)
@@ -403,7 +410,10 @@ Ltac dual_step :=
       | _ => lazymatch g with fun _ => ?b => eapply (dual_scal_r f b) | _ => eapply (dual_mult f g) end
       end
   | |- dual (fun t => @?f t / @?g t) _ _ =>
-      lazymatch g with fun _ => ?b => eapply (dual_div_const f b) | _ => eapply (dual_div f g) end
+      lazymatch g with
+      | fun _ => ?b => eapply (dual_div_const f b)
+      | _ => lazymatch f with fun _ => ?a => eapply (dual_const_div g a) | _ => eapply (dual_div f g) end
+      end
   | |- dual (fun t => - @?f t) _ _ => eapply (dual_opp f)
   | |- dual (fun t => / @?f t) _ _ => eapply (dual_inv f)
   | |- dual (fun t => (@?f t) ^ (@?n t)) _ _ => eapply (dual_pow f)
