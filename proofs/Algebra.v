@@ -274,6 +274,10 @@ Ltac pull_sum :=
   lazymatch goal with
   | |- sum_lt ?n ?f + sum_lt ?n ?g = _ =>
       etransitivity; [symmetry; apply sum_plus | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
+  | |- sum_lt ?n ?f + sum_lt ?m (fun i => sum_lt ?n (fun j => @?g i j)) = _ =>
+      etransitivity; [apply (f_equal (fun z => sum_lt n f + z)); apply (sum_comm m n g) | pull_sum]
+  | |- sum_lt ?n ?f + sum_lt ?m (fun i => sum_lt ?p (fun j => sum_lt ?n (fun k => @?g i j k))) = _ =>
+      etransitivity; [apply (f_equal (fun z => sum_lt n f + z)); apply (sum_front_3 m p n g) | pull_sum]
   | |- sum_lt ?n ?f - sum_lt ?n ?g = _ =>
       etransitivity; [symmetry; apply sum_minus | eapply sum_same; [intros ? ?; pull_sum | reflexivity]]
   | |- - sum_lt ?n ?f = _ =>
@@ -403,7 +407,8 @@ Ltac choose_by_sums :=
 
 Ltac real_equation :=
   first
-    [ (lazymatch goal with |- context [sqrt] => idtac end; choose_by_sums; progress hold_roots;
+    [ (lazymatch goal with |- context [sqrt (sum_lt _ _)] => idtac | |- context [sqrt (_ + _)] => idtac end;
+       choose_by_sums; hold_roots;
        first [solve [merged ltac:(linear_term)] | solve [sums_equal] | solve [split_cases; sums_equal]])
     | lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
     | solve [equation]
@@ -411,11 +416,17 @@ Ltac real_equation :=
     | solve [sums_equal]
     | split_cases; solve [sums_equal] ].
 
-(** Roots that depend on the indices of sums over one range on both sides. *)
+(** Roots that depend on indices of sums over one range on both sides, down to where they are fixed. *)
 Ltac under_roots :=
-  both_merged; repeat (same_range; apply sum_ext; intros ? ?; cbv beta);
-  hypotheses; choose_by_sums; progress hold_roots;
-  first [solve [linear_term] | solve [merged ltac:(linear_term)] | solve [sums_equal]].
+  both_merged; fix_roots
+with fix_roots :=
+  cbv beta; hypotheses;
+  first
+    [ progress hold_roots; cbv beta; first [solve [linear_term] | solve [sums_equal]]
+    | lazymatch goal with |- sum_lt ?n (fun i => sum_lt ?m (fun j => @?f i j)) = sum_lt ?n (fun i => sum_lt ?m (fun j => @?g i j)) =>
+        rewrite (sum_comm n m f), (sum_comm n m g); apply sum_ext; intros ? ?; cbv beta; hypotheses;
+        progress hold_roots; first [solve [linear_term] | solve [sums_equal]] end
+    | same_range; apply sum_ext; intros ? ?; fix_roots ].
 
 (** The adjoint law: both sides are sums over all entries. *)
 Ltac adjoint :=
