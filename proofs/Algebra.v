@@ -355,7 +355,7 @@ Ltac logarithms_out :=
   repeat setoid_rewrite exp_minus; rewrite ?exp_ln by side.
 
 Ltac term_law :=
-  cbv beta; hypotheses;
+  cbv beta; lazymatch goal with |- context [(_ + 0)%Z] => rewrite ?Z.add_0_r | |- _ => idtac end; hypotheses;
   first
     [ solve [linear_term]
     | (lazymatch goal with |- context [sum_lt] => idtac end; progress logarithms_out;

@@ -167,18 +167,103 @@ Ltac axis_law :=
     | (collapse_right; first [solve [gathered] | solve [axis_law]])
     | (symmetry; collapse_right; first [solve [gathered] | (symmetry; solve [axis_law])]) ].
 
+(** * Axes that are made of others: sums over products of sizes, quotients and remainders of places *)
+
+Lemma place_div : forall a m j, (0 <= j < m)%Z -> ((a * m + j) / m = a)%Z.
+Proof. intros a m j H; rewrite Z.div_add_l, Z.div_small by lia; lia. Qed.
+
+Lemma place_mod : forall a m j, (0 <= j < m)%Z -> ((a * m + j) mod m = j)%Z.
+Proof. intros a m j H; rewrite Z.add_comm, Z_mod_plus_full; apply Z.mod_small; exact H. Qed.
+
+Lemma place_div_l : forall a p m j, (0 < p)%Z -> (0 <= j < m)%Z -> ((a * m + j) / (p * m) = a / p)%Z.
+Proof. intros a p m j P H; rewrite (Z.mul_comm p m), <- Z.div_div, place_div by lia; reflexivity. Qed.
+
+Lemma place_div_r : forall a p m j, (0 < p)%Z -> (0 <= j < m)%Z -> ((a * m + j) / (m * p) = a / p)%Z.
+Proof. intros a p m j P H; rewrite <- Z.div_div, place_div by lia; reflexivity. Qed.
+
+Lemma place_mod_l : forall a p m j, (0 < p)%Z -> (0 <= j < m)%Z -> ((a * m + j) mod (p * m) = (a mod p) * m + j)%Z.
+Proof.
+  intros a p m j P H; symmetry; apply (Z.mod_unique_pos _ _ (a / p)).
+  - assert (K := Z.mod_pos_bound a p P); nia.
+  - assert (K := Z.div_mod a p ltac:(lia)); rewrite K at 1; ring.
+Qed.
+
+Lemma place_mod_r : forall a p m j, (0 < p)%Z -> (0 <= j < m)%Z -> ((a * m + j) mod (m * p) = (a mod p) * m + j)%Z.
+Proof. intros a p m j P H; rewrite (Z.mul_comm m p); apply place_mod_l; assumption. Qed.
+
+Lemma place_join : forall a p m q j, (a * (p * m) + (q * m + j) = (a * p + q) * m + j)%Z.
+Proof. intros; ring. Qed.
+
+Lemma place_join_r : forall a p m q j, (a * (m * p) + (q * m + j) = (a * p + q) * m + j)%Z.
+Proof. intros; ring. Qed.
+
+Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
+Ltac in_place := first [assumption | lia | split; [nia | nia]].
+
+(** Places of entries, as the digits that they are made of. *)
+Ltac places :=
+  rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r, ?Z.add_0_l, ?Z.add_0_r, ?Z.sub_0_r, ?Z.mod_1_r, ?Z.mul_assoc;
+  repeat first
+    [ rewrite place_join
+    | rewrite place_join_r
+    | match goal with
+      | |- context [((?a * ?m + ?j) / ?m)%Z] => rewrite (place_div a m j) by in_place
+      | |- context [((?a * ?m + ?j) mod ?m)%Z] => rewrite (place_mod a m j) by in_place
+      | |- context [((?a * ?m + ?j) / (?p * ?m))%Z] => rewrite (place_div_l a p m j) by first [product_above | in_place]
+      | |- context [((?a * ?m + ?j) / (?m * ?p))%Z] => rewrite (place_div_r a p m j) by first [product_above | in_place]
+      | |- context [((?a * ?m + ?j) mod (?p * ?m))%Z] => rewrite (place_mod_l a p m j) by first [product_above | in_place]
+      | |- context [((?a * ?m + ?j) mod (?m * ?p))%Z] => rewrite (place_mod_r a p m j) by first [product_above | in_place]
+      | |- context [(?j / ?m)%Z] => rewrite (Z.div_small j m) by in_place
+      | |- context [(?j mod ?m)%Z] => rewrite (Z.mod_small j m) by in_place
+      end ];
+  rewrite ?Z.div_1_r, ?Z.mul_0_l, ?Z.add_0_l, ?Z.add_0_r.
+
+(** Goal [t = ?e]: sums over products of sizes as sums over each, the first outside or the last. *)
+Ltac flat :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt (?n * ?m)%Z ?f = _ => first
+      [ etransitivity; [apply (sum_flatten n m f); (product_above || (apply Z.lt_le_incl; product_above)) | flat]
+      | etransitivity; [rewrite (Z.mul_comm n m); apply (sum_flatten m n f); (apply Z.lt_le_incl; product_above) | flat] ]
+  | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; flat | reflexivity]
+  | |- ?t = _ =>
+      lazymatch t with
+      | context [sum_lt] =>
+          lazymatch t with
+          | ?a + ?b => etransitivity; [apply f_equal2; flat | reflexivity]
+          | ?a * ?b => etransitivity; [apply f_equal2; flat | reflexivity]
+          | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); flat | reflexivity]
+          | _ => reflexivity
+          end
+      | _ => reflexivity
+      end
+  end.
+
+Ltac place_law :=
+  cbv beta; places;
+  first [ reflexivity | ring | (unify_entries; first [reflexivity | ring])
+        | solve [split_guards; first [reflexivity | ring | (unify_entries; first [reflexivity | ring])]] ].
+
+Ltac places_equal :=
+  etransitivity; [flat | symmetry; etransitivity; [flat | symmetry]];
+  rewrite ?sum_one; both_merged; in_some_order ltac:(place_law).
+
 (** Sums in front, of both sides. *)
 Ltac both_prenex := etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]].
 
 Ltac axes := first [ solve [axis_law] | both_prenex; solve [axis_law] ].
 
+Ltac axes_and_places :=
+  lazymatch goal with |- context [Z.div] => first [ solve [places_equal] | axes ] | |- _ => axes end.
+
 (** The adjoint law: axes first where guards speak of indices. *)
 Ltac adjoint :=
   cbv beta; hypotheses;
   lazymatch goal with
-  | |- context [Z.eqb] => first [ solve [axes] | solve [Algebra.adjoint] ]
-  | |- context [Z.ltb] => first [ solve [axes] | solve [Algebra.adjoint] ]
-  | |- context [Z.leb] => first [ solve [axes] | solve [Algebra.adjoint] ]
+  | |- context [Z.div] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
+  | |- context [Z.eqb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
+  | |- context [Z.ltb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
+  | |- context [Z.leb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
   | |- _ => first [ solve [Algebra.adjoint] | solve [axes] ]
   end.
 

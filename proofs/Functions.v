@@ -180,6 +180,9 @@ Proof. intros x y H; unfold rpow; rewrite (Rltb_true 0 x H); apply exp_pos. Qed.
 Lemma rpow_not_below : forall x y, 0 <= rpow x y.
 Proof. intros x y; unfold rpow; destruct (Rltb 0 x); [apply Rlt_le, exp_pos|lra]. Qed.
 
+Lemma rpow_exp : forall x y, 0 < x -> rpow x y = exp (y * ln x).
+Proof. intros x y H; unfold rpow; rewrite (Rltb_true 0 x H); reflexivity. Qed.
+
 Lemma rpow_less_1 : forall x y, 0 < x -> rpow x (y - 1) = rpow x y / x.
 Proof.
   intros x y H; unfold rpow; rewrite (Rltb_true 0 x H).

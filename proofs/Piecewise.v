@@ -245,6 +245,30 @@ Proof.
   apply filter_imp; intros t [A B]; apply floor_unique; lra.
 Qed.
 
+(** The whole part towards 0: it has one value near 0 as well. *)
+Definition trunc (a : R) : Z := if Rltb a 0 then (- floor (- a))%Z else floor a.
+
+Lemma steady_trunc : forall f a b,
+  dual f a b -> a = 0 \/ a <> IZR (floor a) -> steady (fun t => trunc (f t)) (trunc a).
+Proof.
+  intros f a b H [->|N].
+  - assert (L : -1 < 0) by lra; assert (U : 0 < 1) by lra; unfold steady.
+    generalize (filter_and _ _ (dual_lt _ _ _ _ _ _ (dual_const (-1)) H L) (dual_lt _ _ _ _ _ _ H (dual_const 1) U)).
+    apply filter_imp; intros t [A B].
+    replace (trunc 0) with 0%Z by (unfold trunc; rewrite Rltb_false by lra; symmetry; apply floor_unique; lra).
+    unfold trunc; destruct (Rltb_spec (f t) 0); [replace (floor (- f t)) with 0%Z by (symmetry; apply floor_unique; lra); reflexivity|].
+    apply floor_unique; lra.
+  - assert (O : a <> 0).
+    { intros ->; apply N; replace (floor 0) with 0%Z; [reflexivity|symmetry; apply floor_unique; lra]. }
+    assert (M : - a <> IZR (floor (- a))).
+    { intro E; apply N; rewrite (floor_unique a (- floor (- a))); rewrite opp_IZR; lra. }
+    assert (D := dual_opp _ _ _ H).
+    assert (P := steady_map _ _ Z.opp _ _ (steady_floor _ _ _ D M)); assert (Q := steady_floor _ _ _ H N).
+    assert (C : steady (fun t => Rltb (f t) 0) (Rltb a 0)) by (apply (steady_Rltb f (fun _ => 0) a b 0 0); [exact H|apply dual_const|exact O]).
+    unfold trunc, steady in *; generalize (filter_and _ _ C (filter_and _ _ P Q)); apply filter_imp.
+    intros t [-> [-> ->]]; reflexivity.
+Qed.
+
 Lemma dual_IZR : forall f z, steady f z -> dual (fun t => IZR (f t)) (IZR z) 0.
 Proof. intros f z S; apply dual_steady; apply (steady_map _ _ IZR _ _ S). Qed.
 

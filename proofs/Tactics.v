@@ -101,12 +101,13 @@ Ltac split_cases :=
 Lemma whole : forall b z, b = IZR z -> b = IZR (floor b).
 Proof. intros b z ->; rewrite (floor_unique (IZR z) z); [reflexivity|lra]. Qed.
 
-Ltac not_whole :=
+Ltac not_whole side :=
   lazymatch goal with |- ?a <> IZR (floor ?a) =>
     let E := fresh in intro E;
     match goal with H : ?b <> IZR (floor ?b) |- _ =>
       apply H;
       first [ apply (whole b (floor a)); lra
+            | apply (whole b (floor a)); rewrite <- E; field; side
             | apply (whole b (- floor a)); rewrite opp_IZR; lra
             | apply (whole b (floor a - 1)); rewrite minus_IZR; lra
             | apply (whole b (floor a + 1)); rewrite plus_IZR; lra ]
@@ -263,7 +264,9 @@ Ltac side :=
   first [ assumption
         | index_fact
         | lra
-        | not_whole
+        | not_whole ltac:(first [assumption | lra | apart])
+        | match goal with H : ?b <> IZR (floor ?b) \/ ?b = 0 |- ?a = 0 \/ ?a <> IZR (floor ?a) =>
+            replace a with b by (field; apart); destruct H; [right | left]; assumption end
         | positive
         | (apply Rgt_not_eq; red; first [apply root_above | apply root_above_opp]; first [lra | nra])
         | multiple
@@ -382,6 +385,8 @@ Ltac equation :=
         | (split_roots; first [ring | (field; side) | field_with_roots])
         | field_with_cubes
         | (rewrite !rpow_less_1 by side; field; side)
+        | (rewrite !rpow_exp by side; unify_arguments exp; relate_exponentials; field; side)
+        | (unfold trunc; split_cases; first [ring | field; side])
         | nra ].
 
 (** * Derivatives along curves *)
@@ -464,6 +469,7 @@ Ltac dual_step :=
       end
   | |- steady (fun _ => ?c) _ => apply (steady_const _ c)
   | |- steady (fun t => floor (@?f t)) _ => eapply (steady_floor f)
+  | |- steady (fun t => trunc (@?f t)) _ => eapply (steady_trunc f)
   | |- steady (fun t => Rltb (@?f t) (@?g t)) _ => eapply (steady_Rltb f g)
   | |- steady (fun t => Rleb (@?f t) (@?g t)) _ => eapply (steady_Rleb f g)
   | |- steady (fun t => Reqb (@?f t) (@?g t)) _ => eapply (steady_Reqb f g)
@@ -484,8 +490,6 @@ Ltac dual_step :=
   end.
 
 (** At a seam: it is excluded, or both branches agree there. *)
-Ltac split_or := repeat match goal with H : _ \/ _ |- _ => destruct H end.
-
 Ltac zeros := rewrite ?Ropp_0, ?Rmult_0_r, ?Rmult_0_l, ?Rminus_0_r, ?Rplus_0_l, ?Rplus_0_r.
 
 (** Functions at arguments that come to 0. *)
@@ -494,8 +498,18 @@ Ltac arguments_0 :=
   | |- context [exp ?a] => replace a with 0 by first [ring | (field; side)]; rewrite exp_0
   end.
 
+Ltac split_or := repeat match goal with H : _ \/ _ |- _ => destruct H end.
+
+(** What is said to be 0, or to differ from 0, and is not, or does not. *)
+Ltac absurd_zero :=
+  match goal with
+  | H : ?a <> ?b |- False => apply H; lra
+  | H : / ?a = 0 |- False => revert H; apply Rinv_neq_0_compat; apart
+  end.
+
 Ltac at_seam E :=
   first [ solve [equation]
+        | solve [split_cases; first [exfalso; absurd_zero | equation]]
         | rewrite ?E; zeros; values; solve [equation]
         | rewrite <- ?E; zeros; values; solve [equation]
         | rewrite ?E; arguments_0; solve [equation]
@@ -580,6 +594,17 @@ with hoist_other :=
     end
   end.
 
+(** Whole parts towards 0, written with a choice, are steady where the choice is not. *)
+Ltac fold_trunc :=
+  lazymatch goal with |- dual ?f ?v ?d =>
+    lazymatch f with context [floor] => idtac end;
+    let F := constr:(fun t : R => ltac:(
+      let b := eval cbv beta in (f t) in
+      match b with context C [if Rltb ?q 0 then Z.opp (floor (- ?q)) else floor ?q] =>
+        let r := context C [trunc q] in exact r end)) in
+    change (dual F v d); cbv beta
+  end.
+
 Ltac dual_law :=
   lazymatch goal with
   | H : forall x : R, is_derive (fun y => exp (Rabs y) * ?h y) x _
@@ -603,7 +628,7 @@ Ltac dual_law :=
 Ltac derive :=
   cbv beta;
   lazymatch goal with
-  | |- dual _ _ _ => dual_law; derive
+  | |- dual _ _ _ => try fold_trunc; dual_law; derive
   | |- steady _ _ => dual_step; derive
   | |- _ -> dual _ _ _ => intro; try (apply dual_of_nothing; solve [contradiction | congruence | lra]); derive
   | |- (0 <= _ < _)%Z -> _ => intro; derive
@@ -616,15 +641,8 @@ Ltac derive :=
 (** What is 0 is whole. *)
 Ltac at_whole := match goal with H : ?b <> IZR (floor ?b) |- False => apply H, (whole b 0); lra end.
 
-(** What is said to be 0, or to differ from 0, and is not, or does not. *)
-Ltac absurd_zero :=
-  match goal with
-  | H : ?a <> ?b |- False => apply H; lra
-  | H : / ?a = 0 |- False => revert H; apply Rinv_neq_0_compat; apart
-  end.
-
 Ltac seam :=
-  let E := fresh "E" in intros E; cbv beta in *; hypotheses; split_or;
+  let E := fresh "E" in intros E; cbv beta in *; rewrite ?Z.add_0_r in *; hypotheses; split_or;
   first [ exfalso; solve [contradiction | congruence | lra | absurd_zero | (know_sums; absurd_zero) | nra | at_whole | side]
         | split; at_seam E
         | at_seam E ].
