@@ -200,53 +200,95 @@ Proof. intros; ring. Qed.
 Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
 Ltac in_place := first [assumption | lia | split; [nia | nia]].
 
+(** A product without one of its factors. *)
+Ltac without_factor d m :=
+  lazymatch d with
+  | (?x * ?y)%Z => match d with
+      | _ => let _ := match goal with _ => constr_eq y m end in x
+      | _ => let _ := match goal with _ => constr_eq x m end in y
+      | _ => let r := without_factor x m in constr:((r * y)%Z)
+      | _ => let r := without_factor y m in constr:((x * r)%Z)
+      end
+  end.
+
 (** Places of entries, as the digits that they are made of. *)
 Ltac places :=
-  rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r, ?Z.add_0_l, ?Z.add_0_r, ?Z.sub_0_r, ?Z.mod_1_r, ?Z.mul_assoc;
+  rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r, ?Z.add_0_l, ?Z.add_0_r, ?Z.sub_0_r, ?Z.mod_1_r;
   repeat first
     [ rewrite place_join
     | rewrite place_join_r
     | match goal with
       | |- context [((?a * ?m + ?j) / ?m)%Z] => rewrite (place_div a m j) by in_place
       | |- context [((?a * ?m + ?j) mod ?m)%Z] => rewrite (place_mod a m j) by in_place
-      | |- context [((?a * ?m + ?j) / (?p * ?m))%Z] => rewrite (place_div_l a p m j) by first [product_above | in_place]
-      | |- context [((?a * ?m + ?j) / (?m * ?p))%Z] => rewrite (place_div_r a p m j) by first [product_above | in_place]
-      | |- context [((?a * ?m + ?j) mod (?p * ?m))%Z] => rewrite (place_mod_l a p m j) by first [product_above | in_place]
-      | |- context [((?a * ?m + ?j) mod (?m * ?p))%Z] => rewrite (place_mod_r a p m j) by first [product_above | in_place]
+      | |- context [((?a * ?m + ?j) / ?d)%Z] => let r := without_factor d m in
+          replace ((a * m + j) / d)%Z with (a / r)%Z
+            by (symmetry; replace d with (r * m)%Z by ring; apply place_div_l; [product_above | in_place])
+      | |- context [((?a * ?m + ?j) mod ?d)%Z] => let r := without_factor d m in
+          replace ((a * m + j) mod d)%Z with ((a mod r) * m + j)%Z
+            by (symmetry; replace d with (r * m)%Z by ring; apply place_mod_l; [product_above | in_place])
       | |- context [(?j / ?m)%Z] => rewrite (Z.div_small j m) by in_place
       | |- context [(?j mod ?m)%Z] => rewrite (Z.mod_small j m) by in_place
       end ];
   rewrite ?Z.div_1_r, ?Z.mul_0_l, ?Z.add_0_l, ?Z.add_0_r.
 
-(** Goal [t = ?e]: sums over products of sizes as sums over each, the first outside or the last. *)
-Ltac flat :=
+Lemma sum_range : forall n m f, n = m -> sum_lt n f = sum_lt m f.
+Proof. intros n m f ->; reflexivity. Qed.
+
+Ltac not_negative := first [lia | apply Z.lt_le_incl; product_above].
+
+(** Goal [t = ?e]: sums over products of sizes as sums over each, of two factors the first outside or the second. *)
+Ltac flat swapped :=
   cbv beta;
   lazymatch goal with
-  | |- sum_lt (?n * ?m)%Z ?f = _ => first
-      [ etransitivity; [apply (sum_flatten n m f); (product_above || (apply Z.lt_le_incl; product_above)) | flat]
-      | etransitivity; [rewrite (Z.mul_comm n m); apply (sum_flatten m n f); (apply Z.lt_le_incl; product_above) | flat] ]
-  | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; flat | reflexivity]
+  | |- sum_lt (?n * ?m)%Z ?f = _ =>
+      lazymatch swapped with
+      | false => etransitivity; [apply (sum_flatten n m f); not_negative | flat swapped]
+      | true => etransitivity; [apply (sum_range (n * m) (m * n) f); ring |];
+                etransitivity; [apply (sum_flatten m n f); not_negative | flat swapped]
+      end
+  | |- sum_lt _ _ = _ => eapply sum_same; [intros ? ?; flat swapped | reflexivity]
   | |- ?t = _ =>
       lazymatch t with
       | context [sum_lt] =>
           lazymatch t with
-          | ?a + ?b => etransitivity; [apply f_equal2; flat | reflexivity]
-          | ?a * ?b => etransitivity; [apply f_equal2; flat | reflexivity]
-          | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); flat | reflexivity]
+          | ?a + ?b => etransitivity; [apply f_equal2; flat swapped | reflexivity]
+          | ?a * ?b => etransitivity; [apply f_equal2; flat swapped | reflexivity]
+          | ?a / ?b => etransitivity; [apply (f_equal (fun z => z / b)); flat swapped | reflexivity]
           | _ => reflexivity
           end
       | _ => reflexivity
       end
   end.
 
+(** A range that is the product of those on the other side, in their order. *)
+Ltac as_product p := etransitivity; [refine (sum_range _ p _ _); ring |].
+Ltac like_the_other :=
+  lazymatch goal with
+  | |- sum_lt (?a * ?b)%Z _ = ?e => first
+      [ lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => sum_lt ?r (fun o => _))))) =>
+          as_product (n * m * p * q * r)%Z end
+      | lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => _)))) =>
+          as_product (n * m * p * q)%Z end
+      | lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => _))) => as_product (n * m * p)%Z end
+      | lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => _)) => as_product (n * m)%Z end ]
+  end.
+
+Ltac in_order :=
+  repeat (same_range; apply sum_ext; intros ? ?; cbv beta);
+  first [like_the_other | symmetry; like_the_other | idtac].
+
 Ltac place_law :=
   cbv beta; places;
   first [ reflexivity | ring | (unify_entries; first [reflexivity | ring])
         | solve [split_guards; first [reflexivity | ring | (unify_entries; first [reflexivity | ring])]] ].
 
+Ltac both_flat swapped := etransitivity; [flat swapped | symmetry; etransitivity; [flat swapped | symmetry]].
+
+Ltac places_equal_by swapped :=
+  both_flat swapped; rewrite ?sum_one; both_merged; in_some_order ltac:(place_law).
+
 Ltac places_equal :=
-  etransitivity; [flat | symmetry; etransitivity; [flat | symmetry]];
-  rewrite ?sum_one; both_merged; in_some_order ltac:(place_law).
+  in_order; first [solve [places_equal_by false] | solve [places_equal_by true]].
 
 (** Sums in front, of both sides. *)
 Ltac both_prenex := etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]].
