@@ -167,6 +167,30 @@ Ltac axis_law :=
     | (collapse_right; first [solve [gathered] | solve [axis_law]])
     | (symmetry; collapse_right; first [solve [gathered] | (symmetry; solve [axis_law])]) ].
 
+(** * Two sums over pairs, of which each is at one place of the other's outer range *)
+
+Lemma sum_pairs : forall m n (K H : Z -> Z) (F G : Z -> Z -> R) (e d : Z -> Z -> Z),
+  (forall j k, (0 <= j < m)%Z -> (0 <= k < K j)%Z -> F j k <> 0 -> (0 <= e j k < n)%Z) ->
+  (forall i h, (0 <= i < n)%Z -> (0 <= h < H i)%Z -> G i h <> 0 -> (0 <= d i h < m)%Z) ->
+  (forall i j, (0 <= i < n)%Z -> (0 <= j < m)%Z ->
+     sum_lt (K j) (fun k => if (e j k =? i)%Z then F j k else 0) =
+     sum_lt (H i) (fun h => if (d i h =? j)%Z then G i h else 0)) ->
+  sum_lt m (fun j => sum_lt (K j) (F j)) = sum_lt n (fun i => sum_lt (H i) (G i)).
+Proof.
+  intros m n K H F G e d Fe Gd E.
+  assert (P : forall m n (K : Z -> Z) (F : Z -> Z -> R) (e : Z -> Z -> Z),
+    (forall j k, (0 <= j < m)%Z -> (0 <= k < K j)%Z -> F j k <> 0 -> (0 <= e j k < n)%Z) ->
+    sum_lt m (fun j => sum_lt (K j) (F j)) =
+    sum_lt n (fun i => sum_lt m (fun j => sum_lt (K j) (fun k => if (e j k =? i)%Z then F j k else 0)))).
+  { clear; intros m n K F e Fe; rewrite sum_comm; apply sum_ext; intros j Hj; rewrite sum_comm; apply sum_ext; intros k Hk.
+    destruct (Req_dec (F j k) 0) as [Z|N].
+    - rewrite Z; symmetry; apply sum_all_zero; intros i Hi; destruct (e j k =? i)%Z; reflexivity.
+    - rewrite (sum_single n (e j k)) by (first [exact (Fe j k Hj Hk N) | intros i Hi D; destruct (Z.eqb_spec (e j k) i); [lia|reflexivity]]).
+      rewrite Z.eqb_refl; reflexivity. }
+  rewrite (P m n K F e Fe), (P n m H G d Gd), sum_comm.
+  apply sum_ext; intros j Hj; apply sum_ext; intros i Hi; apply E; assumption.
+Qed.
+
 (** * Axes that are made of others: sums over products of sizes, quotients and remainders of places *)
 
 Lemma place_div : forall a m j, (0 <= j < m)%Z -> ((a * m + j) / m = a)%Z.
@@ -265,7 +289,9 @@ Ltac as_product p := etransitivity; [refine (sum_range _ p _ _); ring |].
 Ltac like_the_other :=
   lazymatch goal with
   | |- sum_lt (?a * ?b)%Z _ = ?e => first
-      [ lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => sum_lt ?r (fun o => _))))) =>
+      [ lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => sum_lt ?r (fun o => sum_lt ?s (fun u => _)))))) =>
+          as_product (n * m * p * q * r * s)%Z end
+      | lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => sum_lt ?r (fun o => _))))) =>
           as_product (n * m * p * q * r)%Z end
       | lazymatch e with sum_lt ?n (fun i => sum_lt ?m (fun j => sum_lt ?p (fun k => sum_lt ?q (fun l => _)))) =>
           as_product (n * m * p * q)%Z end
@@ -290,10 +316,58 @@ Ltac places_equal_by swapped :=
 Ltac places_equal :=
   in_order; first [solve [places_equal_by false] | solve [places_equal_by true]].
 
+(** Where a tensor that is read at the outer index of one sum is read inside the other. *)
+Ltac read_inside f g :=
+  constr:(fun out_f in_f : Z => ltac:(
+    let found := constr:(fun out_g in_g : Z => ltac:(
+      let bf := eval cbv beta in (f out_f in_f) in let bg := eval cbv beta in (g out_g in_g) in
+      match bg with
+      | context [?x out_g] => is_var x; match bf with context [x ?e] => exact e end
+      | context [?x out_g _] => is_var x; match bf with context [x ?e _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ out_g] => is_var x; match bf with context [x _ ?e] => exact e end
+      | context [?x out_g _ _] => is_var x; match bf with context [x ?e _ _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ out_g _] => is_var x; match bf with context [x _ ?e _] => lazymatch type of e with Z => exact e end end
+      | context [?x _ _ out_g] => is_var x; match bf with context [x _ _ ?e] => exact e end
+      | context [?x _ _ out_g _] => is_var x; match bf with context [x _ _ ?e _] => exact e end
+      | context [?x _ _ _ out_g] => is_var x; match bf with context [x _ _ _ ?e] => exact e end
+      end)) in
+    let e := eval cbv beta in (found 0%Z 0%Z) in exact e)).
+
+(** Terms of the two inner sums correspond: in the opposite order, or where the two places say. *)
+Ltac inner_reindexed e d i j :=
+  lazymatch goal with |- sum_lt ?n ?f = sum_lt ?m ?g => first
+    [ solve [apply (sum_reindex n m f g (fun k => (m - 1 - k)%Z) (fun h => (n - 1 - h)%Z)); correspond]
+    | solve [apply (sum_reindex n m f g (fun _ => (j - d i 0)%Z) (fun _ => (i - e j 0)%Z)); cbv beta; correspond]
+    | solve [apply (sum_reindex n m f g (fun _ => j) (fun _ => (i - e j 0)%Z)); cbv beta; correspond]
+    | solve [apply (sum_reindex n m f g (fun _ => (j - d i 0)%Z) (fun _ => i)); cbv beta; correspond] ]
+  end.
+
+Ltac outside_inside :=
+  cbv beta;
+  lazymatch goal with
+  | |- sum_lt ?m (fun j => sum_lt (@?K j) (fun k => @?L j k)) = sum_lt ?n (fun i => sum_lt (@?H i) (fun h => @?R i h)) =>
+      let e := read_inside L R in let d := read_inside R L in
+      apply (sum_pairs m n K H L R e d); cbv beta;
+      [ intros ? ? ? ?; split_guards; intro; first [index_law | exfalso; match goal with N : _ <> 0 |- _ => apply N; ring end]
+      | intros ? ? ? ?; split_guards; intro; first [index_law | exfalso; match goal with N : _ <> 0 |- _ => apply N; ring end]
+      | let i := fresh "i" in let j := fresh "j" in intros i j ? ?; inner_reindexed e d i j ]
+  end.
+
+Ltac tidy := rewrite ?Z.mul_1_l, ?Z.mul_1_r.
+
+Ltac pairs_law :=
+  cbv beta;
+  first
+    [ solve [outside_inside]
+    | lazymatch goal with |- sum_lt ?n (fun i => sum_lt ?m (fun j => @?f i j)) = sum_lt ?k (fun i => sum_lt ?m (fun j => @?g i j)) =>
+        rewrite (sum_comm n m f), (sum_comm k m g); apply sum_ext; intros ? ?; solve [pairs_law] end
+    | same_range; apply sum_ext; intros ? ?; solve [pairs_law] ].
+
 (** Sums in front, of both sides. *)
 Ltac both_prenex := etransitivity; [prenex | symmetry; etransitivity; [prenex | symmetry]].
 
-Ltac axes := first [ solve [axis_law] | both_prenex; solve [axis_law] ].
+Ltac axes :=
+  first [ solve [axis_law] | both_prenex; solve [axis_law] | solve [both_merged; tidy; pairs_law] ].
 
 Ltac axes_and_places :=
   lazymatch goal with |- context [Z.div] => first [ solve [places_equal] | axes ] | |- _ => axes end.
