@@ -221,6 +221,12 @@ Proof. intros; ring. Qed.
 Lemma place_join_r : forall a p m q j, (a * (m * p) + (q * m + j) = (a * p + q) * m + j)%Z.
 Proof. intros; ring. Qed.
 
+Lemma place_range : forall a n p m j, (0 <= a < n)%Z -> (0 <= j < m)%Z -> p = (n * m)%Z -> (0 <= a * m + j < p)%Z.
+Proof. intros a n p m j H K ->; nia. Qed.
+
+Lemma place_div_range : forall e d n p, (0 <= e < p)%Z -> (0 < d)%Z -> p = (n * d)%Z -> (0 <= e / d < n)%Z.
+Proof. intros e d n p H D ->; split; [apply Z.div_pos; lia|apply Z.div_lt_upper_bound; lia]. Qed.
+
 Ltac product_above := first [lia | apply Z.mul_pos_pos; product_above].
 Ltac in_place := first [assumption | lia | split; [nia | nia]].
 
@@ -234,6 +240,27 @@ Ltac without_factor d m :=
       | _ => let r := without_factor y m in constr:((x * r)%Z)
       end
   end.
+
+(** That places made of digits are in their ranges. *)
+Ltac bound e :=
+  lazymatch e with
+  | (?a * ?m + ?j)%Z => let b := bound a in constr:((b * m)%Z)
+  | (?a mod ?m)%Z => m
+  | argmax_lt ?n _ => n
+  | _ => match goal with H : (0 <= e < ?n)%Z |- _ => n end
+  end.
+
+Ltac place_in_range :=
+  first
+    [ assumption
+    | lazymatch goal with
+      | |- (0 <= argmax_lt _ _ < _)%Z => apply argmax_range; product_above
+      | |- (0 <= _ mod ?m < ?m)%Z => apply Z.mod_pos_bound; product_above
+      | |- (0 <= ?a * ?m + ?j < _)%Z =>
+          let n := bound a in apply (place_range a n); [place_in_range | place_in_range | ring]
+      | |- (0 <= ?e / ?d < ?n)%Z =>
+          let p := bound e in apply (place_div_range e d n p); [place_in_range | product_above | ring]
+      end ].
 
 (** Places of entries, as the digits that they are made of. *)
 Ltac places :=

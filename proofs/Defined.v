@@ -5,24 +5,40 @@ From Coquelicot Require Import Coquelicot.
 From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Algebra Axes.
 Open Scope R_scope.
 
+(** The same condition, said in another order. *)
+Ltac said_otherwise :=
+  split_or; first [ left; first [assumption | apply not_eq_sym; assumption]
+                  | right; first [assumption | apply not_eq_sym; assumption] ].
+
 Ltac condition_law :=
   first
     [ index_law
     | side
+    | solve [said_otherwise]
+    | (rewrite floor_IZR; reflexivity)
+    | (progress values; side)
     | (left; solve [condition_law])
     | (right; solve [condition_law]) ].
+
+(** An index is inside its range. *)
+Ltac index_inside :=
+  first
+    [ index_law
+    | solve [rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r; place_in_range]
+    | (hypotheses; index_law)
+    | (split_guards; index_law) ].
 
 Ltac defined_everywhere :=
   cbv beta;
   lazymatch goal with
   | |- True => exact I
-  | |- (_ <= _ < _)%Z => first [index_law | (split_guards; index_law)]
+  | |- (_ <= _ < _)%Z => index_inside
   | |- _ /\ _ => split; defined_everywhere
   | |- forall _, _ => intro; defined_everywhere
   | |- if ?c then _ else _ => decide_bool c; reduce; try absurd_index; defined_everywhere
   | |- exists i, (0 <= i < _)%Z /\ True => exists 0%Z; split; [index_law | exact I]
-  | |- _ <> _ :> Z => index_law
-  | |- _ <> _ :> R => hypotheses; side
+  | |- _ <> _ :> Z => first [index_law | apply not_eq_sym, Z.lt_neq; product_above]
+  | |- _ <> _ :> R => hypotheses; first [side | (progress values; side) | (rewrite ?mult_IZR; side)]
   | |- ~ _ => intro; hypotheses; first [absurd_index | lra]
   | |- _ => hypotheses; condition_law
   end.

@@ -236,6 +236,9 @@ Proof.
   apply lt_IZR in H0; apply lt_IZR in H1; lia.
 Qed.
 
+Lemma floor_IZR : forall z, floor (IZR z) = z.
+Proof. intro z; apply floor_unique; lra. Qed.
+
 Lemma steady_floor : forall f a b, dual f a b -> a <> IZR (floor a) -> steady (fun t => floor (f t)) (floor a).
 Proof.
   intros f a b H N; destruct (floor_bounds a) as [L M]; unfold steady.

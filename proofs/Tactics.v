@@ -84,8 +84,7 @@ Ltac decide_bool c :=
   | (?p && ?q)%bool => first [decide_bool p | decide_bool q]
   | (?p || ?q)%bool => first [decide_bool p | decide_bool q]
   | negb ?p => decide_bool p
-  | _ => is_var c; destruct c
-  | _ => destruct c eqn:?
+  | _ => tryif is_var c then destruct c else destruct c eqn:?
   end.
 
 Ltac reduce := cbn [andb orb negb] in *; cbv beta iota.
