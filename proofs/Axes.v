@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Algebra.
+From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Derivatives Algebra Laws.
 Open Scope R_scope.
 
 (** Indices with whole parts of quotients. *)
@@ -403,12 +403,12 @@ Ltac axes_and_places :=
 Ltac adjoint :=
   cbv beta; hypotheses;
   lazymatch goal with
-  | |- context [Z.div] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
-  | |- context [Z.eqb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
-  | |- context [Z.ltb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
-  | |- context [Z.leb] => first [ solve [axes_and_places] | solve [Algebra.adjoint] ]
-  | |- _ => first [ solve [Algebra.adjoint] | solve [axes] ]
+  | |- context [Z.div] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
+  | |- context [Z.eqb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
+  | |- context [Z.ltb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
+  | |- context [Z.leb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
+  | |- _ => first [ solve [Laws.adjoint] | solve [axes] ]
   end.
 
 (** Two programs with one value: also where their sums run over axes in other ways. *)
-Ltac same_value := cbv beta; hypotheses; first [ solve [Algebra.same_value] | solve [axes] ].
+Ltac same_value := cbv beta; hypotheses; first [ solve [Laws.same_value] | solve [axes] ].

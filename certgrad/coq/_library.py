@@ -14,7 +14,9 @@ from pathlib import Path
 from certgrad.errors import UsageError
 
 INSTALL = "apt-get install coq libcoq-coquelicot"
-ORDER = ("Sums", "Curves", "Piecewise", "Maxima", "Functions", "Tactics", "Algebra", "Axes", "Defined", "Library")
+ORDER = tuple(
+    "Sums Curves Piecewise Maxima Functions Tactics Derivatives Algebra Laws Axes Defined Library".split()
+)
 """The files that printed ones require, each after those that it requires itself."""
 SECONDS = 300
 """For one file of the library."""
