@@ -332,7 +332,7 @@ Ltac in_order :=
 
 Ltac place_law :=
   cbv beta; places;
-  first [ reflexivity | ring | (unify_entries; first [reflexivity | ring])
+  first [ reflexivity | ring | solve [unfold Rdiv; ring] | (unify_entries; first [reflexivity | ring | (unfold Rdiv; ring)])
         | solve [split_guards; first [reflexivity | ring | (unify_entries; first [reflexivity | ring])]] ].
 
 Ltac both_flat swapped := etransitivity; [flat swapped | symmetry; etransitivity; [flat swapped | symmetry]].

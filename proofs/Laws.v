@@ -146,12 +146,16 @@ Ltac multiple_of_known :=
 
 Ltac sign_of_sum := first [solve [side] | solve [multiple_of_known]].
 
-(** Roots of sums as numbers above 0, of which no more is known; and choices that such a sign decides. *)
-Ltac hold_roots :=
+(** Choices that the sign of a sum decides. *)
+Ltac decide_signs :=
   repeat match goal with
   | |- context [Rltb 0 ?e] => lazymatch e with context [sum_lt] => idtac end;
       rewrite (Rltb_true 0 e) by sign_of_sum; cbv iota
-  end;
+  end.
+
+(** Roots of sums as numbers above 0, of which no more is known. *)
+Ltac hold_roots :=
+  decide_signs;
   repeat match goal with
   | |- context [sqrt ?e] => lazymatch e with context [sum_lt] => idtac end;
       let P := fresh "P" in let r := fresh "r" in
@@ -168,7 +172,7 @@ Ltac choose_by_sums :=
 Ltac real_equation :=
   first
     [ (lazymatch goal with |- context [sqrt (sum_lt _ _)] => idtac | |- context [sqrt (_ + _)] => idtac end;
-       choose_by_sums; hold_roots;
+       decide_signs; choose_by_sums; hold_roots;
        first [solve [merged ltac:(linear_term)] | solve [sums_equal] | solve [split_cases; sums_equal]])
     | lazymatch goal with |- context [sum_lt] => solve [merged ltac:(term_law)] end
     | solve [equation]
