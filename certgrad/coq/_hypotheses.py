@@ -81,6 +81,27 @@ class Hypotheses:
             return f"({self.integer(s.left)} {relation} {self.integer(s.right)})%Z"
         return f"({self.real(s.left)} {relation} {self.real(s.right)})"
 
+    def _decided(self, s: h.Compare) -> str:
+        """A comparison as a boolean."""
+        if self._whole(s.left) and self._whole(s.right):
+            left, right = self.integer(s.left), self.integer(s.right)
+            less, at_most, equal = (f"({{}} {sign} {{}})%Z" for sign in ("<?", "<=?", "=?"))
+        else:
+            left, right = self.real(s.left), self.real(s.right)
+            less, at_most, equal = (f"({word} {{}} {{}})" for word in ("Rltb", "Rleb", "Reqb"))
+        match s.relation:
+            case "<":
+                return less.format(left, right)
+            case ">":
+                return less.format(right, left)
+            case "<=":
+                return at_most.format(left, right)
+            case ">=":
+                return at_most.format(right, left)
+            case "=":
+                return equal.format(left, right)
+        return f"(negb {equal.format(left, right)})"
+
     def _whole(self, x: h.Term) -> bool:
         """Whether the term is an integer by its form."""
         match x:
@@ -136,7 +157,7 @@ class Hypotheses:
             case h.Array() | h.Entry():
                 sort = self._tensor(x.name).sort
                 if sort == "boolean":
-                    raise NotPrintedError("a hypothesis on a boolean as a number")
+                    return f"(if {self._entry(x)} then 1 else 0)"
                 return self._entry(x) if sort == "real" else f"(IZR {self._entry(x)})"
             case h.Add():
                 return "(" + " + ".join(map(self.real, x.terms)) + ")"
@@ -146,6 +167,8 @@ class Hypotheses:
                 return power(self.real(x.base), Fraction(x.exponent))
             case h.Apply() if x.function in _FUNCTIONS:
                 return applied(_FUNCTIONS[x.function], [self.real(a) for a in x.arguments])
+            case h.Truth() if isinstance(x.statement, h.Compare):
+                return f"(if {self._decided(x.statement)} then 1 else 0)"
             case h.Apply() if x.function == "floor":
                 return f"(IZR (floor {self.real(x.arguments[0])}))"
             case h.Fold() if not x.where and x.kind in ("sum", "maximum"):

@@ -58,6 +58,22 @@ def test_sizes_that_only_a_program_mentions_are_named():
     assert "(a n c q p : Z)" in first.definitions[0].text
 
 
+def test_a_parameter_with_the_name_of_a_size_is_another_one():
+    derivative = file_of("local_response_norm").theorems[0]
+    assert "(k_ > 0)" in derivative.hypotheses
+    assert "(k > 0)" not in derivative.hypotheses
+
+
+def test_what_nothing_reads_has_its_type_beside_its_condition():
+    texts = [d.text for s in file_of("copysign").sections for d in s.definitions]
+    assert any("let v8 : Z -> R := fun i0 =>" in t for t in texts)
+
+
+def test_of_functions_that_are_not_defined_a_hypothesis_speaks():
+    derivative = file_of("i0").theorems[0]
+    assert "(forall x : R, is_derive (fun y => exp (Rabs y) * bessel_i0e y) x" in derivative.statement
+
+
 def test_numbers_and_powers():
     assert number(Fraction(7)) == "7"
     assert power("x", Fraction(3)) == "(x ^ 3)"
