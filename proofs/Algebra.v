@@ -234,9 +234,33 @@ with unify_sums :=
       end
   end.
 
+(** A sum of which an indicator leaves one term. *)
+Lemma ind_square : forall c, ind c ^ 2 = ind c.
+Proof. intros []; unfold ind; ring. Qed.
+
+Ltac one_term :=
+  match goal with |- context [sum_lt ?n ?f] =>
+    let place := constr:(fun at_term : Z => ltac:(
+      let b := eval cbv beta in (f at_term) in
+      match b with context [ind (Z.eqb at_term ?l)] => exact l end)) in
+    lazymatch place with
+    | fun _ => ?l =>
+        let E := fresh "E" in
+        assert (E : sum_lt n f = f l)
+          by (apply (sum_single n l f); [hypotheses; lia
+             | let j := fresh "j" in let N := fresh "N" in
+               intros j ? N; cbv beta; rewrite (proj2 (Z.eqb_neq j l) N); unfold ind; ring]);
+        cbv beta in E; rewrite E; clear E
+    end
+  end.
+
+Ltac one_terms :=
+  progress (rewrite ?Z.add_0_r; repeat one_term);
+  rewrite ?Z.eqb_refl; change (ind true) with 1; rewrite ?ind_square.
+
 Ltac sums_equal :=
   rewrite ?mult_IZR; apply Rminus_diag_uniq; etransitivity; [normal |]; unify_sums;
-  first [ring | field; side].
+  first [ring | field; side | (one_terms; unify_sums; first [ring | field; side])].
 
 (** Sums beside each other under one, which often is enough. *)
 Ltac sums_alike :=
