@@ -399,12 +399,15 @@ Ltac axes :=
 Ltac axes_and_places :=
   lazymatch goal with |- context [Z.div] => first [ solve [places_equal] | axes ] | |- _ => axes end.
 
+(** Axes that are alike on both sides first, then sums of which indicators leave one term. *)
+Ltac under_axes := same_range; apply sum_ext; intros ? ?; cbv beta; hypotheses; first [solve [sums_equal] | under_axes].
+
 (** The adjoint law: axes first where guards speak of indices. *)
 Ltac adjoint :=
   cbv beta; hypotheses;
   lazymatch goal with
   | |- context [Z.div] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
-  | |- context [Z.eqb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
+  | |- context [Z.eqb] => first [ solve [axes_and_places] | solve [Laws.adjoint] | both_merged; solve [under_axes] ]
   | |- context [Z.ltb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
   | |- context [Z.leb] => first [ solve [axes_and_places] | solve [Laws.adjoint] ]
   | |- _ => first [ solve [Laws.adjoint] | solve [axes] ]
