@@ -247,7 +247,14 @@ Ltac bound e :=
   | (?a * ?m + ?j)%Z => let b := bound a in constr:((b * m)%Z)
   | (?a mod ?m)%Z => m
   | argmax_lt ?n _ => n
+  | (?a / ?d)%Z => let p := bound a in without_factor p d
   | _ => match goal with H : (0 <= e < ?n)%Z |- _ => n end
+  end.
+
+Ltac quotients_of_products :=
+  repeat match goal with
+  | |- context [(?a * ?d / ?d)%Z] => rewrite (Z.div_mul a d) by lia
+  | |- context [(?d * ?a / ?d)%Z] => rewrite (Z.mul_comm d a), (Z.div_mul a d) by lia
   end.
 
 Ltac place_in_range :=

@@ -24,7 +24,7 @@ Ltac condition_law :=
 Ltac index_inside :=
   first
     [ index_law
-    | solve [rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r; place_in_range]
+    | solve [rewrite ?Z.div_1_r, ?Z.mul_1_l, ?Z.mul_1_r; quotients_of_products; place_in_range]
     | (hypotheses; index_law)
     | (split_guards; index_law) ].
 
@@ -37,7 +37,7 @@ Ltac defined_everywhere :=
   | |- forall _, _ => intro; defined_everywhere
   | |- if ?c then _ else _ => decide_bool c; reduce; try absurd_index; defined_everywhere
   | |- exists i, (0 <= i < _)%Z /\ True => exists 0%Z; split; [index_law | exact I]
-  | |- _ <> _ :> Z => first [index_law | apply not_eq_sym, Z.lt_neq; product_above]
+  | |- _ <> _ :> Z => first [index_law | (progress quotients_of_products; lia) | apply not_eq_sym, Z.lt_neq; product_above]
   | |- _ <> _ :> R => hypotheses; first [side | (progress values; side) | (rewrite ?mult_IZR; side)]
   | |- ~ _ => intro; hypotheses; first [absurd_index | lra]
   | |- _ => hypotheses; condition_law
