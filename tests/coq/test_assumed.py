@@ -1,4 +1,4 @@
-"""What theorems assume of functions that Coq's library lacks is true: at points, by the numbers of the specification."""
+"""What theorems assume of functions that Coq lacks is true: at points, by the numbers of the specification."""
 
 import pytest
 from flint import arb
