@@ -6,7 +6,7 @@
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coq Require Import Setoid Morphisms.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics.
 Open Scope R_scope.
 
 (** A condition as a number, so that choices inside sums are products. *)

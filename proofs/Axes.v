@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Derivatives Algebra Laws.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws.
 Open Scope R_scope.
 
 (** Indices with whole parts of quotients. *)

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Derivatives Algebra Laws Axes.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra Laws Axes.
 Open Scope R_scope.
 
 (** The same condition, said in another order. *)

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics.
 Open Scope R_scope.
 
 (** Where nothing is, anything holds. *)
@@ -66,6 +66,7 @@ Ltac dual_step :=
       eapply (dual_chain h f); [ | apply is_derive_unscaled; [ | eapply H]]
   | |- dual (fun t => atan2 (@?f t) (@?g t)) _ _ => eapply (dual_atan2 f g)
   | |- dual (fun t => sum_lt (@?n t) (@?f t)) _ _ => eapply (dual_sum _ f)
+  | |- dual (fun t => prod_lt (@?n t) (@?f t)) _ _ => eapply (dual_prod _ f)
   | |- dual (fun t => Rmax (@?f t) (@?g t)) _ _ => eapply (dual_Rmax f g)
   | |- dual (fun t => Rmin (@?f t) (@?g t)) _ _ => eapply (dual_Rmin f g)
   | |- dual (fun t => Rabs (@?f t)) _ _ => eapply (dual_Rabs f)

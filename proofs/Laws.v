@@ -4,7 +4,7 @@
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coq Require Import Setoid Morphisms.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions Tactics Derivatives Algebra.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions Tactics Derivatives Algebra.
 Open Scope R_scope.
 
 Global Instance sum_proper : forall n, Proper (pointwise_relation Z eq ==> eq) (sum_lt n).
@@ -114,10 +114,30 @@ Ltac logarithms_out :=
   lazymatch goal with |- context [ln] => idtac end;
   repeat setoid_rewrite exp_minus; rewrite ?exp_ln by side.
 
+(** Products that begin or end with 1, without it. *)
+Ltac product_term :=
+  split_cases; first [ reflexivity | (exfalso; lia) | ring | (f_equal; lia) | (do 2 f_equal; lia) ].
+
+Ltac products_alike :=
+  rewrite ?Rmult_1_l, ?Rmult_1_r;
+  repeat match goal with
+  | |- context [prod_lt ?n ?f] => match goal with
+      | |- context [prod_lt ?m ?g] =>
+          tryif (constr_eq f g; constr_eq n m) then fail else
+            let E := fresh "E" in
+            assert (E : prod_lt n f = prod_lt m g)
+              by first [ (apply prod_after; [lia | lia | product_term | intros; product_term])
+                       | (apply prod_before; [lia | lia | product_term | intros; product_term])
+                       | (replace n with m by lia; apply prod_ext; intros; product_term) ];
+            rewrite E; clear E
+      end
+  end.
+
 Ltac term_law :=
   cbv beta; lazymatch goal with |- context [(_ + 0)%Z] => rewrite ?Z.add_0_r | |- _ => idtac end; hypotheses;
   first
     [ solve [linear_term]
+    | (lazymatch goal with |- context [prod_lt] => idtac end; products_alike; solve [linear_term])
     | (lazymatch goal with |- context [sum_lt] => idtac end; progress logarithms_out;
        first [solve [linear_term] | solve [merged ltac:(linear_term)] | solve [sums_equal]])
     | solve [equation]

@@ -2,7 +2,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith Bool.
 From Coquelicot Require Import Coquelicot.
-From Certgrad Require Import Sums Curves Piecewise Maxima Functions.
+From Certgrad Require Import Sums Curves Piecewise Products Maxima Functions.
 Open Scope R_scope.
 
 (** * Hypotheses about every entry, at the entries at hand *)
