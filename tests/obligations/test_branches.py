@@ -154,3 +154,18 @@ def test_a_region_where_a_hypothesis_about_a_piecewise_term_fails_is_empty():
     report = certgrad.check(clipped(lambda x: 1 / jnp.sqrt(1 - x * x)), "n -> n")
     assert report.verdict == "proved under hypotheses"
     assert certgrad.check(clipped(lambda x: -1 / jnp.sqrt(1 - x * x)), "n -> n").verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    "outside",
+    [lambda x: jnp.any(x < 0), lambda x: ~jnp.all(x >= 0), lambda x: jnp.min(x) < 0],
+    ids=["any", "all", "min"],
+)
+@pytest.mark.parametrize(("factor", "verdict"), [(2, "proved under hypotheses"), (3, "refuted")])
+def test_the_support_of_a_density_of_vectors(outside, factor, verdict):
+    """At the boundary of its support a log-density has no derivative: what counts entries changes where one does."""
+    density = jax.custom_vjp(lambda x: where(outside(x), -jnp.inf, jnp.sum(x**2)))
+    density.defvjp(lambda x: (density(x), x), lambda x, g: (factor * x * g,))
+    report = certgrad.check(density, "n -> ")
+    assert report.verdict == verdict
+    assert factor == 3 or any("≠" in h.text or "<" in h.text for c in report.claims for h in c.hypotheses)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from certgrad.obligations.assume.conditions import UNDEFINED, condition, merged
+from certgrad.obligations.assume.conditions import UNDEFINED, Clauses, condition, merged
 from certgrad.obligations.assume.signs import NONNEG
 from certgrad.obligations.assume.tensor import Tensor
-from certgrad.obligations.terms.polynomials import ONE
+from certgrad.obligations.terms.index import of_var
+from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.predicates import Pred
-from certgrad.obligations.terms.walk import atoms_of
+from certgrad.obligations.terms.rewriting import Rewriter, replaced
+from certgrad.obligations.terms.variables import fresh
+from certgrad.obligations.terms.walk import atoms_of, deep_atoms, tensors_in
 
 MOVES = frozenset(
     "broadcast_in_dim reshape squeeze expand_dims transpose slice rev copy optimization_barrier stop_gradient".split()
@@ -40,8 +43,24 @@ def finite(x: Tensor) -> Tensor:
     if not x.infinite:
         return x
     own = tuple(c.guarded(x.kept, False) for c in UNDEFINED) if not x.kept.is_zero else UNDEFINED
-    seams = [condition("!= 0", a.poly, "kink") for a in atoms_of(x.kept) if isinstance(a, Pred)]
-    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own, *seams))
+    seams = merged(*(_boundary(a) for a in atoms_of(x.kept) if isinstance(a, Pred)))
+    return replace(x, infinite=0, kept=ONE, defined=merged(x.defined, own), smooth=merged(x.smooth, own, seams))
+
+
+def _boundary(a: Pred) -> Clauses:
+    """The condition that a predicate does not change at the point. One that counts others, as that of `any`, changes
+    where one of these does, for whichever indices."""
+    inner = [b for b in deep_atoms(a.poly) if isinstance(b, Pred)]
+    out = merged(*(condition("!= 0", _anywhere(b.poly), "kink") for b in inner))
+    counted = replaced(a.poly, lambda b: ONE if isinstance(b, Pred) else None)
+    return (
+        out if inner and not any(map(tensors_in, atoms_of(counted))) else merged(out, condition("!= 0", a.poly, "kink"))
+    )
+
+
+def _anywhere(poly: Poly) -> Poly:
+    """The term with the variables of sums around it left open."""
+    return Rewriter({v: of_var(fresh()) for v in poly.free if v[0] == "b"})(poly)
 
 
 def looked_at(name: str, inputs: list[Tensor]) -> list[Tensor]:

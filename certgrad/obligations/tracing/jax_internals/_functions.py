@@ -50,7 +50,13 @@ def _made(value: Any, within: tuple[int, ...]) -> Hashable | None:
         named += [("", None), *sorted(value.__annotations__.items())]
         told = (value.__name__, value.__qualname__, value.__module__, value.__doc__)  # which other code may ask for
         parts = [*told, *held, *(value.__defaults__ or ()), *(x for _, x in named)]
-        said = (value.__code__, id(value.__globals__), id(value.__builtins__), len(held), *(n for n, _ in named))
+        said = (
+            value.__code__,
+            id(value.__globals__),
+            id(getattr(value, "__builtins__", None)),
+            len(held),
+            *(n for n, _ in named),
+        )
         return _all(FunctionType, said, parts, within)
     if type(value) is partial:
         named = sorted(value.keywords.items())
