@@ -61,8 +61,8 @@ def smoothed(x):
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (hidden_markov, "t k, k k -> "),
-        (recurrent, "t, -> "),
+        pytest.param(hidden_markov, "t k, k k -> ", marks=pytest.mark.slow),
+        pytest.param(recurrent, "t, -> ", marks=pytest.mark.slow),
         (from_the_end, "t -> "),
         (after_the_second, "t -> "),
         (with_the_first_in_front, "t -> t"),

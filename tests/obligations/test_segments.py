@@ -95,7 +95,7 @@ def raised_rule(backward):
     return f
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_with_a_number_to_begin_with():
     def backward(y, x, seg, g):
         out = raised(y, x, seg)

@@ -46,6 +46,7 @@ def test_interpolation_in_a_table(parts, verdict):
         assert {str(h) for h in report.hypotheses} == {"x is not an integer", "floor(x) ≤ m − 2", "floor(x) ≥ −m"}
 
 
+@pytest.mark.slow
 def test_bilinear_interpolation():
     def corners(y, x):
         j, i = whole(y), whole(x)
