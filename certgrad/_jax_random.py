@@ -10,6 +10,8 @@ import jax
 import numpy as np
 from jax.extend import core as jex
 
+from ._same_program import opened
+
 _SAMPLERS = frozenset(
     "_uniform _normal _normal_real _truncated_normal _bernoulli _exponential _gumbel _laplace _logistic _cauchy "
     "_rademacher _randint _shuffle".split()
@@ -47,7 +49,7 @@ def sampler(eqn: Any) -> str:
         return ""
     if not eqn.invars or len(eqn.outvars) != 1:  # a part of one, as derivatives take functions apart
         return ""
-    info = str(getattr(getattr(_opened(inner), "debug_info", None), "func_src_info", ""))
+    info = str(getattr(getattr(opened(inner), "debug_info", None), "func_src_info", ""))
     if not info.startswith(f"{name} at {_RANDOM}") or not is_key(eqn.invars[0].aval.dtype):
         return ""
     if name == "_bernoulli" and not all(isinstance(v, jex.Literal) for v in eqn.invars[1:]):
@@ -58,7 +60,7 @@ def sampler(eqn: Any) -> str:
 
 def at_least(eqn: Any) -> int | None:
     """The operand that what is drawn is never below: the program ends with a maximum that takes it."""
-    jaxpr = _opened(eqn.params["jaxpr"])
+    jaxpr = opened(eqn.params["jaxpr"])
     made = {v: e for e in jaxpr.eqns for v in e.outvars}
     last = made.get(jaxpr.outvars[0])
     if last is None or last.primitive.name != "max":
@@ -69,7 +71,3 @@ def at_least(eqn: Any) -> int | None:
         if v in jaxpr.invars:
             return int(jaxpr.invars.index(v))
     return None
-
-
-def _opened(inner: Any) -> Any:
-    return getattr(inner, "jaxpr", inner)

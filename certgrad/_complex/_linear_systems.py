@@ -18,6 +18,7 @@ from jax import lax
 from jax._src.lax import linalg
 from jax._src.numpy import linalg as _dense
 
+from certgrad._same_program import opened, same_program
 from certgrad._threads import Kept
 
 from ._pair import Factors, NoPairsError, Pair, Unread, is_complex, lifted
@@ -110,17 +111,17 @@ def _solve_one(transposed: bool, lu: Any, permutation: Any, b: Any) -> Any:
 
 def _lu_solve(closed: Any) -> bool | None:
     """Whether a program, which is JAX's LU solver, solves with the transpose; None if it is another program."""
-    avals = [v.aval for v in _open(closed).invars]
+    avals = [v.aval for v in opened(closed).invars]
     if len(avals) != 3 or len(avals[0].shape) != 2 or not avals[2].shape or not is_complex(avals[2]):
         return None
     for transposed in (False, True):
-        if str(_open(_traced(_over_columns(transposed, len(avals[2].shape)), avals))) == str(_open(closed)):
+        if same_program(_traced(_over_columns(transposed, len(avals[2].shape)), avals), closed):
             return transposed
     return None
 
 
 _unwrapped = getattr(_dense.slogdet, "__wrapped__")  # noqa: B009 (without its `jit`)
-_texts = Kept()
+_slogdets = Kept()
 
 
 def _is_slogdet(eqn: Any) -> bool:
@@ -130,18 +131,15 @@ def _is_slogdet(eqn: Any) -> bool:
     shape = aval.shape
     if len(shape) < 2 or shape[-1] != shape[-2]:
         return False
-    key = str(aval)
-    if key not in _texts.table:
-        equations = _open(_traced(_unwrapped, [aval])).eqns
-        _texts.table[key] = str(_open(equations[0].params["call_jaxpr"])) if len(equations) == 1 else ""
-    return bool(_texts.table[key]) and str(_open(eqn.params["call_jaxpr"])) == _texts.table[key]
+    key = shape, aval.dtype
+    if key not in _slogdets.table:
+        equations = opened(_traced(_unwrapped, [aval])).eqns
+        _slogdets.table[key] = equations[0].params["call_jaxpr"] if len(equations) == 1 else None
+    known = _slogdets.table[key]
+    return known is not None and same_program(eqn.params["call_jaxpr"], known)
 
 
 def _traced(function: Callable[..., Any], avals: Sequence[Any]) -> Any:
     wide = any(str(a.dtype) in ("complex128", "float64") for a in avals)
     with jax.enable_x64(wide):
         return jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
-
-
-def _open(closed: Any) -> Any:
-    return getattr(closed, "jaxpr", closed)

@@ -150,8 +150,8 @@ _COMPILED = 64
 
 def run(jaxpr: Jaxpr, arguments: Sequence[Any]) -> list[Any]:
     """What a traced program returns when JAX runs it, in float64."""
-    key = id(jaxpr) if parts(jaxpr)[1] else str(jaxpr)
-    known: dict[Any, tuple[Jaxpr, Callable[..., Any]]] = _compiled.table
+    key = id(jaxpr)  # which is no other's while it is kept
+    known: dict[int, tuple[Jaxpr, Callable[..., Any]]] = _compiled.table
     if key not in known:
         while len(known) >= _COMPILED:
             del known[next(iter(known))]

@@ -40,7 +40,7 @@ def drawing(equation: Any) -> Rule | None:
 def _is_of_keys(equation: Any) -> bool:
     """An operation on keys themselves, as a split or a choice of one, and no program that also does something else."""
     values = (*equation.invars, *equation.outvars)
-    return not any(_jaxpr.programs_in(equation)) and any(is_key(v.aval.dtype) for v in values)
+    return any(is_key(v.aval.dtype) for v in values) and not any(_jaxpr.programs_in(equation))
 
 
 def _exactly(x: Value, dtype: Any) -> Any:

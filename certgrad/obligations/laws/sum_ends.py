@@ -11,7 +11,7 @@ Loops whose first step stands by itself leave such sums, inside logarithms and q
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from flint import fmpq
@@ -41,7 +41,7 @@ class _WithEnds(Rewriter):
 
     def __call__(self, poly: Poly) -> Poly:
         poly = super().__call__(poly)
-        while (other := self._longer(poly) or self._shorter(poly)) is not None:
+        while (other := self._changed(poly)) is not None:
             applied(Law.SUM_CUT)
             poly = other
         return poly
@@ -51,18 +51,15 @@ class _WithEnds(Rewriter):
         inside.loops = self.loops
         return inside
 
-    def _longer(self, poly: Poly) -> Poly | None:
+    def _changed(self, poly: Poly) -> Poly | None:
         if len(poly) < 2 or not poly.structured:
             return None
-        return next(filter(None, (self._lengthened(poly, *term) for term in poly.sorted_items())), None)
+        ways = (way(poly, *term) for way in (self._lengthened, self._shortened) for term in poly.sorted_items())
+        return next(filter(None, ways), None)
 
     def _lengthened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
         """The polynomial with a sum in this term made longer by another of its terms."""
-        for a, e in mono:
-            if not isinstance(a, Sum) or len(a.vars) != 1 or e != 1:
-                continue
-            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
-            [(v, n)], body = open_sum(a)
+        for v, n, body, beside in _sums_of(mono, c):
             for place, shift in ((-ONE, -ONE), (n, ZERO)):
                 try:
                     end = resolved(beside * Rewriter({v: of_const(place)})(body), self.context)
@@ -75,18 +72,9 @@ class _WithEnds(Rewriter):
                     return poly - Poly({mono: c}) - end + beside * whole
         return None
 
-    def _shorter(self, poly: Poly) -> Poly | None:
-        if len(poly) < 2 or not poly.structured:
-            return None
-        return next(filter(None, (self._shortened(poly, *term) for term in poly.sorted_items())), None)
-
     def _shortened(self, poly: Poly, mono: Mono, c: fmpq) -> Poly | None:
         """The polynomial with a sum up to a place in this term without its last one, which another term takes away."""
-        for a, e in mono:
-            if not isinstance(a, Sum) or len(a.vars) != 1 or e != 1:
-                continue
-            beside = Poly({tuple((b, k) for b, k in mono if b is not a): c})
-            [(v, n)], body = open_sum(a)
+        for v, n, body, beside in _sums_of(mono, c):
             single = body.single()
             for bound in [b for b, _ in single[0] if isinstance(b, IxPred)] if single is not None else ():
                 if bound.ix.coefficient(v) != -1:
@@ -105,6 +93,14 @@ class _WithEnds(Rewriter):
         """The index is one of an axis of this size, wherever the term stands."""
         ends = (ix, ix.scaled(-1).shifted(size - ONE))
         return all(not self.context.feasible((end.scaled(-1).shifted(-ONE), ">=")) for end in ends)
+
+
+def _sums_of(mono: Mono, c: fmpq) -> Iterator[tuple[Var, Poly, Poly, Poly]]:
+    """The sums over one variable in a term: the variable, its range, the summand, and the factors beside."""
+    for a, e in mono:
+        if isinstance(a, Sum) and len(a.vars) == 1 and e == 1:
+            [(v, n)], body = open_sum(a)
+            yield v, n, body, Poly({tuple((b, k) for b, k in mono if b is not a): c})
 
 
 def _reads_later(body: Poly, v: Var) -> bool:
