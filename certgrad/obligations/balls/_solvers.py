@@ -57,7 +57,7 @@ def root_near(
     if len(sizes) != len(shape):
         raise Unsupported("a solver traced at symbolic sizes")
     equation = _Equation(left, sizes)
-    start = _run(solver, [x.primal for x in arguments]).flatten().tolist()
+    start = _run(called, solver, [x.primal for x in arguments]).flatten().tolist()
     root = equation.only_root() or enclosed_root(equation.residual, equation.jacobian, [arb(v) for v in start])
     if root is None or not _near(root, start):
         raise NotDifferentiable(f"what {called} returns is near no solution of its equation")
@@ -113,10 +113,13 @@ def _near(root: Vector, found: list[float]) -> bool:
     return all(abs(r - v) <= scale for r, v in zip(root, found, strict=True))
 
 
-def _run(solver: object, arguments: Sequence[Array]) -> np.ndarray:
+def _run(called: str, solver: object, arguments: Sequence[Array]) -> np.ndarray:
     """What the solver returns in float64, at the middle of its arguments."""
     given = [_middle(x) if x.dtype == object else x for x in arguments]
-    out = np.asarray(_jaxpr.run(solver, given)[0])
+    try:
+        out = np.asarray(_jaxpr.run(solver, given)[0])
+    except Exception as error:  # it may refuse a point in its own way: a matrix that it cannot factor
+        raise NotDifferentiable(f"{called} raises {type(error).__name__}: {error}") from None
     if not np.isfinite(out).all():
         raise Undecided("a solver that returns no finite number")
     return out

@@ -18,7 +18,7 @@ from certgrad.obligations.assume.signs import ANY, ZERO, negated
 from certgrad.obligations.assume.tensor import Tensor, axis_index, for_all
 from certgrad.obligations.laws.order import may_be_empty
 from certgrad.obligations.terms.index import Ix, of_const, of_var
-from certgrad.obligations.terms.index_terms import index_condition, index_equal, within
+from certgrad.obligations.terms.index_terms import index_condition, index_equal, index_number, within
 from certgrad.obligations.terms.maxima import max_over
 from certgrad.obligations.terms.polynomials import ONE, Poly
 from certgrad.obligations.terms.polynomials import ZERO as NOTHING
@@ -147,8 +147,8 @@ def _promised(
     """What a promise says that the indices are unique or sorted, where it is not shown: what runs is undefined if not.
 
     Sorted means in the order of the operand's axes, as the batch positions go in row-major order. Of one axis and one
-    row of positions it is a condition on the entries, i[a] ≠ i[b] or i[a] ≤ i[b] for a < b; else, and where entries are
-    wrapped or clipped before, it is refused: such a condition would not be read.
+    row of positions it is a condition on the entries, i[a] ≠ i[b] or i[a] ≤ i[b] for a < b; else it is refused: such a
+    condition would not be read.
     """
     places = [v for k, ix in enumerate(batch) if k not in batching and (v := ix.variable()) is not None]
     if not places or not (params["unique_indices"] or params["indices_are_sorted"]):
@@ -166,17 +166,35 @@ def _promised(
             after = _earlier([(b, a) for a, b in pairs])
             if params["indices_are_sorted"] and any(feasible([*o, *p], ranges) for o in before for p in after):
                 open_promises.setdefault("sorted", ">= 0")
-    out: Clauses = ()
+    if not open_promises:
+        return ()
+    if len(places) > 1 or len(axes) > 1:
+        raise UnprovedError(f"a promise that indices are {next(iter(open_promises))}, which is not shown")
+    (v,) = places
+    w = fresh()
+    entry, out = _as_given(entry, next(iter(open_promises)))
     for promise, relation in open_promises.items():
-        if len(places) > 1 or len(axes) > 1 or entry.piecewise or any(type(a) in PREDICATES for a in atoms_of(entry)):
-            raise UnprovedError(f"a promise that indices are {promise}, which is not shown")
-        (v,) = places
-        w = fresh()
         difference = substitute(entry, {v: of_var(w)}) - entry
         later = index_condition(of_var(w).minus(of_var(v)).shifted(-ONE))
         clauses = condition(relation, difference, f"indices that are {promise}")
         out = merged(out, for_all(tuple(c.guarded(later, True) for c in clauses), [v, w]))
     return out
+
+
+def _as_given(entry: Poly, promise: str) -> tuple[Poly, Clauses]:
+    """The entry where it is not moved, and the condition that it is not: of i + n where i < 0, and i, that is i ≥ 0.
+
+    A promise about what is moved is kept where the entries are as given, and keep it.
+    """
+    if not any(isinstance(a, PREDICATES) for a in atoms_of(entry)):
+        return entry, ()
+    cases = sorted(index_cases(entry), key=lambda c: len(index_number(c.ix)))
+    plain = cases[0]
+    if len(index_number(cases[1].ix)) == len(index_number(plain.ix)) or not plain.is_its_conditions:
+        raise UnprovedError(f"a promise that indices are {promise}, which is not shown")
+    relations: dict[str, Relation] = {">=": ">= 0", "=": "= 0", "!=": "!= 0"}
+    stated = [condition(relations[r], index_number(ix), f"indices that are {promise}") for ix, r in plain.conditions]
+    return index_number(plain.ix), merged(*stated)
 
 
 def _earlier(pairs: Sequence[tuple[Ix, Ix]]) -> list[list[Condition]]:

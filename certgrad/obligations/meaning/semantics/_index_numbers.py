@@ -34,6 +34,11 @@ class Case:
     ix: Ix
     conditions: tuple[Condition, ...] = ()
 
+    @property
+    def is_its_conditions(self) -> bool:
+        """The guard says what the conditions say, and no more."""
+        return self.guard == _product(self.conditions)
+
     def where(self, holds: Poly, condition: Condition, ix: Ix | None = None) -> Case:
         return Case(self.guard * holds, ix or self.ix, (*self.conditions, condition))
 
@@ -81,7 +86,7 @@ def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:
         clauses = condition(">= 0", index_number(e), IN_RANGE)
         # Where the case does not hold the condition may be true anyway: then it is said without the guard.
         always = case.guard == ONE or (
-            case.guard == _product(case.conditions)
+            case.is_its_conditions
             and all(not feasible([opposite(c), fails], ranges) for c in case.conditions)
         )
         out += clauses if always else [c.guarded(case.guard, True) for c in clauses]

@@ -62,18 +62,18 @@ def _coefficient(mono: Mono, shape: Shape, unknown: str, axis: int, row: Var, co
         raise UnprovedError("a linear solve whose operator is not linear")
     entry = entries[0][0]
     assert isinstance(entry, Access)
-    own, bound = own_index(shape), dict(dummies)
-    if not hosts and entry.index == own:  # a multiple of the identity
-        rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
-        return substitute(rest, {template(axis): of_var(row)}) * index_equal(of_var(row).minus(of_var(column)))
-    v = entry.index[axis].variable()
-    if any(ix != own[k] for k, ix in enumerate(entry.index) if k != axis) or (
-        shape[axis] != ONE and (v not in bound or bound[v] != shape[axis])
-    ):
+    own = own_index(shape)
+    if any(ix != own[k] for k, ix in enumerate(entry.index) if k != axis):
         raise UnprovedError("a linear solve whose operator is not a product with a matrix")
-    names = {template(axis): of_var(row)} | ({v: of_var(column)} if v is not None else {})
-    rest = monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1])
-    return sum_over(substitute(rest, names), [(w, n) for w, n in dummies if w != v])
+    here = {template(axis): of_var(row)}
+    rest = substitute(monomial({a: e for a, e in single[0] if a is not entry}).scale(single[1]), here)
+    place, bound = entry.index[axis].subst(here), dict(dummies)
+    v = place.variable()
+    if shape[axis] == ONE or (v is not None and v in bound and bound[v] == shape[axis]):
+        names = {v: of_var(column)} if v is not None else {}
+        return sum_over(substitute(rest, names), [(w, n) for w, n in dummies if w != v])
+    # Σ_w c(w)·z[place(w)] = Σ_column z[column]·Σ_w c(w)·[column = place(w)], as every place is within z.
+    return sum_over(rest * index_equal(place.minus(of_var(column))), dummies)
 
 
 def _hosts(mono: Mono, unknown: str) -> list[Sum]:
