@@ -35,6 +35,22 @@ def test_a_promise_that_is_not_shown_is_listed(promise):
     assert wrong.verdict == "refuted"
 
 
+def test_a_promise_about_indices_that_are_wrapped_is_one_about_them_as_given():
+    """x[i] with i < 0 reads x[i + n]; sorted places are then those of entries that are sorted and not below 0."""
+
+    def taken(factor):
+        return rule(
+            lambda x, i: x.at[i].get(indices_are_sorted=True),
+            lambda saved, g: (factor * jnp.zeros_like(saved[0]).at[saved[1]].add(g), None),
+        )
+
+    right = certgrad.check(taken(1), "n, k:int -> k")
+    assert right.verdict == "proved under hypotheses"
+    assert {"i ≥ 0", "i ≤ n − 1"} < hypotheses(right)
+    assert any(text.startswith("i[j] ≥ i[k] wherever") for text in hypotheses(right))
+    assert certgrad.check(taken(2), "n, k:int -> k").verdict == "refuted"
+
+
 def test_a_promise_that_is_shown_is_not_listed():
     def forward(x):
         i = jnp.arange(x.shape[0])

@@ -169,6 +169,44 @@ def test_a_solver_outside_of_jax():
     assert proof(made, "n n, n -> n")[0] == "proved under hypotheses"
 
 
+def sparse(of_rows, of_columns):
+    """A system whose matrix is given by its entries, which are written where they stand: a scatter, not a product."""
+
+    def residual(x, a, b):
+        return jnp.zeros_like(b).at[of_rows].add(a * x[of_columns]) - b
+
+    return residual
+
+
+def test_a_system_given_by_its_entries():
+    """The solver raises at a singular matrix: there it solves nothing, and no law is asked."""
+    rows, columns = np.array([0, 1, 2, 0]), np.array([0, 1, 2, 1])
+
+    def host(a, b, of_rows, of_columns):
+        def solve(entries, right):
+            matrix = np.zeros((3, 3))
+            np.add.at(matrix, (of_rows, of_columns), entries)
+            return np.linalg.solve(matrix, right).astype(b.dtype)
+
+        return jax.pure_callback(solve, jax.ShapeDtypeStruct(b.shape, b.dtype), a, b)
+
+    direct = certgrad.solves(sparse(rows, columns))(lambda a, b: host(a, b, rows, columns))
+    adjoint = certgrad.solves(sparse(columns, rows))(lambda a, b: host(a, b, columns, rows))
+
+    def backward(factor):
+        def bwd(saved, g):
+            a, _, x = saved
+            u = adjoint(a, g)
+            return -factor * u[rows] * x[columns], u
+
+        return bwd
+
+    for factor, expected in ((1, "proved under hypotheses"), (2, "refuted")):
+        made = jax.custom_vjp(direct)
+        made.defvjp(lambda a, b: ((x := direct(a, b)), (a, b, x)), backward(factor))
+        assert proof(made, "4, 3 -> 3")[0] == expected
+
+
 # --- fixed points ---
 
 
