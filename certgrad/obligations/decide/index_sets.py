@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -64,6 +65,8 @@ def _few_operations() -> Iterator[None]:
 
 def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) -> bool:
     """The pieces, which have the same functions, add up to 0."""
+    if _of_one_sign(pieces):  # nothing cancels: each is over the empty set
+        return all(_empty(piece, words, conditions) for piece in pieces)
     orders = _orders(pieces[0])
     terms = [(piece, order) for piece in pieces for order in orders]
     if len(terms) > MAX_PIECES:
@@ -85,6 +88,17 @@ def _cancel(pieces: list[Piece], words: Words, conditions: Sequence[Condition]) 
     params = isl.Set(f"{words.header} -> {{ : {text} }}", here.context)
     total = total.intersect_params(params)
     return _is_zero(total)
+
+
+def _of_one_sign(pieces: Sequence[Piece]) -> bool:
+    """All have coefficients that are numbers, and all of these are above 0, or all below."""
+    return not any(p.sizes or p.numbers for p in pieces) and len({p.coefficient > 0 for p in pieces}) == 1
+
+
+def _empty(piece: Piece, words: Words, conditions: Sequence[Condition]) -> bool:
+    """No index tuple satisfies the piece's conditions, whatever the sizes are."""
+    budget.spend(200)
+    return _Written(piece, [], words, 1).indices(conditions).is_empty()
 
 
 def _is_zero(total: isl.PwQPolynomial) -> bool:
@@ -135,7 +149,6 @@ class _Written:
             if n is not None:
                 self.at_least += [of_var(v), of_var(v).scaled(-1).shifted(n - ONE)]
         self._eliminate()
-        self.undetermined = self._undetermined()
 
     def _eliminate(self) -> None:
         """Solve equations for variables that they determine."""
@@ -166,7 +179,15 @@ class _Written:
         texts += [self.words.condition((ix, ">=")) for ix in self.at_least]
         return " and ".join(texts) or "true"
 
-    def _undetermined(self) -> list[Var]:
+    def indices(self, conditions: Sequence[Condition]) -> isl.Set:
+        """The index tuples that the piece sums over."""
+        names = self._names(self.dummies, "d")
+        texts = [self._conditions(), *map(self.words.condition, conditions)]
+        text = " and ".join([*texts, *self.words.known])
+        return isl.Set(f"{self.words.header} -> {{ [{', '.join(names)}] : {text} }}", here.context)
+
+    @cached_property
+    def undetermined(self) -> list[Var]:
         """The variables that the coordinates leave open, unless they can be counted."""
         self.count: isl.PwAff | None = None
         self.slot_names = self._names(self.slots, "s")
