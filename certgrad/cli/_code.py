@@ -3,6 +3,7 @@
 import importlib.util
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from certgrad.report.audited import Place
     from certgrad.rules._baseline import Looked
     from certgrad.rules._configuration import Configuration
+    from certgrad.rules._find import Found
     from certgrad.rules._findings import Finding, Remark
     from certgrad.rules._worker import RuleResult
 
@@ -149,6 +151,22 @@ def _is_code(target: str) -> bool:
         return importlib.util.find_spec(target) is not None
     except (ImportError, ValueError):
         return False
+
+
+@lru_cache(maxsize=8)
+def found_in(target: str) -> "dict[str, Found]":
+    """The rules of a target by name, found in this process."""
+    from certgrad.rules._find import find
+
+    return {found.name: found for found in find(target).rules}
+
+
+def without_target(rule: str) -> str:
+    """What is said where the certificate of a rule is to be checked, and no code is named."""
+    return (
+        f"this is the certificate of the rule {rule}. Name the code that it is checked against, such as --target "
+        f"{rule.partition(':')[0]}: that code is imported and traced, so a file does not choose it."
+    )
 
 
 def audit(

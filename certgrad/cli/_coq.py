@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from certgrad.cli import _console, _library, _options
+from certgrad.cli import _code, _console, _library, _options
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
 from certgrad.obligations.certificate import Certificate
@@ -21,24 +21,39 @@ LEVELS = CACHE / "levels"
 """A file for each certificate of which all is accepted, named by its checksum: the version of Coq."""
 
 
-def printed(certificates: Sequence[Certificate]) -> "list[File]":
-    """Each certificate of a library op as a file of Coq. Raises UsageError for one that is about something else."""
+def printed(certificates: Sequence[Certificate], target: str = "") -> "list[File]":
+    """Each certificate as a file of Coq: of an op of the library, or of a rule in the target.
+
+    Raises UsageError for one that is about something else.
+    """
     from certgrad.coq import export
-    from certgrad.ops import registry
     from certgrad.ops._declare import Op
 
     files = []
     for certificate in certificates:
-        if certificate.op not in registry.names():
-            raise UsageError(f"'{certificate.op}' is no op of the library. So far only its ops can be printed in Coq.")
-        op = registry.get(certificate.op)
-        if isinstance(op, Op):
+        if ":" in certificate.op:
+            files.append(_of_rule(certificate, target))
+        elif certificate.op not in _library.names():
+            raise UsageError(f"'{certificate.op}' is no op of the library and no rule, so it cannot be printed in Coq.")
+        elif isinstance(op := _library.get(certificate.op), Op):
             files.append(export(op, certificate))
     return files
 
 
+def _of_rule(certificate: Certificate, target: str) -> "File":
+    from certgrad.coq import not_printed
+    from certgrad.rules._printed import print_rule
+
+    if not target:
+        raise UsageError(_code.without_target(certificate.op))
+    found = _code.found_in(target).get(certificate.op)
+    if found is None:
+        return not_printed(certificate, f"there is no rule of this name in {target}")
+    return print_rule(certificate, found)
+
+
 def read(paths: Sequence[Path]) -> list[Certificate]:
-    """The certificates of ops in files and folders; those of graphs are passed over."""
+    """The certificates of ops and rules in files and folders; those of graphs are passed over."""
     from certgrad.cli import _certificates
 
     found = [one for path in _certificates.find(paths) for one in _certificates.read(path)]
@@ -78,7 +93,7 @@ def level(certificate: Certificate) -> str:
         return ""
 
 
-def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
+def verify(paths: Sequence[Path], target: str, *, jobs: int | None, limit: int, quiet: bool, check: bool) -> ExitCode:
     """Print what Coq's kernel accepts of the certificates, and why not of the others. Raises NoCoqError."""
     from certgrad.coq import Kernel, Library
 
@@ -87,9 +102,9 @@ def verify(paths: Sequence[Path], *, jobs: int | None, limit: int, quiet: bool, 
     _library.prepare()
     certificates = read(paths)
     if not certificates:
-        typer.echo("nothing selected: there are no certificates of ops.", err=True)
+        typer.echo("nothing selected: there are no certificates of ops or rules.", err=True)
         return ExitCode.NOTHING_SELECTED
-    files = printed(certificates)
+    files = printed(certificates, target)
     judging = kernel.judge_all(files, _options.processes(jobs, len(files)))
     results = list(_console.progress(judging, len(files), shown=not quiet, verb="judging"))
     keep_levels(certificates, results, kernel.library.release)

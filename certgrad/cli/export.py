@@ -1,4 +1,4 @@
-"""`certgrad export`: certificates of ops as theorems of Coq, a certified graph as an ONNX model or PyTorch code."""
+"""`certgrad export`: certificates as theorems of Coq, a certified graph as an ONNX model or PyTorch code."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from certgrad.cli import _library
+from certgrad.cli import _code, _library
 from certgrad.cli._errors import ExitCode
 from certgrad.errors import UsageError
+from certgrad.obligations.certificate import Certificate
 
 
 class Program(StrEnum):
@@ -24,10 +25,11 @@ def export(
         list[str] | None,
         typer.Argument(
             metavar="[TARGET...]",
-            help="With --coq ops of the library, all if none is named; else one function, as models/mlp.py:loss.",
+            help="With --coq ops of the library and code with rules, as `certgrad audit` takes them; all ops if none "
+            "is named. Else one function, as models/mlp.py:loss.",
         ),
     ] = None,
-    coq: Annotated[bool, typer.Option("--coq", help="Certificates of ops as files of Coq.")] = False,
+    coq: Annotated[bool, typer.Option("--coq", help="Certificates of ops and rules as files of Coq.")] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="With --coq: the folder that is written.")
     ] = Path("coq"),
@@ -52,13 +54,13 @@ def export(
         str | None, typer.Option(metavar="NAME", help="With --torch: of real numbers; that of the trace by default.")
     ] = None,
 ) -> None:
-    """Write certificates of ops as files of Coq, or a certified graph as an ONNX model or as code for PyTorch.
+    """Write certificates as files of Coq, or a certified graph as an ONNX model or as code for PyTorch.
 
-    With --coq each op is proved first; then its traced forward, JVP and VJP are printed as the specification of
-    primitives reads them, its hypotheses as the certificate has them, and each obligation as a theorem with the tactic
-    that proves it. What cannot be printed is named in a comment with the reason. Coq itself is not needed: `make` in
-    the folder compiles the files where it is installed, and `certgrad verify --kernel coq` says which theorems it
-    accepts.
+    With --coq each op, and each rule in the code that is named, is proved first; then its traced forward, JVP and VJP
+    are printed as the specification of primitives reads them, its hypotheses as the certificate has them, and each
+    obligation as a theorem with the tactic that proves it. What cannot be printed is named in a comment with the
+    reason. Coq itself is not needed: `make` in the folder compiles the files where it is installed, and `certgrad
+    verify --kernel coq` says which theorems it accepts.
 
     With --onnx or --torch the function is certified as a graph first, and is written only if it is proved.
 
@@ -68,7 +70,7 @@ def export(
     if not named:
         raise UsageError("name the language: `certgrad export --coq`, `--onnx FILE` or `--torch FILE`.")
     if coq and len(named) > 1:
-        raise UsageError(f"--coq is about ops, and {named[1]} about the graph of a function. Name one of them.")
+        raise UsageError(f"--coq is about rules, and {named[1]} about the graph of a function. Name one of them.")
     if coq:
         _to_coq(targets, output)
         return
@@ -122,12 +124,17 @@ def _to_coq(targets: list[str] | None, output: Path) -> None:
     from certgrad.coq import sources
 
     known = _library.names()
-    unknown = [name for name in targets or () if name not in known]
+    ops, code = _code.split(targets or known)
+    unknown = [name for name in ops if name not in known]
     if unknown:
         raise UsageError(f"'{unknown[0]}' is no op of the library. `certgrad list` shows the ops.")
-    files = _coq.printed([entry.certificate for entry in _run.run(targets or known)])
+    files = _coq.printed([entry.certificate for entry in _run.run(ops)]) if ops else []
+    for target in code:
+        files += _coq.printed(_audited(target), target)
     if not files:
-        typer.echo("nothing to write: composed ops are certified as graphs, which are not printed yet.", err=True)
+        graphs = "composed ops are certified as graphs, which are not printed yet"
+        why = "no rule there has a certificate" if code else graphs
+        typer.echo(f"nothing to write: {why}.", err=True)
         raise typer.Exit(ExitCode.NOTHING_SELECTED)
     library = output / "proofs"
     library.mkdir(parents=True, exist_ok=True)
@@ -142,3 +149,12 @@ def _to_coq(targets: list[str] | None, output: Path) -> None:
     )
     stated = sum(not t.reason for f in files for t in f.theorems)
     typer.echo(f"{output}: {len(files)} files, {stated} theorems, and the library that they require in {library}")
+
+
+def _audited(target: str) -> list[Certificate]:
+    """The certificates of the rules in a target; of a rule that has none, stderr says why."""
+    code = _code.audit([target], _code.limits(_code.configured())).whole()
+    for rule in code.rules:
+        if rule.certificate is None:
+            _code.show([f"{rule.named}: {remark.text}" for remark in rule.remarks])
+    return [rule.certificate for rule in code.rules if rule.certificate is not None and not rule.of]

@@ -5,14 +5,13 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import certgrad
-from certgrad.cli import _console, _library, _options, _pool
+from certgrad.cli import _code, _console, _library, _options, _pool
 from certgrad.cli._errors import ExitCode, InternalError, describe
 from certgrad.errors import CertgradError, UsageError
 from certgrad.obligations.certificate import Certificate
@@ -20,7 +19,6 @@ from certgrad.obligations.certificate import Certificate
 if TYPE_CHECKING:
     from certgrad.graph.certificate import GraphCertificate
     from certgrad.report.verification import Verified
-    from certgrad.rules._find import Found
 
 DRAWS = 10
 
@@ -77,8 +75,9 @@ def verify(
     --target names: the function is traced again, every step is walked beside its node, and the whole reverse sweep is
     evaluated in the same way where the graph is small. What a file says never chooses the code that runs.
 
-    With --kernel coq each obligation of an op becomes a theorem of Coq, and is accepted where Coq's kernel checks the
-    proof that a tactic finds, on the axioms of classical reals alone. What is not accepted is not refuted by that.
+    With --kernel coq each obligation of an op, or of a rule in --target, becomes a theorem of Coq, and is accepted
+    where Coq's kernel checks the proof that a tactic finds, on the axioms of classical reals alone. What is not
+    accepted is not refuted by that.
 
     A file that is no certificate is named, and the others are checked all the same.
 
@@ -91,7 +90,7 @@ def verify(
     if kernel is With.coq:
         from certgrad.cli import _coq
 
-        raise typer.Exit(_coq.verify(certificates, jobs=jobs, limit=limit, quiet=quiet, check=coqchk))
+        raise typer.Exit(_coq.verify(certificates, target, jobs=jobs, limit=limit, quiet=quiet, check=coqchk))
     started = time.perf_counter()
     paths = _certificates.find(certificates)
     if not paths:
@@ -157,11 +156,7 @@ def _with_target(path: Path, certificate: "Certificate | GraphCertificate", targ
         if ":" not in certificate.op:
             return certificate
         if not target:
-            module = certificate.op.partition(":")[0]
-            raise UsageError(
-                f"{path}: this is the certificate of the rule {certificate.op}. Name the code that it is checked "
-                f"against, such as --target {module}: that code is imported and traced, so a file does not choose it."
-            )
+            raise UsageError(f"{path}: {_code.without_target(certificate.op)}")
         return _OfRule(certificate, target)
     source = certificate.source
     if not target:
@@ -228,19 +223,12 @@ def _check_rule(given: _OfRule, task: _Task) -> Any:
     from certgrad.rules._verify import verify_rule
 
     name = given.certificate.op
-    found = _rules(given.target).get(name)
+    found = _code.found_in(given.target).get(name)
     if found is None:
         return Verification(
             op=name, outcome="not checked", problems=(f"there is no rule of this name in {given.target}",)
         )
     return verify_rule(given.certificate, found, seed=task.seed, draws=task.draws)
-
-
-@lru_cache(maxsize=8)
-def _rules(target: str) -> "dict[str, Found]":
-    from certgrad.rules._find import find
-
-    return {found.name: found for found in find(target).rules}
 
 
 def _check_graph(given: _OfGraph, task: _Task) -> Any:

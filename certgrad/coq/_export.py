@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from certgrad._subject import Subject
 from certgrad.obligations.certificate import Certificate
@@ -23,6 +25,8 @@ From Coquelicot Require Import Coquelicot.
 From Certgrad Require Import Library.
 Open Scope R_scope.
 """
+_PATH = re.compile(r"[.:]")
+"""What stands between the parts of a rule's name."""
 LIMIT = 10
 """Seconds for one theorem."""
 
@@ -78,23 +82,24 @@ def _limited(theorem: Theorem, limit: int) -> str:
     return replace(theorem, script=script).text
 
 
-def export(subject: Subject, certificate: Certificate) -> File:
-    """The file of one subject. A case that cannot be printed has theorems that say why."""
+def export(subject: Subject, certificate: Certificate, traced: Callable[[int], Any] | None = None) -> File:
+    """The file of one subject. A case that cannot be printed has theorems that say why.
+
+    `traced` gives the programs of a case by number, those that the certificate is about, or raises NotPrintedError;
+    without it they are traced as those of an op.
+    """
     sections = []
     several = len(subject.cases) > 1
+    whole = _PATH.sub("_", subject.name)
     for k, case in enumerate(subject.cases):
-        name = f"{subject.name}_case_{k + 1}" if several else subject.name
+        name = f"{whole}_case_{k + 1}" if several else whole
         title = _comment(f"{subject.name}: {case}")
         kinds = [claim.kind for claim in certificate.claims]
         try:
-            programs = at_symbols(subject, case)
-            if digest_of(subject, case, programs) != certificate.traced[k].digest:
-                raise NotPrintedError("the code is another than the certificate is about")
+            programs = _of_op(subject, case, certificate.traced[k].digest) if traced is None else traced(k)
             read = Case(subject, case, programs, name)
         except (DoesNotTraceError, UnreadableError, NotPrintedError) as error:
-            reason = f"not printed: {error}"
-            none = tuple(Theorem(identifier(f"{name}_{kind}"), kind, reason=reason) for kind in kinds)
-            sections.append(Section(title, (), none))
+            sections.append(_without(title, name, kinds, f"not printed: {error}"))
             continue
         theorems, where = [], []
         for claim in certificate.claims:
@@ -109,8 +114,22 @@ def export(subject: Subject, certificate: Certificate) -> File:
                 where.append(read.theorem(claim.kind, trees, where=True))
         sections.append(Section(title, read.definitions, tuple(theorems)))
         sections.append(Section(f"{title}, where it is defined", () if read.infinite else read.defining, tuple(where)))
-    return File(identifier(subject.name), subject.name, tuple(sections))
+    return File(identifier(whole), subject.name, tuple(sections))
 
 
-def exported(subjects: Sequence[tuple[Subject, Certificate]]) -> list[File]:
-    return [export(subject, certificate) for subject, certificate in subjects]
+def not_printed(certificate: Certificate, reason: str) -> File:
+    """The file of a certificate of which nothing can be printed, for this reason."""
+    name = identifier(_PATH.sub("_", certificate.op))
+    none = _without(_comment(certificate.op), name, [claim.kind for claim in certificate.claims], reason)
+    return File(name, certificate.op, (none,))
+
+
+def _without(title: str, name: str, kinds: Sequence[str], reason: str) -> Section:
+    return Section(title, (), tuple(Theorem(identifier(f"{name}_{kind}"), kind, reason=reason) for kind in kinds))
+
+
+def _of_op(subject: Subject, case: Any, digest: str) -> Any:
+    programs = at_symbols(subject, case)
+    if digest_of(subject, case, programs) != digest:
+        raise NotPrintedError("the code is another than the certificate is about")
+    return programs

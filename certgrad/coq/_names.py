@@ -8,7 +8,7 @@ _TAKEN = frozenset(
     "as at cofix else end exists fix for forall fun if in let match return Set Prop SProp Type then using where with "
     "by Z R bool nat true false PI ln exp sqrt cbrt sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
     "erf sum_lt prod_lt max_lt min_lt argmax_lt all_lt any_lt zsum_lt zmax_lt floor rpow zpow IZR Rltb Rleb Reqb negb "
-    "sign "
+    "sign trunc Rabs Rsign is_derive unique_max differentiable_pt_lim mod "
     "E P I S O t Eq Lt Gt inv sum fst snd pair".split()
 )
 

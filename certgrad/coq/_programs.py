@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from certgrad.specification import expression as e
+from certgrad.specification.finite import decided
 from certgrad.specification.pruned import parts, pruned
 
 from ._errors import NotPrintedError
@@ -39,6 +40,8 @@ def functions(name: str, program: e.Program, sizes: Sequence[str]) -> list[Funct
 def by_output(name: str, program: e.Program) -> Iterator[tuple[str, e.Program]]:
     """The program of each output, with the name of its function."""
     single = len(program.outputs) == 1
+    entries = (replace(d, entry=decided(d.entry)) if isinstance(d, e.Defined) else d for d in program.definitions)
+    program = replace(program, definitions=tuple(entries))
     for k, out in enumerate(program.outputs):
         yield name if single else f"{name}_{k}", pruned(replace(program, outputs=(out,)))
 

@@ -120,7 +120,10 @@ class Case:
         read = [forward, *self._read(programs.primal, programs.jvp, programs.vjp)]
         own = (n for shape in shapes for x in shape for n in _sizes(x))
         self.sizes = tuple(dict.fromkeys((*own, *(n for program in read for n in _sizes_of(program)))))
+        self._words = {*map(identifier, self.sizes), *ASSUMED}
         names = [self._called(n) for n in (*subject.arg_names, *subject.params)]
+        if len(names) != len(shapes):
+            raise NotPrintedError("arguments that are two arrays each")
         self.inputs = [replace(t, name=n) for n, t in zip(names, forward.inputs, strict=True)]
         self.original = dict(zip((*subject.arg_names, *subject.params), self.inputs, strict=True))
         self.moving = [k for k, one in enumerate(spec) if one.dtype == "float"]
@@ -143,7 +146,11 @@ class Case:
         }
 
     def _called(self, name: str) -> str:
-        return f"{name}_" if name in self.sizes or _GENERATED.fullmatch(name) else name
+        """A name for a tensor that no other tensor has, no size, and nothing that is printed."""
+        while identifier(name) in self._words or _GENERATED.fullmatch(name):
+            name = f"{name}_"
+        self._words.add(identifier(name))
+        return name
 
     @staticmethod
     def _read(*programs: Any) -> Iterator[e.Program]:
@@ -264,14 +271,24 @@ class Case:
         return moved
 
     def _adjoint(self) -> tuple[str, list[e.Tensor], list[Function], str]:
-        vjp = _all(self.vjp)
         if self.jvp is None:
-            raise NotPrintedError("a rule without a JVP of its own")
-        jvp = _all(self.jvp)
+            return self._seeded()
+        vjp, jvp = _all(self.vjp), _all(self.jvp)
         left = [_summed(f.output, f.at, partial(_at, s)) for f, s in zip(jvp, self.seeds, strict=True)]
         right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
         tensors = [*self.inputs, *self.tangents, *self.seeds]
         return f"  {' + '.join(left)}\n  = {' + '.join(right)}", tensors, [*jvp, *vjp], "adjoint"
+
+    def _seeded(self) -> tuple[str, list[e.Tensor], list[Function], str]:
+        """Of a rule that has a VJP alone: the derivative of the seeded outputs along a line is what the VJP says."""
+        forward, vjp, moved = _all(self.forward), _all(self.vjp), self._moved()
+        left = [
+            _summed(f.output, partial(_at, s), partial(f.at, **moved)) for f, s in zip(forward, self.seeds, strict=True)
+        ]
+        right = [_summed(g.output, partial(_at, d), g.at) for g, d in zip(vjp, self.tangents, strict=True)]
+        tensors = [*self.inputs, *self.tangents, *self.seeds]
+        conclusion = f"  is_derive (fun t => {' + '.join(left)}) 0\n  ({' + '.join(right)})"
+        return conclusion, tensors, [*forward, *vjp], "seeded"
 
     def _primal(self) -> tuple[str, list[e.Tensor], list[Function], str]:
         forward = _all(self.forward)
@@ -297,8 +314,8 @@ class Case:
         """Every entry of what these programs give is defined."""
         if self.primal is None and "fwd" in programs:
             raise NothingToProveError("nothing to prove: the rule has no forward of its own")
-        if self.jvp is None and "jvp" in programs:
-            raise NotPrintedError("a rule without a JVP of its own")
+        if self.jvp is None:
+            programs = tuple("forward" if program == "jvp" else program for program in programs)
         used = [f for program in programs for f in _all(self.conditions[program])]
         parts = []
         for f in used:

@@ -37,7 +37,7 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
     if found.problem:
         return not_checked(found.problem)
     if is_op(found.rule):
-        named = _renamed(found)
+        named = named_as_found(found)
         return _verified(certificate, named, seed, draws)
     table = nearest(Path.cwd()).declarations
     if certificate.sizes:
@@ -47,7 +47,7 @@ def verify_rule(certificate: Certificate, found: Found, *, seed: str = "", draws
         for declared in declarations_of(found, table):
             if declared.approximates is not None:
                 return not_checked("its derivative is that of another function, which this check does not look at")
-            rule = _as_audited(found, declared, certificate)
+            rule = as_audited(found, declared, certificate)
             if isinstance(rule, str):
                 return Verification(op=certificate.op, outcome="failed", problems=(rule,))
             tried.append(_verified(certificate, rule, seed, draws))
@@ -72,13 +72,14 @@ def _verified(certificate: Certificate, subject: Subject, seed: str, draws: int)
     return verify.verify(certificate, subject, seed=seed, draws=draws, digests=digests)
 
 
-def _renamed(found: Found) -> Subject:
+def named_as_found(found: Found) -> Subject:
+    """The op that was found, under the name that it was found by."""
     named = copy(found.rule)
     named.name = found.name
     return named
 
 
-def _as_audited(found: Found, declared: Declaration, certificate: Certificate) -> UserRule | str:
+def as_audited(found: Found, declared: Declaration, certificate: Certificate) -> UserRule | str:
     """The rule as `check` sees it: without the arguments that have no gradient, with the values of options that were
     looked at, at the sizes at which it traces; or what the certificate ought to list and does not.
     """

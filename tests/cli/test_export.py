@@ -54,7 +54,7 @@ def test_what_is_not_proved_is_not_written(file: str) -> None:
         ([], "name the language: `certgrad export --coq`, `--onnx FILE` or `--torch FILE`."),
         (["--torch", "l.py"], "--torch takes one function, as in `certgrad export models/mlp.py:loss --torch FILE`."),
         (["own.py:loss", "--torch", "l.py", "--size", "n"], "--size n: expected NAME=N, as in --size n=32."),
-        (["--coq", "--onnx", "l.onnx"], "--coq is about ops, and --onnx about the graph of a function."),
+        (["--coq", "--onnx", "l.onnx"], "--coq is about rules, and --onnx about the graph of a function."),
         (
             ["own.py:loss", *SPECS, "--torch", "l.py", "--size", "q=2"],
             "loss has no dimension q. Its dimensions are: n, d, h",

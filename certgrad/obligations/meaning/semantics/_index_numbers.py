@@ -86,8 +86,7 @@ def in_range(case: Case, room: Poly, ranges: Mapping[Var, Poly]) -> Clauses:
         clauses = condition(">= 0", index_number(e), IN_RANGE)
         # Where the case does not hold the condition may be true anyway: then it is said without the guard.
         always = case.guard == ONE or (
-            case.is_its_conditions
-            and all(not feasible([opposite(c), fails], ranges) for c in case.conditions)
+            case.is_its_conditions and all(not feasible([opposite(c), fails], ranges) for c in case.conditions)
         )
         out += clauses if always else [c.guarded(case.guard, True) for c in clauses]
     return tuple(out)

@@ -1,0 +1,75 @@
+"""Certificates of rules in code as files of Coq: of the code that is there now, traced as the audit traces it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from certgrad._subject import Subject
+from certgrad.coq import File, NotPrintedError, export, not_printed
+from certgrad.errors import CertgradError
+from certgrad.obligations.certificate import Certificate
+from certgrad.obligations.generality.traces import Spec, Trace, Traces
+from certgrad.obligations.verify.digest import case_digest
+
+from ._by_name import declarations_of
+from ._configuration import nearest
+from ._find import Found
+from ._layers import is_op
+from ._verify import as_audited, named_as_found
+
+
+def print_rule(certificate: Certificate, found: Found) -> File:
+    """The certificate as a file of Coq. What the certificate says chooses no code: it has to be about the rule that
+    was found under its name, as its declaration has it now. Where that is not so, each theorem says why there is none.
+    """
+    if found.problem:
+        return not_printed(certificate, found.problem)
+    if is_op(found.rule):
+        return export(named_as_found(found), certificate)
+    if certificate.sizes:
+        return not_printed(certificate, "it was proved at sizes alone")
+    why = "nothing says the shapes of the rule"
+    try:
+        for declared in declarations_of(found, nearest(Path.cwd()).declarations):
+            if declared.approximates is not None:
+                why = "its derivative is that of another function"
+                continue
+            rule = as_audited(found, declared, certificate)
+            if isinstance(rule, str):
+                why = rule
+            elif len(rule.cases) != len(certificate.traced):
+                why = "the certificate is about other cases"
+            else:
+                printed = _Printed(rule, certificate)
+                file = export(rule, certificate, printed.programs)
+                if not printed.other:
+                    return file
+                why = printed.other
+    except CertgradError as error:
+        why = str(error)
+    return not_printed(certificate, why)
+
+
+class _Printed:
+    """The programs of a rule's cases that a certificate is about."""
+
+    def __init__(self, rule: Subject, certificate: Certificate) -> None:
+        self.rule, self.certificate, self.traces = rule, certificate, Traces(rule)
+        self.other = ""
+        """Why the rule is not the one that the certificate is about."""
+
+    def programs(self, k: int) -> Any:
+        """Those of case `k`, in the floats that the certificate has. Raises NotPrintedError."""
+        case = self.rule.cases[k]
+        for wide in (True, False):
+            made = self.traces.make(Spec(k, 0, (), wide))
+            if not isinstance(made, Trace):
+                self.other = str(made)
+                continue
+            programs = {name: (p.jaxpr, p.consts) for name, p in made.programs.all().items()}
+            if case_digest(self.rule, case, programs) == self.certificate.traced[k].digest:
+                self.other = ""
+                return made.programs
+            self.other = "the code is another than the certificate is about"
+        raise NotPrintedError(self.other)

@@ -1,0 +1,126 @@
+"""Rules in code as theorems of Coq: printed, accepted where they are right, and not where they are wrong."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from certgrad.coq import File
+from certgrad.obligations.certificate import Certificate
+from certgrad.rules._by_name import examined
+from certgrad.rules._find import Found, find
+from certgrad.rules._printed import print_rule
+
+FILE = Path(__file__).parent / "rules_for_coq.py"
+
+
+@pytest.fixture(scope="module")
+def rules() -> dict[str, Found]:
+    before = list(sys.path)
+    found = {f.name.rpartition(":")[2]: f for f in find(str(FILE)).rules}
+    sys.path[:] = before
+    return found
+
+
+@pytest.fixture(scope="module")
+def certificates(rules: dict[str, Found]) -> dict[str, Certificate]:
+    made = {name: examined(found, {}, False).certificate for name, found in rules.items()}
+    return {name: c for name, c in made.items() if c is not None}
+
+
+@pytest.fixture(scope="module")
+def files(rules: dict[str, Found], certificates: dict[str, Certificate]) -> dict[str, File]:
+    return {name: print_rule(c, rules[name]) for name, c in certificates.items()}
+
+
+RIGHT = ["softplus", "scores", "log_softmax", "logarithm", "names", "scaled"]
+
+
+def test_right_rules_are_accepted(kernel, files: dict[str, File]) -> None:
+    results = list(kernel.judge_all([files[name] for name in RIGHT], 1))
+    assert {j.name: j.reason for r in results for j in r.judged if j.stated and not j.accepted} == {}
+
+
+WRONG = ["wrong_softplus", "wrong_scores", "wrong_log_softmax", "wrong_logarithm", "wrong_names"]
+
+
+def claimed(certificate: Certificate) -> Certificate:
+    """A certificate that says of a wrong rule that it is proved."""
+    change = msgspec.structs.replace
+    claims = [change(c, cases=[change(case, verdict="proved") for case in c.cases]) for c in certificate.claims]
+    return change(certificate, claims=claims)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_rules_are_not(kernel, rules: dict[str, Found], certificates: dict[str, Certificate], name: str) -> None:
+    assert certificates[name].verdict == "refuted"
+    (judged,) = [
+        j
+        for j in kernel.judge(print_rule(claimed(certificates[name]), rules[name])).judged
+        if j.kind == "vjp_is_adjoint"
+    ]
+    assert not judged.accepted
+    assert judged.reason.startswith("no proof was found")
+
+
+def test_a_needed_hypothesis_is_missed(kernel, files: dict[str, File]) -> None:
+    file = files["logarithm"]
+    section, defined = file.sections
+    bare = tuple(
+        replace(t, statement=t.statement.replace(f"  {t.hypotheses} ->\n", ""))
+        for t in (*section.theorems, *defined.theorems)
+        if t.kind.startswith("vjp_is_adjoint")
+    )
+    both = replace(section, definitions=(*section.definitions, *defined.definitions), theorems=bare)
+    assert not any(j.accepted for j in kernel.judge(replace(file, sections=(both,))).judged)
+
+
+def test_a_rule_with_a_vjp_alone_is_stated_by_seeded_outputs(files: dict[str, File]) -> None:
+    adjoint = next(t for t in files["softplus"].theorems if t.kind == "vjp_is_adjoint")
+    assert "is_derive (fun t => (sum_lt n (fun i0 => (seed i0) * (" in adjoint.statement
+    assert "x i0 + t * dx i0" in adjoint.statement
+    assert "(sum_lt n (fun i0 => (dx i0) * (" in adjoint.statement
+
+
+def test_names_do_not_capture_each_other(files: dict[str, File]) -> None:
+    statement = next(t for t in files["names"].theorems if t.kind == "vjp_is_adjoint").statement
+    bound = [line.split("(")[1].split(" :")[0] for line in statement.splitlines() if line.startswith("  forall (")]
+    assert bound == ["n", "x", "dx", "seed", "dx_", "ddx", "dseed", "seed_"]
+
+
+def test_a_certificate_of_other_code_is_about_no_theorem(
+    rules: dict[str, Found], certificates: dict[str, Certificate]
+) -> None:
+    certificate = certificates["softplus"]
+    assert all(t.reason for t in print_rule(certificate, rules["logarithm"]).theorems)
+    traced = [msgspec.structs.replace(one, digest="0" * 64) for one in certificate.traced]
+    file = print_rule(msgspec.structs.replace(certificate, traced=traced), rules["softplus"])
+    assert {t.reason for t in file.theorems} == {"the code is another than the certificate is about"}
+
+
+def test_comparisons_with_infinities_are_not_printed(files: dict[str, File]) -> None:
+    assert not any("infinite" in d.text for s in files["log_softmax"].sections for d in s.definitions)
+
+
+def test_the_commands(kernel, tmp_path: Path) -> None:
+    from tests.cli.test_process import run
+
+    audit = tmp_path / "audit.json"
+    done = run("audit", f"{FILE}:softplus", "--format", "json", "--no-conformance", "--no-cache")
+    assert done.returncode == 0, done.stderr
+    audit.write_text(done.stdout)
+    asked = run("verify", str(audit), "--kernel", "coq")
+    assert asked.returncode == 2
+    assert "Name the code that it is checked against" in asked.stderr
+    found = run("verify", str(audit), "--kernel", "coq", "--target", str(FILE))
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "softplus_vjp_is_adjoint: accepted by Coq" in found.stdout
+    assert "2 of 2 obligations accepted by Coq" in found.stdout
+    export = run("export", "--coq", f"{FILE}:softplus", "-o", str(tmp_path / "out"))
+    assert export.returncode == 0, export.stderr
+    (file,) = (tmp_path / "out").glob("*.v")
+    assert "Theorem tests_coq_rules_for_coq_softplus_vjp_is_adjoint" in file.read_text()
