@@ -5,7 +5,7 @@ from jax import lax
 
 from certgrad.ops._declare import case, op, size_of
 from certgrad.ops._stacks import matmul_stacks, swap
-from certgrad.ops.scaled_dot_product import root, weights
+from certgrad.ops.scaled_dot_product import root, scores_of, weights
 
 LARGEST_TILE = 128
 """The most keys in a tile where the caller does not say how many."""
@@ -73,12 +73,12 @@ def _seen(scores, places, is_causal, unseen=0):
 def _attended(q, k, v, tile, is_causal):
     """The values; for each query the largest score and Σ exp(score - largest), whose logarithm would be rounded."""
     # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
-    first = lax.stop_gradient(matmul_stacks(q, swap(_first(k))) / root(q)) - 1
+    first = lax.stop_gradient(scores_of(q, _first(k))) - 1
 
     def step(carry, row):
         largest, total, out = carry
         k, v, places = row
-        scores = matmul_stacks(q, swap(k)) / root(q)
+        scores = scores_of(q, k)
         above = jnp.max(_seen(scores, places, is_causal, first), axis=-1, keepdims=True)
         new = lax.stop_gradient(jnp.maximum(largest, above))
         shrunk = jnp.exp(largest - new)
@@ -100,7 +100,7 @@ def _(q, k, v, *, tile, is_causal):
 def _weights(q, k, scale, places, is_causal):
     """The weights of the keys of one tile."""
     largest, total = scale
-    return _seen(jnp.exp(matmul_stacks(q, swap(k)) / root(q) - largest) / total, places, is_causal)
+    return _seen(jnp.exp(scores_of(q, k) - largest) / total, places, is_causal)
 
 
 @flash_attention.jvp

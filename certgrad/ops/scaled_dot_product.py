@@ -25,8 +25,14 @@ def root(q):
     return jnp.sqrt(q.shape[-1]).astype(q.dtype)
 
 
+def scores_of(q, k):
+    """q kᵀ / √d. The queries are divided: a quotient after the product would be fused into each of its uses, rounded in
+    several ways, and large scores would exceed their own maximum."""
+    return matmul_stacks(q / root(q), swap(k))
+
+
 def weights(q, k, is_causal):
-    scores = matmul_stacks(q, swap(k)) / root(q)
+    scores = scores_of(q, k)
     if is_causal:
         scores = jnp.where(jnp.tri(q.shape[-2], k.shape[-2], dtype=bool), scores, -jnp.inf)
     return _softmax(scores)
@@ -78,7 +84,7 @@ def masked_attention(q, k, v, mask):
 
 
 def _seen(q, k, mask):
-    return _softmax(jnp.where(mask, matmul_stacks(q, swap(k)) / root(q), -jnp.inf))
+    return _softmax(jnp.where(mask, scores_of(q, k), -jnp.inf))
 
 
 @masked_attention.fwd
