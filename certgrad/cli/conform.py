@@ -46,8 +46,8 @@ def conform(
     With `--bounds`, a bound on the rounding error of forward and VJP over a box around an ordinary point is proved from
     a stated model of the arithmetic, in float64, float32 and bfloat16, and shown beside what is measured in the box.
 
-    Exit codes: 0 in float32 nothing is above 4 units at ordinary arguments without a reason, and nothing is NaN; 1
-    something is; 2 usage or bad input.
+    Exit codes: 0 in float32 nothing is above 4 units at ordinary arguments without a reason, and nothing is NaN in any
+    dtype inside its domain, at the magnitudes that the op states; 1 something is; 2 usage or bad input.
     """
     import jax
 

@@ -24,6 +24,7 @@ from certgrad.obligations.balls._jaxpr import numbers as literals
 from certgrad.obligations.verify._programs import DoesNotTraceError, traced
 from certgrad.ops import Op
 from certgrad.ops._composed import Composed
+from certgrad.ops._magnitudes import ANY
 
 DTYPES = {"float64": jnp.float64, "float32": jnp.float32, "bfloat16": jnp.bfloat16, "float16": jnp.float16}
 PARTS = ("forward", "jvp", "vjp")
@@ -70,6 +71,8 @@ class Hard:
     """Those of them that are not even infinite."""
     ulps: float
     conditioned: float
+    stated: bool = True
+    """Whether the op states that it is no NaN at such magnitudes."""
 
 
 @dataclass
@@ -83,13 +86,21 @@ class Conformity:
     parts: dict[str, dict[str, Measured]] = field(default_factory=dict)
     hard: dict[str, list[Hard]] = field(default_factory=dict)
     without: dict[str, str] = field(default_factory=dict)
+    magnitudes: dict[str, str] = field(default_factory=dict)
+    """At which it is stated to be no NaN, by dtype, in words; none where nothing is excluded."""
 
     def problems(self, dtype: str = "float32") -> list[str]:
-        """What has no reason, by conditioning or written down: parts above the limit at ordinary arguments, and NaN."""
-        if self.reason:
-            return []
-        far = [f"{part} is off by {m.ulps:.3g} units" for part, m in self.beyond(dtype).items() if not m.explained]
-        return far + [f"{', '.join(h.nan)} is NaN with {h.what}" for h in self.hard.get(dtype, []) if h.nan]
+        """Parts above the limit at ordinary arguments that have no reason, by conditioning or written down; and what is
+        NaN at stated magnitudes, in any dtype: no reason excuses that."""
+        beyond = {} if self.reason else self.beyond(dtype)
+        far = [f"{part} is off by {m.ulps:.3g} units" for part, m in beyond.items() if not m.explained]
+        return far + [
+            f"{', '.join(h.nan)} is NaN in {name} with {h.what}" for name in self.hard for h in self.undefined(name)
+        ]
+
+    def undefined(self, dtype: str) -> list[Hard]:
+        """Where a part is NaN at stated magnitudes."""
+        return [h for h in self.hard.get(dtype, []) if h.nan and h.stated]
 
     def beyond(self, dtype: str = "float32") -> dict[str, Measured]:
         """The parts above the limit at ordinary arguments."""
@@ -114,6 +125,8 @@ def conform(op: Op, dtypes: Sequence[str] = tuple(DTYPES), device: Any = None, h
     """
     device = jax.devices()[0] if device is None else device
     out = Conformity(op.name, _kind(device), reason(op))
+    if op.magnitudes != ANY:
+        out.magnitudes = {dtype: op.magnitudes.text(DTYPES[dtype]) for dtype in dtypes}
     with jax.enable_x64(True), jax.default_device(device), s.precision(BITS):
         found = None
         for call in calls(op, np.random.default_rng(zlib.crc32(op.name.encode()))):
@@ -177,28 +190,24 @@ class _Measuring:
         for point in hard(self.call, kept, rng, DTYPES[dtype], self.numbers):
             found = self._at(point, dtype, rng)
             if found is None:
+                if point.end and (nan := self._undefined(point, dtype, rng)):
+                    out.hard.setdefault(dtype, []).append(Hard(point.what, nan, nan, 0.0, 0.0, point.stated))
                 continue
             lost = [part for part, (ulps, _, _) in found.items() if not np.isfinite(ulps)]
             nan = [part for part, (_, _, nan) in found.items() if nan]
             rest = [(u, c) for u, c, _ in found.values() if np.isfinite(u)]
             worst = max(rest, default=(0.0, 0.0), key=lambda uc: uc[0] / (1 + uc[1]))
-            out.hard.setdefault(dtype, []).append(Hard(point.what, lost, nan, *worst))
+            out.hard.setdefault(dtype, []).append(Hard(point.what, lost, nan, *worst, point.stated))
 
     def _at(self, point: Point, dtype: str, rng: Any) -> dict[str, tuple[float, float, bool]] | None:
         """By part, the worst entry in units, what moving the arguments does, and whether an entry is NaN; None where
         the exact value is not a number, or not known."""
         kind = DTYPES[dtype]
-        call = self.call
-
-        def directions(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-            return [np.asarray(jnp.asarray(rng.normal(size=shape), kind), np.float64) for shape in shapes]
-
-        tangents, seeds = directions([call.shapes[k] for k in call.moving]), directions(self.outputs)
+        tangents, seeds = self._directions(kind, rng)
         exact = self._exactly(point, tangents, seeds)
         if exact is None:
             return None
-        narrow = [jnp.asarray(x, kind) if x.dtype.kind == "f" else jnp.asarray(x) for x in point.arrays]
-        found = self.run(narrow, [jnp.asarray(x, kind) for x in tangents], [jnp.asarray(x, kind) for x in seeds])
+        found = self._computed(point, tangents, seeds, kind)
         eps = max(float(jnp.finfo(kind).eps), float(jnp.finfo(jnp.float32).eps))
 
         def jolted(x: Any) -> Any:
@@ -221,6 +230,24 @@ class _Measuring:
             )
             for part, wanted in exact.items()
         }
+
+    def _undefined(self, point: Point, dtype: str, rng: Any) -> list[str]:
+        """The parts with an entry that is NaN, where the exact value is not known."""
+        kind = DTYPES[dtype]
+        found = self._computed(point, *self._directions(kind, rng), kind)
+        return [part for part, xs in found.items() if any(_real(x) and bool(jnp.isnan(x).any()) for x in xs)]
+
+    def _directions(self, kind: Any, rng: Any) -> tuple[list[Any], list[Any]]:
+        """Tangents and seeds, numbers of the dtype in float64."""
+
+        def drawn(shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+            return [np.asarray(jnp.asarray(rng.normal(size=shape), kind), np.float64) for shape in shapes]
+
+        return drawn([self.call.shapes[k] for k in self.call.moving]), drawn(self.outputs)
+
+    def _computed(self, point: Point, tangents: list[Any], seeds: list[Any], kind: Any) -> dict[str, list[Any]]:
+        narrow = [jnp.asarray(x, kind) if x.dtype.kind == "f" else jnp.asarray(x) for x in point.arrays]
+        return self.run(narrow, [jnp.asarray(x, kind) for x in tangents], [jnp.asarray(x, kind) for x in seeds])
 
     def _exactly(self, point: Point, tangents: list[Any], seeds: list[Any]) -> dict[str, list[Any]] | None:
         args = [exactly(x) if x.dtype.kind == "f" else x for x in point.arrays]

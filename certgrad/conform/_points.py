@@ -16,6 +16,7 @@ from certgrad.obligations.balls import _scalars as s
 from certgrad.obligations.balls._errors import Undecided
 from certgrad.obligations.balls.statements import question
 from certgrad.ops import Case, Op
+from certgrad.ops._magnitudes import ANY
 
 SIZES = ((4, 3, 5), (3, 2, 4), (2, 3, 2), (2, 1, 2))
 """Of the named dimensions in turn: the first that make arguments of no more than `ENTRIES` entries."""
@@ -25,6 +26,8 @@ RANGES = ((-3.0, 3.0), (0.0, 1.0), (0.0, 3.0), (-1.0, 1.0), (1.0, 4.0))
 PARAMETERS = (0.5, 1.5, 0.25, 2.0, 0.75, 1.0, -0.5, 4.0)
 """Numbers that every dtype has."""
 TRIES = 2000
+ENDS = 2
+"""How often each kind of point at the ends of the stated magnitudes is drawn."""
 DOMINANT = 2.0
 """Added to the diagonal of square arguments, which solvers need and others do not mind."""
 
@@ -53,6 +56,10 @@ class Point:
 
     arrays: list[Any]
     what: str = ""
+    stated: bool = True
+    """Whether they are within the op's stated magnitudes."""
+    end: bool = False
+    """Whether they are at an end of them."""
 
 
 def calls(op: Op, rng: np.random.Generator) -> Iterator[Call]:
@@ -145,17 +152,17 @@ def _drawn(call: Call, k: int, rng: np.random.Generator, low: float, high: float
 
 def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers: Sequence[float]) -> Iterator[Point]:
     """Points that are hard for floats, made of an ordinary one, where they lie in the domain: huge and tiny numbers,
-    numbers near those that bound regions, and arguments that cancel."""
+    numbers near those that bound regions, arguments that cancel, and the ends of the op's stated magnitudes."""
     info = jnp.finfo(dtype)
     most, least, eps = float(info.max), float(info.tiny), float(info.eps)
 
     def scaled(by: float) -> list[Any]:
         return [x * by if k in call.moving else x for k, x in enumerate(start.arrays)]
 
-    made: list[tuple[str, list[Any]]] = []
+    made: list[tuple[str, list[Any], bool]] = []
     for power in (1 / 16, 1 / 8, 1 / 4, 1 / 2, 15 / 16):
-        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power)))
-        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power)))
+        made.append((f"arguments near ±{most**power:.1g}", scaled(most**power), False))
+        made.append((f"arguments near ±{least**power:.1g}", scaled(least**power), False))
     for number in numbers:
         for apart in (2.0**-4, 4 * eps):
             wobble = [
@@ -164,15 +171,38 @@ def hard(call: Call, start: Point, rng: np.random.Generator, dtype: Any, numbers
                 else x
                 for k, x in enumerate(start.arrays)
             ]
-            made.append((f"arguments within {apart:.1g} of {number:g}", wobble))
+            made.append((f"arguments within {apart:.1g} of {number:g}", wobble, False))
     for centre in (1.0, 1000.0):
         close = [
             centre * (1 + 4 * eps * rng.integers(-3, 4, size=x.shape)) if k in call.moving else x
             for k, x in enumerate(start.arrays)
         ]
-        made.append((f"arguments equal to {centre:g} but for a few units", close))
-    for what, arrays in made:
+        made.append((f"arguments equal to {centre:g} but for a few units", close, False))
+    made += [(what, arrays, True) for what, arrays in _ends(call, start, rng, dtype)]
+    for what, arrays, end in made:
         found = rounded(arrays, dtype)
         finite = all(np.isfinite(x).all() for x in found)
         if finite and any(prod(x.shape) for x in found) and inside(call, found):
-            yield Point(found, what)
+            yield Point(found, what, call.op.magnitudes.holds([found[k] for k in call.moving], dtype), end)
+
+
+def _ends(call: Call, start: Point, rng: np.random.Generator, dtype: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Arguments whose smallest entry is the least that the op states, or whose largest is the most: all of that size,
+    then up to four times apart; with the signs of the ordinary ones, then with others."""
+    low, high = call.op.magnitudes.ends(dtype)
+    for _ in range(ENDS if call.op.magnitudes != ANY else 0):
+        for spread in (0.0, 1.0):
+            for same in (True, False):
+                signs = [
+                    np.where((x < 0) if same else rng.uniform(size=x.shape) < 0.5, -1.0, 1.0) for x in start.arrays
+                ]
+                sizes = [2.0 ** (spread * rng.uniform(0, 2, size=x.shape)) for x in start.arrays]
+                if low > 0:
+                    yield f"arguments of the least stated, {low:.2g}", _moved(call, start, signs, sizes, low)
+                if high < np.inf:
+                    sizes = [1 / x for x in sizes]
+                    yield f"arguments of the most stated, {high:.2g}", _moved(call, start, signs, sizes, high)
+
+
+def _moved(call: Call, start: Point, signs: list[Any], sizes: list[Any], by: float) -> list[Any]:
+    return [by * signs[k] * sizes[k] if k in call.moving else x for k, x in enumerate(start.arrays)]

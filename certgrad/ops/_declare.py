@@ -27,6 +27,7 @@ import jax.numpy as jnp
 from certgrad._subject import OF_REFERENCE, OF_RULES, Rules, Subject
 from certgrad.errors import DeclarationError
 from certgrad.ops._constraint import check_constraint
+from certgrad.ops._magnitudes import ANY, Magnitudes
 from certgrad.ops._registry import Registry
 from certgrad.ops._signature import Signature, parse
 from certgrad.ops._static import axis_of, names_in, rank_of, resolved, size_of
@@ -85,6 +86,7 @@ class Op(Subject):
         convention: Mapping[str, str] | None = None,
         source: str | None = None,
         aliases: Iterable[str] = (),
+        magnitudes: Magnitudes = ANY,
     ) -> None:
         self.name = forward.__name__
         self.forward = forward
@@ -103,6 +105,7 @@ class Op(Subject):
         self.torch_at = dict(torch_at or {})
         self.convention = dict(convention or {})
         self.aliases = tuple(aliases)
+        self.magnitudes = magnitudes
         self.doc = inspect.getdoc(forward) or ""
         self.file = inspect.getsourcefile(forward) or "?"
         self.line = forward.__code__.co_firstlineno
@@ -294,7 +297,8 @@ def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Cal
     broadcast: the arguments broadcast as in numpy. integers: integer arguments stay integers, as in jnp.add.
     leading: keyword arguments that a call may also give by position, before the arrays: einsum("ij,jk->ik", x, y).
     like, torch: the functions of JAX and PyTorch that compute the same. convention: what the rules return where the
-    domain excludes a point. torch_at: what PyTorch returns there. Raises DeclarationError.
+    domain excludes a point. torch_at: what PyTorch returns there. magnitudes: at which it is no NaN in floats, which
+    is measured. Raises DeclarationError.
     """
 
     def declare(forward: Rule) -> Op:

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 from certgrad.ops.scaled_dot_product import cotangents, tangent, weights
 
@@ -50,6 +51,7 @@ def _back(saved, seed):
     "b n c, h c d, h c d, h c e, h e c -> b n c",
     torch="torch.nn.functional.multi_head_attention_forward",
     source="Vaswani et al. 2017: self-attention, with a matrix for each head, as in flax",
+    magnitudes=Magnitudes(most=1 / 8),
 )
 def multi_head_attention(x, w_q, w_k, w_v, w_o):
     """Self-attention of h heads: the sum over heads of attention(x w_q, x w_k, x w_v) w_o."""
@@ -75,6 +77,7 @@ def _(saved, seed):
 @op(
     "b n c, h c d, h c d, h c e, h e c -> b n c",
     source="He et al. 2016 for the residual: x + multi_head_attention(x)",
+    magnitudes=Magnitudes(most=1 / 8),
 )
 def residual_attention(x, w_q, w_k, w_v, w_o):
     """x plus its self-attention of h heads."""

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op, size_of
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 from certgrad.ops.scaled_dot_product import root, scores_of, weights
 
@@ -16,6 +17,7 @@ LARGEST_TILE = 128
     case("*b n d, *b t*s d, *b t*s e -> *b n e", tile=size_of("s"), is_causal=True),
     torch="torch.nn.functional.scaled_dot_product_attention",
     source="Dao et al. 2022; the online softmax is Milakov and Gimelshein 2018",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def flash_attention(q, k, v, *, tile=None, is_causal=False):
     """Scaled dot product attention softmax(q kᵀ / √d) v, with the keys in tiles of `tile`; heads are leading axes.

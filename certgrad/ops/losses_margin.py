@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._reduction import ELEMENTS, LABELS, reduce, spread, spread_rows
 
 
@@ -146,6 +147,7 @@ def _(x, labels, seed, *, margin, reduction):
     params={"margin": None, "eps": "eps > 0"},
     torch="torch.nn.functional.triplet_margin_loss",
     source="Balntas et al. 2016; eps under the root keeps the distance differentiable at 0",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def triplet_margin(anchor, positive, negative, *, margin=1.0, eps=1e-6, reduction="mean"):
     """max(0, margin + d(anchor, positive) - d(anchor, negative)), with d = sqrt(sum of squares + eps²) over rows."""

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._reduction import ROWS, reduce, spread_rows
 
 _EPS = {"eps": "eps > 0"}
@@ -39,7 +40,12 @@ def _(x, target, seed, *, eps, reduction):
     return ct * (share / whole - 2 * (target / whole)), ct * (share / whole - 2 * (x / whole))
 
 
-@op(*ROWS, params=_EPS, source="Rahman and Wang 2016: the intersection over the union, of probabilities")
+@op(
+    *ROWS,
+    params=_EPS,
+    source="Rahman and Wang 2016: the intersection over the union, of probabilities",
+    magnitudes=Magnitudes(most=1 / 4),
+)
 def jaccard(x, target, *, eps=1.0, reduction="mean"):
     """1 - (sum(x * target) + eps) / (sum(x) + sum(target) - sum(x * target) + eps) over the last axis."""
     both, union = _jaccard(x, target, eps)
@@ -72,6 +78,7 @@ def _(x, target, seed, *, eps, reduction):
     *ROWS,
     params=_EPS | {"alpha": None, "beta": None},
     source="Salehi et al. 2017; alpha = beta = 1/2 is the Dice loss",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def tversky(x, target, *, alpha=0.5, beta=0.5, eps=1.0, reduction="mean"):
     """1 - (both + eps) / (both + alpha * only x + beta * only target + eps) over the last axis.

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._reduction import ROWS, reduce, spread_rows
 
 
@@ -12,6 +13,7 @@ from certgrad.ops._reduction import ROWS, reduce, spread_rows
     params={"eps": "eps > 0"},
     torch="torch.nn.functional.cosine_similarity",
     source="1 - PyTorch's cosine similarity, which bounds the product of the squared norms by eps²",
+    magnitudes=Magnitudes(most=1 / 8),
 )
 def cosine_similarity_loss(x, target, *, eps=1e-6, reduction="mean"):
     """1 - x · target / max(‖x‖ ‖target‖, eps) over the last axis; at equality the rules hold the bound constant."""
@@ -53,6 +55,7 @@ def _(x, target, seed, *, eps, reduction):
     case("n d, n d -> ", reduction="sum"),
     params={"temperature": "temperature > 0"},
     source="van den Oord et al. 2018: each query's own key is its positive, the other keys are the negatives",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def info_nce(queries, keys, *, temperature=0.1, reduction="mean"):
     """-log_softmax(queries · keysᵀ / temperature) on the diagonal: one loss a query."""

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 
 
@@ -222,6 +223,7 @@ def _(x, seed):
     "*b n, m n k, *b k -> *b m",
     torch="torch.nn.functional.bilinear",
     source="torch.nn.functional.bilinear without its bias",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def bilinear(x1, weight, x2):
     """x1ᵀ weight[m] x2 for each m: linear in each of the three."""
@@ -290,6 +292,7 @@ def _(x, seed):
     like="jax.numpy.linalg.multi_dot",
     torch="torch.linalg.multi_dot",
     source="The product rule; of three matrices, multiplied from the left",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def multi_dot(a, b, c):
     """Product of three matrices."""

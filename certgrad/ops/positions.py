@@ -3,11 +3,13 @@
 import jax.numpy as jnp
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 
 
 @op(
     "*b n 2*d, n d, n d -> *b n 2*d",
     source="Su et al. 2021, on the two halves of a vector, as in LLaMA and GPT-NeoX",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def rotary_embedding(x, cos, sin):
     """Rotary position embedding: each pair (x[i], x[i + d]) rotated by the angle with that cosine and sine."""

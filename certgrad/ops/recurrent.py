@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops.arithmetic import add
 from certgrad.ops.joining import split
 from certgrad.ops.matrix import linear
@@ -23,6 +24,7 @@ def _rows(a):
     "*b d, *b h, h d, h h, h -> *b h",
     torch="torch.nn.RNNCell",
     source="Elman 1990, with tanh",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def elman_cell(x, h, w_x, w_h, b):
     """One step of an Elman network: tanh(x w_xᵀ + h w_hᵀ + b)."""
@@ -143,6 +145,7 @@ def _(x, h, c, w_ih, w_hh, b_ih, b_hh):
     "t d, h, h d, h h, h -> t h",
     torch="torch.nn.RNN",
     source="Elman 1990, with tanh; the reverse pass is one scan backwards in time",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def elman(x, h, w_x, w_h, b):
     """An Elman network over a sequence x (time, features) from the state h: the states after each step."""

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._stacks import matmul_stacks, swap
 
 
@@ -12,6 +13,7 @@ from certgrad.ops._stacks import matmul_stacks, swap
     case("*b n d, *b m d, *b m e -> *b n e", is_causal=True),
     torch="torch.nn.functional.scaled_dot_product_attention",
     source="Vaswani et al. 2017",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def attention(q, k, v, *, is_causal=False):
     """Scaled dot product attention softmax(q kᵀ / √d) v; heads are leading axes.
@@ -77,6 +79,7 @@ def cotangents(residuals, seed):
     "*b n d, *b m d, *b m e, *b n m:bool -> *b n e",
     torch="torch.nn.functional.scaled_dot_product_attention",
     source="Vaswani et al. 2017; each query must see a key",
+    magnitudes=Magnitudes(most=1 / 4),
 )
 def masked_attention(q, k, v, mask):
     """Scaled dot product attention in which each query sees the keys where its row of the mask is set."""

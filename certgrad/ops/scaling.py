@@ -5,6 +5,7 @@ import numpy as np
 from jax import lax
 
 from certgrad.ops._declare import axis_of, case, op, size_of
+from certgrad.ops._magnitudes import Magnitudes
 
 
 @op(
@@ -43,6 +44,7 @@ def _(x, seed, *, axis, eps):
     "*b n, *b -> *b n",
     torch="torch.nn.utils.parametrizations.weight_norm",
     source="Salimans and Kingma 2016",
+    magnitudes=Magnitudes(most=1 / 4, least=1 / 4),
 )
 def weight_norm(v, g):
     """g * v / ‖v‖ for each row v."""

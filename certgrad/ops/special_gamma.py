@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from certgrad.ops._declare import case, op
+from certgrad.ops._magnitudes import Magnitudes
 from certgrad.ops._shapes import narrow, sum_to, wide
 
 
@@ -67,6 +68,7 @@ def _(a, b, seed):
     broadcast=True,
     like="jax.scipy.special.beta",
     source="B(a, b) = Γ(a) Γ(b) / Γ(a + b); the derivative in a is B * (digamma(a) - digamma(a + b))",
+    magnitudes=Magnitudes(most=1 / 2),
 )
 def beta(a, b):
     """Beta function of a > 0 and b > 0, of arrays that broadcast."""

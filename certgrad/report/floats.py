@@ -19,6 +19,11 @@ value is that of the same program in ball arithmetic at these arguments; that th
 proved. An entry counts its distance in units in the last place of the exact value, or of the largest exact entry of
 its array divided by 8 where it is smaller than that: a sum that cancels has no more digits. Each number is the worst
 entry of two draws."""
+STATED = """\
+A product or a quotient of arguments may leave the numbers of a dtype on the way to a result that is one of them: then
+infinities meet, and the result is NaN. These ops state up to which magnitude of the entries of their arguments, or from
+which on, that does not happen. They are measured at both ends, and NaN within them, in any dtype, is a defect that no
+reason excuses."""
 CONDITIONING = """\
 Where the arguments, moved by half a unit, move the exact value by *c* units, no program can be expected to do much
 better: that is the reason given up to 4·(1 + *c*) units. The others are written down in `certgrad/conform/`."""
@@ -36,13 +41,22 @@ def as_text(found: Sequence[Conformity]) -> str:
     open_ = [f"{one.op}, {one.device}: {problem}" for one in found for problem in one.problems()]
     above = _above(found)
     if above:
-        lines += ["", f"above {LIMIT} units in float32, or NaN:", *(f"  {line.replace('`', '')}" for line in above)]
-    lines += ["", *(["without a reason in float32:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
+        lines += ["", f"above {LIMIT} units in float32:", *(f"  {line.replace('`', '')}" for line in above)]
+    stated = [f"  {one.op}: {_stated(one)}" for one in found if one.magnitudes]
+    lines += ["", "no NaN is stated for magnitudes", *stated] if stated else []
+    lines += ["", *(["without a reason:", *(f"  {line}" for line in open_)] if open_ else [_clear()])]
     return "\n".join(lines) + "\n"
 
 
 def _clear() -> str:
-    return f"In float32 none is above {LIMIT} units at ordinary arguments, or NaN, without a reason."
+    return (
+        f"In float32 none is above {LIMIT} units at ordinary arguments without a reason; in no dtype is any NaN inside "
+        "its domain, at the magnitudes that it states."
+    )
+
+
+def _stated(one: Conformity) -> str:
+    return ", ".join(f"{text} in {dtype}" for dtype, text in one.magnitudes.items())
 
 
 def as_markdown(found: Sequence[Conformity], versions: str) -> str:
@@ -53,6 +67,21 @@ def as_markdown(found: Sequence[Conformity], versions: str) -> str:
     lines += ["Made by `certgrad conform --output reports/floats.md`.", "", "## Above the limit, and why", ""]
     lines += [CONDITIONING, ""]
     lines += _above(found) or [_clear()]
+    if open_ := [f"- `{one.op}`, {one.device}: {problem}" for one in found for problem in one.problems()]:
+        lines += ["", "## Without a reason", "", *open_]
+    else:
+        lines += ["", _clear()]
+    if stated := {one.op: one.magnitudes for one in found if one.magnitudes}:
+        lines += [
+            "",
+            "## Stated magnitudes",
+            "",
+            STATED,
+            "",
+            f"| op | {' | '.join(dtypes)} |",
+            "|---|" + "---|" * len(dtypes),
+        ]
+        lines += [f"| `{op}` | {' | '.join(texts.get(d, '') for d in dtypes)} |" for op, texts in stated.items()]
     for device in devices:
         rows = [one for one in found if one.device == device]
         titles = [f"{dtype} {part}" for dtype in dtypes for part in PARTS]
@@ -71,14 +100,14 @@ def as_markdown(found: Sequence[Conformity], versions: str) -> str:
 
 
 def _above(found: Sequence[Conformity]) -> list[str]:
-    """What is above the limit in float32 at ordinary arguments, and what is NaN, each with its reason."""
+    """What is above the limit in float32 at ordinary arguments, each with its reason."""
     lines = []
     for one in found:
-        beyond, nan = one.beyond(), any(h.nan for h in one.hard.get("float32", []))
-        if not beyond and not nan:
+        beyond = one.beyond()
+        if not beyond:
             continue
-        far = ", ".join([*(f"{part} {m.ulps:.3g}" for part, m in beyond.items()), *(["NaN below"] if nan else [])])
-        if not nan and all(m.explained for m in beyond.values()):
+        far = ", ".join(f"{part} {m.ulps:.3g}" for part, m in beyond.items())
+        if all(m.explained for m in beyond.values()):
             moved = max(m.conditioned for m in beyond.values())
             why = f"conditioning: half a unit in the arguments moves it by {moved:.3g}"
         else:
@@ -94,7 +123,7 @@ def _hard(one: Conformity, dtype: str) -> list[str]:
     points = one.hard.get(dtype, [])
     lines = []
     for part in PARTS:
-        nan = [h.what for h in points if part in h.nan]
+        nan = [f"{h.what}{'' if h.stated else ', beyond what it states'}" for h in points if part in h.nan]
         over = [h.what for h in points if part in h.lost and part not in h.nan]
         lines += [f"{part} is NaN with {'; '.join(nan)}"] if nan else []
         lines += [f"{part} overflows with {'; '.join(over)}"] if over else []

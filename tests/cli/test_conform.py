@@ -16,7 +16,7 @@ def test_ops_are_measured_and_a_page_is_written(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "exp  float32, cpu: forward 0." in found.stdout
     assert "jvp overflows with arguments near ±2e+19" in found.stdout
-    assert "In float32 none is above 4 units at ordinary arguments, or NaN, without a reason." in found.stdout
+    assert "In float32 none is above 4 units at ordinary arguments without a reason; in no dtype" in found.stdout
     text = page.read_text(encoding="utf-8")
     assert "| op | float32 forward | float32 jvp | float32 vjp |" in text
     assert "- `cube`: jvp overflows with arguments near ±2e+19" in text
@@ -35,13 +35,16 @@ def test_what_there_is_not(arguments: list[str], said: str) -> None:
 def test_what_has_no_reason_is_named() -> None:
     one = Conformity("cube", "cpu", "", {"float32": {"jvp": Measured(50.0, 1.0), "vjp": Measured(7.0, 1.0)}})
     one.hard["float32"] = [Hard("arguments near ±1", ["vjp"], ["vjp"], 900.0, 100.0)]
-    assert one.problems() == ["jvp is off by 50 units", "vjp is NaN with arguments near ±1"]
+    assert one.problems() == ["jvp is off by 50 units", "vjp is NaN in float32 with arguments near ±1"]
     assert "cube, cpu: jvp is off by 50 units" in floats.as_text([one])
-    assert "- `cube`: jvp 50, vjp 7, NaN below; **no reason**" in floats.as_markdown([one], "jax 0")
+    assert "- `cube`: jvp 50, vjp 7; **no reason**" in floats.as_markdown([one], "jax 0")
     assert "is ill-conditioned, in units a half unit: arguments near ±1 (100)" in floats.as_text([one])
     one.reason = "because"
+    assert one.problems() == ["vjp is NaN in float32 with arguments near ±1"], "no reason excuses NaN"
+    assert "- `cube`: jvp 50, vjp 7; because" in floats.as_markdown([one], "jax 0")
+    one.hard["float32"][0].stated = False
     assert not one.problems()
-    assert "- `cube`: jvp 50, vjp 7, NaN below; because" in floats.as_markdown([one], "jax 0")
+    assert "vjp is NaN with arguments near ±1, beyond what it states" in floats.as_text([one])
 
 
 def test_bounds_are_proved_and_a_page_is_written(tmp_path: Path) -> None:
