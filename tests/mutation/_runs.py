@@ -1,0 +1,114 @@
+"""A run over the rules of a source: mutants of each in turn, a line for each."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+import jax
+
+from certgrad.obligations.auditing import audit as audits
+from certgrad.obligations.terms.session import clear_caches
+from tests.mutation._asked import PROVED, OutOfTime, answered, limit
+from tests.mutation._changes import Mutation
+from tests.mutation._lines import Lines
+from tests.mutation._rules_mutated import Right
+from tests.mutation._sources import Subject
+
+RULE, MUTANT = "rule", "mutant"
+OF_RULE = 30.0
+"""Seconds of the processor to prove the rule as it is."""
+OF_MUTANT = 10.0
+MOST = 3
+"""For one mutant that breaks a law so many are tried."""
+WHOLE = 20
+"""Every so many-th mutant goes through the whole audit, whatever is found at the most general shapes."""
+
+
+def ordered(subject: Subject, mutations: Sequence[Mutation], salt: str = "") -> list[Mutation]:
+    """One of each program and kind of change in turn, in an order drawn from their names."""
+    groups: dict[tuple[str, str], list[tuple[str, Mutation]]] = defaultdict(list)
+    for mutation in mutations:
+        text = f"{salt} {subject.key} {mutation}"
+        groups[mutation.role, mutation.change].append((hashlib.sha256(text.encode()).hexdigest(), mutation))
+    queues = sorted((sorted(g, key=lambda t: t[0]) for g in groups.values()), key=lambda q: q[0][0])
+    return [q[k][1] for k in range(max(map(len, queues), default=0)) for q in queues if k < len(q)]
+
+
+def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
+    """Mutants of one rule until so many break a law, at most `MOST` times as many, within so many seconds."""
+    mine = [line for line in lines.known if (line["source"], line["rule"], line["at"]) == subject.key]
+    about = dict(zip(("source", "rule", "at"), subject.key, strict=True))
+    rule = next((line for line in mine if line["kind"] == RULE), None)
+    if rule is not None and rule["verdict"] not in PROVED:
+        return
+    tried = {line["mutant"]: line for line in mine if line["kind"] == MUTANT}
+    broken = sum(bool(line["laws"]) for line in tried.values())
+    if broken >= wanted or len(tried) >= MOST * wanted or any(line["kind"] == "done" for line in mine):
+        return
+    if rule is None:
+        lines.begin({"kind": RULE, **about, "seconds": 0.0})
+    try:
+        right, verdict, took = _right(subject)
+    finally:
+        clear_caches()
+    if rule is None:
+        lines.add({"kind": RULE, **about, "verdict": verdict, "seconds": took})
+    if right is None or verdict not in PROVED:
+        return
+    started = time.process_time()
+    try:
+        with limit(OF_RULE):
+            mutations = ordered(subject, right.mutations())
+            assert right.places
+    except (OutOfTime, Exception) as error:
+        lines.add({"kind": "done", **about, "why": f"{type(error).__name__}: {error}"[:200]})
+        return
+    for k, mutation in enumerate(mutations):
+        if broken >= wanted or len(tried) >= MOST * wanted or time.process_time() - started > seconds:
+            break
+        name = str(mutation)
+        if name in tried:
+            continue
+        what = {"kind": MUTANT, **about, "mutant": name, "program": mutation.role, "change": mutation.change}
+        lines.begin({**what, "seconds": 0.0})
+        before = time.process_time()
+        answer = answered(right, mutation, OF_MUTANT, whole=k % WHOLE == 0)
+        tried[name] = line = {
+            **what,
+            "outcome": answer.outcome,
+            "laws": list(answer.laws),
+            "detail": answer.detail,
+            "seconds": round(time.process_time() - before, 2),
+        }
+        broken += bool(answer.laws)
+        lines.add(line)
+    lines.add({"kind": "done", **about, "why": ""})
+
+
+def _right(subject: Subject) -> tuple[Right | None, str, float]:
+    """The rule, what is said of it as it is, and the seconds that took."""
+    before = time.process_time()
+    right, verdict = None, "no such form"
+    try:
+        with limit(OF_RULE):
+            rule = subject.make()
+            if rule is not None:
+                rule.seconds = OF_RULE / 3
+                certificate = audits.audit(rule)
+                right, verdict = Right(rule), str(certificate.verdict)
+                _ = right.programs
+    except OutOfTime:
+        right, verdict = None, "out of time"
+    except Exception as error:
+        right, verdict = None, f"{type(error).__name__}: {error}"[:200]
+    return right, verdict, round(time.process_time() - before, 2)
+
+
+def run_all(subjects: Sequence[Subject], lines: Lines, wanted: int, seconds: float) -> None:
+    """A run over rules. What JAX keeps of the programs of one is of no use to the next."""
+    for subject in subjects:
+        run(subject, lines, wanted, seconds)
+        jax.clear_caches()
