@@ -17,7 +17,8 @@ from tests.mutation._lines import Lines
 from tests.mutation._rules_mutated import Right
 from tests.mutation._sources import Subject
 
-RULE, MUTANT = "rule", "mutant"
+RULE, MUTANT, DONE = "rule", "mutant", "done"
+"""What a line is about: a rule as it is, a mutant, or that there is nothing more to be done of a rule."""
 OF_RULE = 30.0
 """Seconds of the processor to prove the rule as it is."""
 OF_MUTANT = 10.0
@@ -46,7 +47,9 @@ def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
         return
     tried = {line["mutant"]: line for line in mine if line["kind"] == MUTANT}
     broken = sum(bool(line["laws"]) for line in tried.values())
-    if broken >= wanted or len(tried) >= MOST * wanted or any(line["kind"] == "done" for line in mine):
+    spent = sum(line["seconds"] for line in tried.values())
+    over = spent > seconds or any(line["kind"] == DONE for line in mine)
+    if over or broken >= wanted or len(tried) >= MOST * wanted:
         return
     if rule is None:
         lines.begin({"kind": RULE, **about, "seconds": 0.0})
@@ -58,16 +61,17 @@ def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
         lines.add({"kind": RULE, **about, "verdict": verdict, "seconds": took})
     if right is None or verdict not in PROVED:
         return
-    started = time.process_time()
     try:
         with limit(OF_RULE):
             mutations = ordered(subject, right.mutations())
             assert right.places
     except (OutOfTime, Exception) as error:
-        lines.add({"kind": "done", **about, "why": f"{type(error).__name__}: {error}"[:200]})
+        lines.add({"kind": DONE, **about, "why": f"{type(error).__name__}: {error}"[:200]})
         return
+    if set(map(str, mutations)) <= set(tried):
+        lines.add({"kind": DONE, **about, "why": "there are no more"})
     for k, mutation in enumerate(mutations):
-        if broken >= wanted or len(tried) >= MOST * wanted or time.process_time() - started > seconds:
+        if broken >= wanted or len(tried) >= MOST * wanted or spent > seconds:
             break
         name = str(mutation)
         if name in tried:
@@ -84,8 +88,8 @@ def run(subject: Subject, lines: Lines, wanted: int, seconds: float) -> None:
             "seconds": round(time.process_time() - before, 2),
         }
         broken += bool(answer.laws)
+        spent += line["seconds"]
         lines.add(line)
-    lines.add({"kind": "done", **about, "why": ""})
 
 
 def _right(subject: Subject) -> tuple[Right | None, str, float]:
